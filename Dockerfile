@@ -1,0 +1,34 @@
+# The tag is the version of Node that package.json pins: the bundle is tested with it.
+FROM node:24.21.0-bookworm-slim AS node
+
+FROM node AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY build.ts tsconfig.json ./
+COPY functions functions
+COPY src src
+RUN npm run build
+
+FROM node AS server
+ENV NODE_ENV=production NODE_COMPILE_CACHE=/cache
+WORKDIR /app
+COPY LICENSE ./
+COPY --from=build /build/dist/server.mjs ./
+# Numeric, so that Kubernetes can tell it is not root. Node keeps a compile cache per user: warm and run as this one.
+RUN install --directory --owner=1000 --group=1000 /cache
+USER 1000:1000
+EXPOSE 8080
+# Exec form without a shell or npm between: node is process 1 and gets SIGTERM. All functions; a command may name some.
+CMD ["node", "server.mjs"]
+
+FROM server AS warm
+COPY knative/warm-cache.mjs /warm/
+# The server writes the cache when it exits, with the V8 flags it was started with: the same as in CMD, none.
+RUN ["node", "/warm/warm-cache.mjs", "/app/server.mjs"]
+
+FROM server
+LABEL org.opencontainers.image.title="meshstep" \
+      org.opencontainers.image.description="Event functions that put Juju applications on a service mesh" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=warm --chown=1000:1000 /cache /cache

@@ -1,0 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Time and chance as a dependency, so that tests need neither. All times in milliseconds, `now` since the epoch. */
+export type Clock = {
+  now(): number
+  sleep(milliseconds: number): Promise<void>
+  /** At least 0, less than 1. */
+  random(): number
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  sleep: async (milliseconds) => {
+    await sleep(milliseconds)
+  },
+  random: Math.random,
+}

@@ -1,0 +1,35 @@
+import * as z from 'zod'
+
+/** A Kubernetes namespace, Juju's model. RFC 1123 label. */
+export const Namespace = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'expected a namespace: at most 63 lower-case letters, digits and hyphens')
+
+/** A Juju application: what a namespace allows, as it names a Service, a workload and a label value. */
+export const Application = z
+  .string()
+  .max(63)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+    'expected an application: at most 63 lower-case letters, digits and hyphens',
+  )
+
+/** The name of an object of Kubernetes: RFC 1123 subdomain. */
+export const ObjectName = z
+  .string()
+  .max(253)
+  .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object')
+
+/** What a charm's author writes in code, here data. Every part is optional, unknown keys are errors. */
+export const Config = z.strictObject({
+  /** Found by the application's name when absent: a StatefulSet, else a Deployment. */
+  workload: z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }).optional(),
+  /** The Service to label; null for none. @default the application's name */
+  service: ObjectName.nullable().optional(),
+  /** `rolling` labels the pod template, which restarts the pods; `in-place` labels the running pods. @default rolling */
+  enrolment: z.enum(['rolling', 'in-place']).optional(),
+  /** Labels to hold besides the mesh's. Each is checked on its own, so that a bad one does not stop the others. */
+  labels: z.record(z.string(), z.unknown()).optional(),
+})
+export type Config = z.infer<typeof Config>

@@ -1,0 +1,28 @@
+import { Hono } from 'hono'
+import { readEvent } from './events/cloud-event.ts'
+import { failureOf } from './failure.ts'
+import type { Log } from './function.ts'
+
+/**
+ * A sink for events that could not be delivered: logs each with why (Knative's `knativeerror…` extensions, where there are any) and
+ * forgets it. Whoever wants to keep or replay them puts a sink of their own in its place.
+ */
+export const createDeadLetterApp = ({ log }: { log: Log }): Hono => {
+  const app = new Hono()
+  app.post('/', async (context) => {
+    const event = readEvent({ headers: context.req.header(), body: new Uint8Array(await context.req.arrayBuffer()) })
+    const { knativeerrordata: reason } = event.extensions
+    log.error(
+      { event, ...(reason !== undefined && { reason: Buffer.from(reason, 'base64').toString() }) },
+      'dead letter',
+    )
+    return context.body(null, 204)
+  })
+  app.get('/health/liveness', (context) => context.text('ok'))
+  app.get('/health/readiness', (context) => context.text('ok'))
+  app.onError((error) => {
+    const { status, headers, body } = failureOf(error)
+    return new Response(body, { status, headers })
+  })
+  return app
+}

@@ -1,0 +1,28 @@
+/** The event is wrong, or not allowed, and stays so: answered with `status`, never retried. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly status: RefusedStatus
+
+  constructor(status: RefusedStatus, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+  }
+}
+
+export type RefusedStatus = 400 | 401 | 403 | 404 | 413 | 415
+
+/** Something is away, slow or busy: answered with 503, and the same event may well pass a moment later. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+  readonly retryAfterSeconds: number
+
+  constructor(message: string, options?: ErrorOptions & { retryAfterSeconds?: number }) {
+    super(message, options)
+    this.retryAfterSeconds = options?.retryAfterSeconds ?? 2
+  }
+}
+
+/** Somebody has to repair something first, and `message` says what: answered with 500. */
+export class Broken extends Error {
+  override readonly name = 'Broken'
+}

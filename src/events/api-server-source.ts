@@ -1,0 +1,166 @@
+import { parse as parseYaml } from 'yaml'
+import * as z from 'zod'
+import { Refused } from '../errors.ts'
+import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import type { Event } from './cloud-event.ts'
+
+/** Why an event of Knative's means nothing here. */
+export type Ignored = { ignored: string }
+
+/** Labels a ConfigMap that is a document: `relation` or `config`. */
+const DOCUMENT_LABEL = 'meshstep.dev/kind'
+
+const APPLICATION_LABEL = 'app.kubernetes.io/name'
+
+const TYPE = /^dev\.knative\.apiserver\.(resource|ref)\.(add|update|delete)$/
+
+/** The object that an ApiServerSource in mode Reference names; undefined when the event carries it itself, or it is gone for good. */
+export const referenceIn = ({ type, data }: Event): Reference | undefined => {
+  if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
+  const reference = ObjectReference.safeParse(data)
+  if (!reference.success) throw new Refused(400, 'data: expected a reference to a Pod, a Lease or a ConfigMap with name and namespace')
+  return reference.data
+}
+
+const ObjectReference = z.object({ kind: z.enum(['Pod', 'Lease', 'ConfigMap']), namespace: z.string().min(1), name: z.string().min(1) })
+
+/** Such an event in mode Resource, with the object as it is now. */
+export const withObject = (event: Event, object: KubernetesObject): Event => ({
+  ...event,
+  type: event.type.replace('.ref.', '.resource.'),
+  data: object,
+})
+
+/** Whether the event is one of Knative's ApiServerSource or PingSource. */
+export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.knative.')
+
+/**
+ * An event of Knative's sources as one of ours, with the same id, source and time. A Pod `add` is pod-restarted, a Lease leader-elected, a
+ * document relation-changed or config-changed and its deletion relation-broken or application-removed; a ping is resync
+ * (knative.dev/docs/eventing/sources). Throws Refused for a document that cannot be read.
+ */
+export const fromKnative = (event: Event): Event | Ignored => {
+  if (event.type === 'dev.knative.sources.ping') return fromPing(event)
+  const [, mode, verb = ''] = TYPE.exec(event.type) ?? []
+  if (mode === undefined) return { ignored: `${event.type} is not a type that is known here` }
+  if (mode === 'ref') return { ignored: 'an ApiServerSource in mode Reference does not say what was deleted: set spec.mode to Resource' }
+  const object = Resource.safeParse(event.data)
+  if (!object.success)
+    throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
+  const translated = translate(object.data as KubernetesObject & { metadata: { namespace: string } }, verb)
+  if ('ignored' in translated) return translated
+  const { extensions, id, source, time } = event
+  return {
+    id,
+    source,
+    ...(time !== undefined && { time }),
+    type: `dev.meshstep.${translated.name}.v1`,
+    extensions,
+    data: { namespace: object.data.metadata.namespace, ...translated.data },
+  }
+}
+
+const Resource = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().min(1) }),
+})
+
+/** The data of one of our events, and the name of the function it is for. */
+type Translated = { name: string; data: { application: unknown } & Record<string, unknown> }
+
+const translate = (object: KubernetesObject, verb: string): Translated | Ignored => {
+  if (object.kind === 'Pod') return fromPod(object, verb)
+  if (object.kind === 'Lease') return fromLease(object, verb)
+  if (object.kind === 'ConfigMap') return fromDocument(object, verb)
+  return { ignored: `a ${object.kind} is not a lifecycle event` }
+}
+
+const fromPod = (pod: KubernetesObject, verb: string): Translated | Ignored => {
+  if (verb !== 'add') return { ignored: `${verb} of a Pod is not a lifecycle event: only its add is` }
+  const application = applicationOf(pod)
+  if (application === undefined)
+    return { ignored: `Pod ${pod.metadata.name} has neither a label ${APPLICATION_LABEL} nor an owner` }
+  const { name, uid } = pod.metadata
+  const ordinal = ownerOf(pod)?.kind === 'StatefulSet' ? /-(\d+)$/.exec(name)?.[1] : undefined
+  return {
+    name: 'pod-restarted',
+    data: {application,
+    ...(ordinal && { unit: `${application}/${ordinal}` }),
+    pod: { name, uid },},
+  }
+}
+
+type Owner = { kind: string; name: string; controller?: boolean }
+
+const ownerOf = ({ metadata }: KubernetesObject): Owner | undefined =>
+  ((metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
+
+/** By its label, else by its owner; a ReplicaSet is named after its Deployment and the hash of its template. */
+const applicationOf = (pod: KubernetesObject): string | undefined => {
+  const owner = ownerOf(pod)
+  const hash = pod.metadata.labels?.['pod-template-hash']
+  const workload = owner?.kind === 'ReplicaSet' && hash ? owner.name.replace(new RegExp(`-${hash}$`), '') : owner?.name
+  return pod.metadata.labels?.[APPLICATION_LABEL] ?? workload
+}
+
+/** By its label, else by the pod that holds it: `tempo-0`, or `tempo-0_{uuid}`, is unit 0 of tempo. Else it is named after it. */
+const fromLease = (lease: KubernetesObject, verb: string): Translated | Ignored => {
+  if (verb === 'delete') return { ignored: 'a deleted Lease does not say who leads' }
+  const { holderIdentity, leaseTransitions } = (lease.spec ?? {}) as {
+    holderIdentity?: string
+    leaseTransitions?: number
+  }
+  if (!holderIdentity) return { ignored: `Lease ${lease.metadata.name} has no holder` }
+  const pod = holderIdentity.split('_')[0] ?? holderIdentity
+  const [, workload, ordinal] = /^(.+)-(\d+)$/.exec(pod) ?? []
+  const application = lease.metadata.labels?.[APPLICATION_LABEL] ?? workload ?? lease.metadata.name
+  const unit = ordinal === undefined ? pod : `${application}/${ordinal}`
+  return {
+    name: 'leader-elected',
+    data: {application,
+    unit,
+    ...(leaseTransitions !== undefined && { epoch: leaseTransitions }),},
+  }
+}
+
+const fromDocument = (document: KubernetesObject, verb: string): Translated | Ignored => {
+  const kind = document.metadata.labels?.[DOCUMENT_LABEL]
+  const isGone = verb === 'delete'
+  if (kind !== 'relation' && kind !== 'config')
+    return { ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config` }
+  const application = valueIn(document, 'application', 'failsafe')
+  if (kind === 'config')
+    return isGone
+      ? { name: 'application-removed', data: { application } }
+      : { name: 'config-changed', data: { application, config: valueIn(document, 'config') } }
+  const relation = valueIn(document, 'relation')
+  return isGone
+    ? { name: 'relation-broken', data: { application, relation } }
+    : { name: 'relation-changed', data: { application, relation, remote: valueIn(document, 'remote') } }
+}
+
+/** A value of a document: JSON, or YAML, of which JSON is a part. The schema `failsafe` knows strings alone. */
+const valueIn = ({ metadata: { namespace, name }, data }: KubernetesObject, key: string, schema: 'core' | 'failsafe' = 'core'): unknown => {
+  const text = data?.[key]
+  if (text === undefined) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is missing`)
+  try {
+    return parseYaml(text, { schema, maxAliasCount: 0 })
+  } catch (error) {
+    const problem = (error as Error).message.split('\n')[0]
+    throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, { cause: error })
+  }
+}
+
+/** The namespace is that of the PingSource, or the one in its data. */
+const fromPing = ({ id, source, time, extensions, data }: Event): Event => {
+  const namespace = /\/namespaces\/([^/]+)\/pingsources\//.exec(source)?.[1]
+  const fields = typeof data === 'object' && data !== null && !(data instanceof Uint8Array) ? data : {}
+  return {
+    id,
+    source,
+    ...(time !== undefined && { time }),
+    type: 'dev.meshstep.resync.v1',
+    extensions,
+    data: { ...(namespace && { namespace }), ...fields },
+  }
+}

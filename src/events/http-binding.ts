@@ -1,0 +1,34 @@
+import { type Attributes, checkName, type Message } from './attributes.ts'
+import { InvalidEvent, show } from './invalid-event.ts'
+import { decodeData, decodeUtf8 } from './payload.ts'
+
+const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s
+
+/** CloudEvents HTTP binding 1.0.2 §3.1: `ce-` headers are attributes, Content-Type is datacontenttype, others are ignored. */
+export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Array): Message => {
+  const attributes: Attributes = new Map()
+  for (const [header, value] of headers) {
+    if (header === 'content-type') attributes.set('datacontenttype', value)
+    if (header === 'ce-datacontenttype') throw new InvalidEvent(header, 'the Content-Type header instead', show(value))
+    if (!header.startsWith('ce-')) continue
+    const name = header.slice('ce-'.length)
+    checkName(name)
+    attributes.set(name, decodeHeaderValue(name, value))
+  }
+  return { attributes, data: () => decodeData(body, attributes.get('datacontenttype')) }
+}
+
+/**
+ * CloudEvents HTTP binding 1.0.2 §3.1.3.2: double quotes around the whole value are undone, then one round of
+ * percent-decoding. A `%` without two hex digits stays: some senders do not encode. They send raw UTF-8 too, which Node
+ * presents as one code unit per byte; raw and decoded bytes together have to be UTF-8.
+ */
+const decodeHeaderValue = (name: string, value: string): string => {
+  const unquoted = QUOTED.exec(value)?.[1]?.replace(/\\(.)/gs, '$1') ?? value
+  const bytes = unquoted.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
+  if (/[^\0-\xff]/.test(bytes)) throw new InvalidEvent(name, 'a header value of single bytes', show(value))
+  return decodeUtf8(name, Buffer.from(bytes, 'latin1'))
+}
+
+/** CloudEvents HTTP binding 1.0.2 §3.1.3.2: space, `"`, `%` and all but U+0021 to U+007E are percent-encoded. */
+export const encodeHeaderValue = (value: string): string => value.replace(/[^!-~]|["%]/gu, encodeURIComponent)

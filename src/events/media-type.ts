@@ -1,0 +1,20 @@
+/** Lower-case and without parameters; `charset` lower-case and unquoted. */
+export type MediaType = { readonly type: string; readonly charset?: string }
+
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
+const MEDIA_TYPE = new RegExp(`^(?<type>${TOKEN}/${TOKEN})[ \\t]*(?<parameters>;[\\t\\x20-\\x7e]*)?$`)
+const PARAMETER = /;\s*([^\s;="]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]*)/g
+
+/** RFC 2046 media type, parameters read leniently; undefined when it is none. */
+export const mediaType = (value: string): MediaType | undefined => {
+  const { type, parameters = '' } = MEDIA_TYPE.exec(value)?.groups ?? {}
+  if (type === undefined) return undefined
+  const [, , charset] = [...parameters.matchAll(PARAMETER)].find(([, name]) => name?.toLowerCase() === 'charset') ?? []
+  const unquoted = charset?.replace(/^"(.*)"$/, '$1').toLowerCase()
+  return { type: type.toLowerCase(), ...(unquoted !== undefined && { charset: unquoted }) }
+}
+
+/** JSON event format 1.0.2 §3.1.1: any type whose subtype is json or ends with +json. */
+export const isJson = ({ type }: MediaType): boolean => /\/(?:.*\+)?json$/.test(type)
+
+export const isText = ({ type }: MediaType): boolean => type.startsWith('text/') && !isJson({ type })

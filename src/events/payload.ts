@@ -1,0 +1,57 @@
+import { InvalidEvent, show } from './invalid-event.ts'
+import { isJson, isText, type MediaType, mediaType } from './media-type.ts'
+
+const JSON_CHARSETS = ['utf-8', 'utf8']
+const TEXT_CHARSETS = [...JSON_CHARSETS, 'us-ascii']
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** A JSON value for JSON media types, a string for text, the bytes for all others; no bytes are no data. */
+export const decodeData = (bytes: Uint8Array, contentType: string | undefined): unknown => {
+  if (bytes.length === 0) return undefined
+  const media = mediaType(contentType ?? '')
+  if (!media || !(isJson(media) || isText(media))) return bytes
+  checkCharset('datacontenttype', media)
+  return isJson(media) ? parseJson('data', bytes) : decodeUtf8('data', bytes)
+}
+
+/** The inverse of `decodeData`; data of no declared type that is not bytes is JSON. */
+export const encodeData = (data: unknown, contentType: string | undefined): string => {
+  if (data === undefined) return ''
+  const media = mediaType(contentType ?? 'application/json')
+  if (media && (isJson(media) || isText(media))) checkCharset('datacontenttype', media)
+  if (data instanceof Uint8Array) return decodeUtf8('data', data)
+  const json: string | undefined = media && isJson(media) ? JSON.stringify(data) : undefined
+  if (json !== undefined) return json
+  if (typeof data === 'string' && data.isWellFormed()) return data
+  throw new InvalidEvent('data', 'bytes or well-formed text', show(data))
+}
+
+/** RFC 8259 §8.1: JSON is UTF-8. Text of another charset is refused, rather than garbled. */
+export const checkCharset = (attribute: string, media: MediaType): void => {
+  const { charset = 'utf-8' } = media
+  if ((isText(media) ? TEXT_CHARSETS : JSON_CHARSETS).includes(charset)) return
+  throw new InvalidEvent(attribute, 'charset utf-8', show(charset), 415)
+}
+
+/** A byte order mark before the document is tolerated, as RFC 8259 §8.1 allows. */
+export const parseJson = (what: string, bytes: Uint8Array): unknown => {
+  const text = decodeUtf8(what, bytes).replace(/^\ufeff/, '')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    // The engine's message has the position, or quotes the characters around it.
+    const where = String(error)
+      .replace(/\p{Cc}/gu, ' ')
+      .slice(0, 160)
+    throw new InvalidEvent(what, 'JSON', `text that is none: ${where}`)
+  }
+}
+
+/** A byte order mark is kept: it is part of a text. */
+export const decodeUtf8 = (what: string, bytes: Uint8Array): string => {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new InvalidEvent(what, 'UTF-8', `${bytes.length} bytes that are not`)
+  }
+}

@@ -1,0 +1,43 @@
+const RFC3339 =
+  /^(?<day>\d{4}-\d\d-\d\d)t(?<hour>[01]\d|2[0-3]):(?<minute>[0-5]\d):(?<second>[0-5]\d|60)(?:\.(?<fraction>\d+))?(?<offset>z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
+
+const MINUTE = 60_000
+const DAY_MINUTES = 24 * 60
+
+/** Offsets are whole minutes, so the minute counts from the epoch in UTC and the rest is compared as digits. */
+type Instant = { readonly minute: number; readonly seconds: string }
+
+/** Whether `text` is an RFC 3339 date-time of a day that exists; second 60 only where UTC can have a leap second. */
+export const isTimestamp = (text: string): boolean => instantOf(text) !== undefined
+
+/** -1, 0 or 1 by instant: offsets and every digit of the fraction count, so nanoseconds do. */
+export const compareTimes = (a: string, b: string): -1 | 0 | 1 => {
+  const [left, right] = [required(a), required(b)]
+  if (left.minute !== right.minute) return left.minute < right.minute ? -1 : 1
+  if (left.seconds === right.seconds) return 0
+  return left.seconds < right.seconds ? -1 : 1
+}
+
+const required = (text: string): Instant => {
+  const instant = instantOf(text)
+  if (!instant) throw new TypeError(`Expected an RFC 3339 time, got ${JSON.stringify(text.slice(0, 40))}`)
+  return instant
+}
+
+const instantOf = (text: string): Instant | undefined => {
+  const { day = '', hour, minute, second = '', fraction = '', offset = '' } = RFC3339.exec(text)?.groups ?? {}
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  // Date.parse takes 30 February as 2 March.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return undefined
+  const utc = midnight / MINUTE + Number(hour) * 60 + Number(minute) - offsetMinutes(offset)
+  if (second === '60' && ((utc % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES !== DAY_MINUTES - 1) return undefined
+  // Without trailing zeros a longer fraction of the same digits is a later one, as in text order. The look-behind keeps a
+  // long run of zeros from being tried from each of them.
+  return { minute: utc, seconds: second + fraction.replace(/(?<!0)0+$/, '') }
+}
+
+const offsetMinutes = (offset: string): number => {
+  const [hours, minutes] = offset.slice(1).split(':').map(Number)
+  const size = (hours ?? 0) * 60 + (minutes ?? 0)
+  return offset.startsWith('-') ? -size : size
+}

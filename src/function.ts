@@ -1,0 +1,111 @@
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Clock } from './clock.ts'
+import { Refused, Unavailable } from './errors.ts'
+import { type Event, readEvent, writeEvent } from './events/cloud-event.ts'
+import { type Failure, failureOf } from './failure.ts'
+import type { Handle, Handled } from './handle.ts'
+
+export type Log = Record<'info' | 'warn' | 'error', (fields: Record<string, unknown>, message: string) => void>
+
+export type AppOptions = {
+  handle: Handle
+  clock: Clock
+  log: Log
+  /** From the moment this is true every event is answered with 503. */
+  isStopping?: (() => boolean) | undefined
+  newId?: (() => string) | undefined
+}
+
+const MAXIMUM_BODY_BYTES = 2 * 1024 * 1024
+
+/**
+ * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
+ * `dev.meshstep.reconciled.v1` event. `OPTIONS` answers the handshake of CloudEvents' webhooks, `GET /health/…` the kubelet.
+ */
+export const createApp = ({
+  handle,
+  clock,
+  log,
+  isStopping = () => false,
+  newId = () => crypto.randomUUID(),
+}: AppOptions): Hono => {
+  const take = async (context: Context): Promise<Response> => {
+    if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
+    const started = clock.now()
+    const headers = context.req.header()
+    const event = readEvent({ headers, body: new Uint8Array(await context.req.arrayBuffer()) })
+    const handled = await handle(event, { only: context.req.param('function'), authorization: headers.authorization })
+    log.info({ ...eventFields(event), ...handled, milliseconds: clock.now() - started }, 'step done')
+    const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
+    return context.body(reply.body, 200, reply.headers)
+  }
+
+  const tooLarge = () => respond(failureOf(new Refused(413, `the body is larger than ${MAXIMUM_BODY_BYTES} bytes`)))
+  const limit = bodyLimit({ maxSize: MAXIMUM_BODY_BYTES, onError: tooLarge })
+  const app = new Hono()
+  app.post('/', limit, take)
+  app.post('/:function', limit, take)
+  app.options('/', handshake)
+  app.options('/:function', handshake)
+  // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
+  app.get('/health/liveness', (context) => context.text('ok'))
+  app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
+  app.notFound((context) =>
+    respond(
+      failureOf(
+        new Refused(
+          context.req.method === 'POST' ? 400 : 404,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}`,
+        ),
+      ),
+    ),
+  )
+  app.onError((error, context) => {
+    const failure = failureOf(error)
+    const fields = {
+      path: context.req.path,
+      status: failure.status,
+      reason: error.message,
+      ...(failure.status === 500 && { stack: error.stack }),
+    }
+    log[failure.status < 500 ? 'warn' : 'error'](fields, 'event not taken')
+    return respond(failure)
+  })
+  return app
+}
+
+const respond = ({ status, headers, body }: Failure): Response => new Response(body, { status, headers })
+
+/** https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection */
+const handshake = (context: Context): Response =>
+  new Response(null, {
+    status: 200,
+    headers: {
+      allow: 'OPTIONS, POST',
+      'webhook-allowed-origin': context.req.header('webhook-request-origin') ?? '*',
+      'webhook-allowed-rate': '*',
+    },
+  })
+
+const eventFields = ({ id, source, type }: Event) => ({ event: { id, source, type } })
+
+const replyTo = (event: Event, { function: name, ...data }: Handled, id: string, now: Date): Event => {
+  const { namespace, application } = data
+  const subject = [namespace, application].filter((part) => part !== undefined).join('/')
+  const { traceparent, tracestate } = event.extensions
+  return {
+    id,
+    source: `/meshstep/${name ?? 'ignored'}`,
+    type: 'dev.meshstep.reconciled.v1',
+    ...(subject && { subject }),
+    time: now.toISOString(),
+    datacontenttype: 'application/json',
+    extensions: {
+      ...(subject && { partitionkey: subject }),
+      ...(traceparent && { traceparent }),
+      ...(tracestate && { tracestate }),
+    },
+    data,
+  }
+}

@@ -1,0 +1,67 @@
+import { at } from '../record.ts'
+
+/** What is seen of the labels on one object. */
+export type SeenLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  /** The keys our field manager holds. */
+  readonly owned: readonly string[]
+  /** The other field managers that hold a key. */
+  holders(key: string): readonly string[]
+}
+
+/** What is wanted of the labels on one object. */
+export type WantedLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  readonly unknown: 'all' | readonly string[]
+  /** Labels written by the charm library, with the value it recorded: ours to remove, whoever's name they carry. */
+  readonly inherited: Readonly<Record<string, string>>
+}
+
+/** A key that somebody else holds with another value. */
+export type LabelConflict = {
+  readonly key: string
+  readonly manager: string
+  readonly value: string
+  readonly wanted: string
+}
+
+export type LabelDifference = {
+  /** Inherited labels to remove, with the value they must still have. */
+  readonly remove: Readonly<Record<string, string>>
+  /** All labels our field manager holds from now on, or undefined when it holds just those already. */
+  readonly apply: Readonly<Record<string, string>> | undefined
+  readonly conflicts: readonly LabelConflict[]
+}
+
+/** What to write so that an object carries the wanted labels, and no label that somebody else holds is touched. */
+export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDifference => {
+  const conflicts = conflictsOf(seen, wanted)
+  const refused = conflicts.map(({ key }) => key)
+  const hold = Object.fromEntries([
+    ...Object.entries(wanted.labels).filter(([key]) => !refused.includes(key)),
+    ...Object.entries(seen.labels).filter(([key]) => seen.owned.includes(key) && isUnknown(wanted, key)),
+  ])
+  const remove = Object.fromEntries(
+    Object.entries(wanted.inherited)
+      .filter(([key, value]) => at(seen.labels, key) === value)
+      .filter(([key, value]) => at(wanted.labels, key) !== value && !isUnknown(wanted, key)),
+  )
+  return { remove, apply: isHeld(seen, hold) ? undefined : hold, conflicts }
+}
+
+/** Whether it cannot be told if a label is wanted. */
+export const isUnknown = ({ labels, unknown }: Pick<WantedLabels, 'labels' | 'unknown'>, key: string): boolean =>
+  at(labels, key) === undefined && (unknown === 'all' || unknown.includes(key))
+
+const conflictsOf = (seen: SeenLabels, { labels, inherited }: WantedLabels): LabelConflict[] =>
+  Object.entries(labels).flatMap(([key, wanted]) => {
+    const value = at(seen.labels, key)
+    const holders = seen.holders(key)
+    const isOurs = seen.owned.includes(key) && holders.length === 0
+    if (value === undefined || value === wanted || value === at(inherited, key) || isOurs) return []
+    return [{ key, manager: holders.join(', ') || 'unknown', value, wanted }]
+  })
+
+const isHeld = ({ labels, owned }: SeenLabels, hold: Readonly<Record<string, string>>): boolean =>
+  owned.length === Object.keys(hold).length &&
+  Object.entries(hold).every(([key, value]) => owned.includes(key) && at(labels, key) === value)

@@ -1,0 +1,67 @@
+/** Any Kubernetes object, as JSON. */
+export type KubernetesObject = {
+  apiVersion: string
+  kind: string
+  metadata: Metadata
+  spec?: Record<string, unknown>
+  data?: Record<string, string>
+  [field: string]: unknown
+}
+
+export type Metadata = {
+  name: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+  managedFields?: ManagedFields[]
+  [field: string]: unknown
+}
+
+/** https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management */
+export type ManagedFields = {
+  manager: string
+  operation: 'Apply' | 'Update'
+  subresource?: string
+  fieldsV1?: Record<string, unknown>
+  [field: string]: unknown
+}
+
+/** Where the API server keeps each kind that a step touches: `plural` as in its paths and in RBAC rules. */
+const resources = {
+  ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },
+  Service: { apiVersion: 'v1', plural: 'services' },
+  Pod: { apiVersion: 'v1', plural: 'pods' },
+  Lease: { apiVersion: 'coordination.k8s.io/v1', plural: 'leases' },
+  StatefulSet: { apiVersion: 'apps/v1', plural: 'statefulsets' },
+  Deployment: { apiVersion: 'apps/v1', plural: 'deployments' },
+  TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
+  SubjectAccessReview: { apiVersion: 'authorization.k8s.io/v1', plural: 'subjectaccessreviews', clusterScoped: true },
+} as const satisfies Record<string, { apiVersion: string; plural: string; clusterScoped?: true }>
+
+export type Kind = keyof typeof resources
+
+/** Names one object; without `name`, all of its kind. */
+export type Reference = { kind: Kind; namespace?: string | undefined; name?: string | undefined }
+
+export const apiVersionOf = (kind: Kind): string => resources[kind].apiVersion
+
+/** The path of an object, or of a collection, on the API server. */
+export const pathOf = ({ kind, namespace, name }: Reference): string => {
+  const { apiVersion, plural } = resources[kind]
+  const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
+  return `${root}${scope}/${plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
+}
+
+/** `StatefulSet shop/web`: how objects are named in messages and logs. */
+export const nameOf = ({
+  kind,
+  namespace,
+  name,
+}: {
+  kind: string
+  namespace?: string | undefined
+  name?: string | undefined
+}): string => `${kind} ${[namespace, name].filter((part) => part !== undefined).join('/')}`

@@ -1,0 +1,68 @@
+import * as z from 'zod'
+import { read } from '../databag.ts'
+import { at } from '../record.ts'
+import type { Relation, State } from '../state.ts'
+import { labelProblem } from './syntax.ts'
+
+/** The labels an application should hold on its workload and its Service. */
+export type DesiredLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  /** What could not be read, and therefore stays as it is where we hold it: these keys, or all of them. */
+  readonly unknown: 'all' | readonly string[]
+  readonly messages: readonly string[]
+}
+
+/** Where labels come from; `labels` is undefined when nothing is said, `unreadable` says why it cannot be known. */
+type Source = { name: string; labels?: Record<string, unknown> | undefined; unreadable?: string }
+
+/**
+ * The union of what the config, the `service_mesh` relations and the `cluster` relations ask for. Where two ask for different values of a
+ * key the earlier of these wins, among relations the lower id.
+ */
+export const desiredLabels = ({ relations, config }: State): DesiredLabels => {
+  const sources: Source[] = [
+    { name: 'config', labels: config?.labels },
+    ...relationsOf(relations, 'service_mesh').map((relation) => fromRelation(relation, 'labels')),
+    ...relationsOf(relations, 'cluster').map((relation) => fromRelation(relation, 'worker_labels')),
+  ]
+  const asked = sources.flatMap(({ name, labels }) =>
+    Object.entries(labels ?? {}).map(([key, value]) => ({ name, key, value })),
+  )
+  const bad = asked.filter(({ key, value }) => labelProblem(key, value) !== undefined)
+  const labels: Record<string, string> = {}
+  for (const { key, value } of asked)
+    if (labelProblem(key, value) === undefined) labels[key] = at(labels, key) ?? (value as string)
+  const unreadable = sources.filter((source) => source.unreadable !== undefined)
+  return {
+    labels,
+    unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
+    messages: [
+      ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; the labels it asked for stay as they are`),
+      ...asked.flatMap(({ name, key, value }) => {
+        const problem = labelProblem(key, value) ?? contradiction(labels, key, value)
+        return problem === undefined ? [] : [`${name}: label ${key.slice(0, 80)} is not applied: ${problem}`]
+      }),
+    ],
+  }
+}
+
+const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
+  const earlier = at(labels, key)
+  return earlier === undefined || earlier === value
+    ? undefined
+    : `${earlier} is asked for as well, by one that goes before it`
+}
+
+/** Relations in which the application asks, by id: an order that no event order can change. */
+const relationsOf = (relations: State['relations'], wanted: string): Relation[] =>
+  Object.values(relations)
+    .filter((relation) => relation.interface === wanted && relation.role === 'requires')
+    .toSorted((one, other) => one.id - other.id)
+
+const fromRelation = ({ id, endpoint, remote }: Relation, key: string): Source => {
+  const name = `relation ${id} (${endpoint})`
+  const meshType = read(remote.data, 'mesh_type', z.literal('istio'))
+  if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
+  const labels = read(remote.data, key, z.record(z.string(), z.unknown()))
+  return 'unreadable' in labels ? { name, unreadable: labels.unreadable } : { name, labels: labels.value }
+}

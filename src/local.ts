@@ -1,0 +1,41 @@
+import { pino } from 'pino'
+import { createEmbeddedApi } from './embedded/api.ts'
+import { example } from './embedded/example.ts'
+import { startEmbeddedApi } from './embedded/server.ts'
+import { startSource } from './embedded/source.ts'
+import { createTransport } from './kubernetes/transport.ts'
+import { runUntilSignal } from './run.ts'
+import { type RunningServer, startServer } from './server.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** All functions, on the cluster that KUBECONFIG names when it is set, and else on an embedded Kubernetes API with an example. */
+await runUntilSignal(async () => {
+  const settings = readSettings(process.env)
+  const log = pino({ level: settings.LOG_LEVEL })
+  if (settings.KUBECONFIG === undefined) return await startEmbedded(settings, log)
+  const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
+  const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
+  return await startServer({ settings, names: process.argv.slice(2), transport, log })
+})
+
+async function startEmbedded(settings: Settings, log: pino.Logger): Promise<RunningServer> {
+  const api = createEmbeddedApi()
+  api.seed(example, { manager: 'juju' })
+  const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT })
+  const credentials = async () => ({})
+  const transport = createTransport({ server: embedded.url, credentials })
+  const server = await startServer({ settings, names: process.argv.slice(2), transport, log })
+  const source = startSource({ api, sink: settings.K_SINK ?? server.url, log })
+  log.info(
+    { url: embedded.url, try: `kubectl --server ${embedded.url} get statefulsets,deployments,services,pods -A` },
+    'embedded Kubernetes API',
+  )
+  return {
+    url: server.url,
+    stop: async () => {
+      source.stop()
+      await server.stop()
+      await embedded.close()
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { pino } from 'pino'
+import { Broken } from './errors.ts'
+import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
+import { createTransport, type Endpoint } from './kubernetes/transport.ts'
+import { runUntilSignal } from './run.ts'
+import { startDeadLetterServer, startServer } from './server.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+const endpointFor = async ({ KUBECONFIG }: Settings): Promise<Endpoint> => {
+  const inCluster = inClusterEndpoint(process.env)
+  if (inCluster) return inCluster
+  if (KUBECONFIG === undefined)
+    throw new Broken(
+      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
+    )
+  const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
+  return kubeconfigEndpoint(KUBECONFIG)
+}
+
+/** `node server.mjs [function …]` serves the named functions, or all; `node server.mjs dead-letter` serves the dead-letter sink. */
+await runUntilSignal(async () => {
+  const settings = readSettings(process.env)
+  const log = pino({ level: settings.LOG_LEVEL })
+  const names = process.argv.slice(2)
+  if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, log })
+  const transport = createTransport(await endpointFor(settings))
+  return await startServer({ settings, names, transport, log })
+})

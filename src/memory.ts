@@ -1,0 +1,161 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { Broken, Refused } from './errors.ts'
+import { ApiError } from './kubernetes/api-error.ts'
+import type { Kubernetes } from './kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { pythonJson } from './python-json.ts'
+import { emptyState, isEmpty, State, type Subject } from './state.ts'
+
+/**
+ * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
+ * `data.labels` is a JSON object, the labels held on the workload, in the charm library's own format, so that an application can
+ * move over in place and back; `data.state` is JSON, State.
+ */
+export type Memory = {
+  readonly state: State
+  readonly labels: Readonly<Record<string, string>>
+  /** The ConfigMap this was read from or written to; undefined when there is none. */
+  readonly stored: KubernetesObject | undefined
+}
+
+/** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
+const MAXIMUM_BYTES = 1024 * 1024
+
+const MEMORY_MANAGER = 'meshstep'
+
+export const MEMORY_SELECTOR = 'app.kubernetes.io/managed-by=meshstep,meshstep.dev/application'
+
+export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
+
+/** The name of the memory's ConfigMap in messages and outcomes. */
+export const memoryObject = ({ namespace, application }: Subject): string =>
+  nameOf({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+
+/** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
+export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
+  const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+  return stored ? readMemory(stored) : { state: emptyState(), labels: {}, stored: undefined }
+}
+
+/** The state in a ConfigMap, or undefined when it does not parse. */
+export const stateIn = (stored: KubernetesObject): State | undefined => {
+  try {
+    return readMemory(stored).state
+  } catch (error) {
+    if (error instanceof Broken) return undefined
+    throw error
+  }
+}
+
+const readMemory = (stored: KubernetesObject): Memory => {
+  const data = stored.data ?? {}
+  const labels = () => parse(stored, 'labels', z.record(z.string(), z.string()), 'a JSON object of strings')
+  // the charm library leaves an empty ConfigMap before it has set a label
+  if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
+  // without `state` it was the charm library that wrote it
+  if (data.state === undefined) {
+    const inherited = labels()
+    return { state: { ...emptyState(), inherited }, labels: inherited, stored }
+  }
+  return { state: parse(stored, 'state', State, 'the state that meshstep wrote, version 1'), labels: labels(), stored }
+}
+
+const parse = <T>(stored: KubernetesObject, key: string, schema: z.ZodType<T>, expected: string): T => {
+  const text = stored.data?.[key]
+  const unreadable = (problem: string, cause?: unknown) => {
+    const { namespace, name } = stored.metadata
+    return new Broken(
+      `ConfigMap ${namespace}/${name}: data.${key} is not ${expected}: ${problem}. It was left as it is and nothing was changed. ` +
+        `Repair data.${key} (kubectl -n ${namespace} edit configmap ${name}), or delete the ConfigMap and send the application's events again.`,
+      { cause },
+    )
+  }
+  if (text === undefined) throw unreadable('the key is missing')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw unreadable((error as Error).message, error)
+  }
+  const result = schema.safeParse(value)
+  if (!result.success) throw unreadable(z.prettifyError(result.error), result.error)
+  return result.data
+}
+
+/** Refuses, with 413, a state that would not fit into a ConfigMap. */
+export const checkSize = (application: string, state: State): void => {
+  const bytes = Buffer.byteLength(JSON.stringify(state))
+  // a quarter is kept for the labels, which the state holds too
+  const most = MAXIMUM_BYTES - MAXIMUM_BYTES / 4
+  if (bytes > most)
+    throw new Refused(
+      413,
+      `The memory of ${application} would have ${bytes} bytes, at most ${most} fit: send less relation data or config`,
+    )
+}
+
+/** What a ConfigMap is written for. */
+type Content = Pick<Memory, 'state' | 'labels'>
+
+/** Whether it was the charm library that wrote it last. */
+export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
+
+/** Whether `next` says the same as what is stored. */
+export const isStored = (memory: Memory, next: Content): boolean =>
+  memory.stored === undefined
+    ? isNothing(next)
+    : !isNothing(next) &&
+      !isInherited(memory) &&
+      isDeepStrictEqual([memory.state, memory.labels], [next.state, next.labels])
+
+const isNothing = ({ state, labels }: Content): boolean => isEmpty(state) && Object.keys(labels).length === 0
+
+/**
+ * Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted.
+ */
+export const saveMemory = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+  { stored }: Memory,
+  { state, labels }: Content,
+): Promise<Memory> => {
+  if (stored && isNothing({ state, labels })) {
+    await kubernetes.remove(stored)
+    return { state, labels, stored: undefined }
+  }
+  checkSize(application, state)
+  const base: KubernetesObject = stored ?? {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: memoryName(application), namespace },
+  }
+  const object: KubernetesObject = {
+    ...base,
+    metadata: {
+      ...base.metadata,
+      labels: {
+        ...base.metadata.labels,
+        'app.kubernetes.io/managed-by': 'meshstep',
+        'meshstep.dev/application': application,
+      },
+    },
+    data: { ...base.data, labels: pythonJson(labels), state: JSON.stringify(state) },
+  }
+  const written = stored ? await kubernetes.replace(object, MEMORY_MANAGER) : await create(kubernetes, object)
+  return { state, labels, stored: written }
+}
+
+const create = async (kubernetes: Kubernetes, object: KubernetesObject): Promise<KubernetesObject> => {
+  try {
+    return await kubernetes.create(object, MEMORY_MANAGER)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404)
+      throw new Refused(
+        400,
+        `Namespace ${object.metadata.namespace} does not exist: create it, then send the event again`,
+        { cause: error },
+      )
+    throw error
+  }
+}

@@ -1,0 +1,52 @@
+import { Refused } from './errors.ts'
+import type { Conflict } from './kubernetes/apply-labels.ts'
+import { memoryObject } from './memory.ts'
+import type { Taken } from './remember.ts'
+import type { Settled } from './settle.ts'
+import type { Subject, Target } from './state.ts'
+
+/**
+ * What a step did. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
+ * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one and left no trace.
+ */
+export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
+
+/** The data of a `dev.meshstep.reconciled.v1` event, beside the application. */
+export type Outcome = {
+  status: Status
+  /** Names of the objects written, the memory among them. */
+  written: readonly string[]
+  conflicts: readonly Conflict[]
+  /** What a person should know, a sentence each. */
+  messages: readonly string[]
+}
+
+type Done = Settled & { written: readonly string[] }
+
+const NOTHING: Done = { written: [], conflicts: [], missing: [], messages: [] }
+
+/** The outcome of one event out of what its step did, which it may share with others. */
+export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Refused => {
+  if (taken instanceof Refused) return taken
+  const { stale, message } = taken
+  const messages = [stale, message, ...done.missing.map((target) => missingMessage(subject, target)), ...done.messages]
+  return {
+    status: stale ? 'stale' : statusOf(subject, done),
+    written: done.written,
+    conflicts: done.conflicts,
+    messages: messages.filter((text) => text !== undefined),
+  }
+}
+
+const statusOf = (subject: Subject, { conflicts, missing, written }: Done): Status => {
+  if (conflicts.length > 0) return 'conflict'
+  if (missing.length > 0) return 'waiting'
+  return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
+}
+
+const missingMessage = ({ namespace }: Subject, { kind, name }: Target): string => {
+  if (kind === 'Service')
+    return `Service ${namespace}/${name} does not exist: its labels are applied by the next event after it does; if there is to be none, set service to null in the config`
+  const object = kind === 'Workload' ? 'StatefulSet or Deployment' : kind
+  return `${object} ${namespace}/${name} does not exist: its labels are applied by the next pod-restarted`
+}

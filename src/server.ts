@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { functions as all } from '../functions/index.ts'
+import { createAuthorize } from './authorize.ts'
+import { systemClock as clock } from './clock.ts'
+import { createDeadLetterApp } from './dead-letter.ts'
+import { Broken } from './errors.ts'
+import { createApp, type Log } from './function.ts'
+import { createHandler } from './handle.ts'
+import { createKubernetes, type Transport } from './kubernetes/client.ts'
+import { createPublisher } from './publish.ts'
+import { createQueue } from './queue.ts'
+import type { Settings } from './settings.ts'
+import { createStep } from './step.ts'
+
+export type RunningServer = {
+  readonly url: string
+  /** Takes no more events, and resolves when those in flight are answered. */
+  stop(): Promise<void>
+}
+
+type Options = {
+  settings: Settings
+  /** The functions to serve, all when empty. */
+  names: readonly string[]
+  transport: Transport
+  log: Log
+}
+
+/** How long an event may take: less than the request timeout of any Knative hop. */
+const TIMEOUT_MILLISECONDS = 20_000
+
+/** Knative's queue-proxy reuses an idle connection for 90 s: one that is closed before makes it answer 502. */
+const KEEP_ALIVE_MILLISECONDS = 100_000
+
+/** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
+export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
+  const functions = functionsNamed(names)
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  let port = settings.PORT
+  let isStopping = false
+  const handle = createHandler({
+    functions,
+    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })),
+    connect,
+    publish: createPublisher({ sink: () => settings.K_SINK ?? `http://127.0.0.1:${port}/`, clock }),
+    authorize:
+      settings.EVENT_AUDIENCE === undefined ? undefined : createAuthorize({ audience: settings.EVENT_AUDIENCE }),
+    clock,
+    timeoutMilliseconds: TIMEOUT_MILLISECONDS,
+  })
+  const server = await listen(createApp({ handle, clock, log, isStopping: () => isStopping }), settings.PORT)
+  port = server.port
+  log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      isStopping = true
+      await server.close()
+    },
+  }
+}
+
+/** Serves the dead-letter sink, which needs no API server. */
+export const startDeadLetterServer = async ({
+  settings,
+  log,
+}: Pick<Options, 'settings' | 'log'>): Promise<RunningServer> => {
+  const { port, close } = await listen(createDeadLetterApp({ log }), settings.PORT)
+  log.info({ port }, 'listening for dead letters')
+  return { url: `http://127.0.0.1:${port}`, stop: close }
+}
+
+const functionsNamed = (names: readonly string[]) => {
+  const known = all.map(({ name }) => name)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    throw new Broken(
+      `${unknown.join(', ')}: no such function. There are ${known.join(', ')}, or dead-letter on its own`,
+    )
+  return all.filter(({ name }) => names.length === 0 || names.includes(name))
+}
+
+const listen = async (app: Hono, wanted: number): Promise<{ port: number; close(): Promise<void> }> => {
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
+  server.keepAliveTimeout = KEEP_ALIVE_MILLISECONDS
+  server.headersTimeout = KEEP_ALIVE_MILLISECONDS + 5_000
+  server.listen(wanted)
+  await once(server, 'listening')
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) }
+}
+
+/** A connection that is kept alive becomes idle when its answer is sent, some time after the server stopped listening. */
+const close = async (server: Server): Promise<void> => {
+  const closed = once(server, 'close')
+  server.close()
+  const sweeping = setInterval(() => server.closeIdleConnections(), 20)
+  await closed
+  clearInterval(sweeping)
+}

@@ -1,0 +1,87 @@
+import * as z from 'zod'
+import { Application, Config, Namespace, ObjectName } from './config.ts'
+
+/** The application a step is about. */
+export type Subject = { readonly namespace: string; readonly application: string }
+
+/** Where labels are held. `Workload` is a StatefulSet, else a Deployment; on `pods`, not on the template but on those that run. */
+export const Target = z.strictObject({
+  kind: z.enum(['Workload', 'StatefulSet', 'Deployment', 'Service', 'Pod']),
+  name: ObjectName,
+  on: z.literal('pods').optional(),
+})
+export type Target = z.infer<typeof Target>
+
+/** Databag values are JSON values or, as in Juju, strings that hold JSON: `databag.ts` reads both. */
+export const Databag = z.record(z.string(), z.unknown())
+export type Databag = z.infer<typeof Databag>
+
+/** The remote side of a relation, as its last event told it. */
+export const Remote = z.strictObject({
+  application: Application,
+  namespace: Namespace.optional(),
+  endpoint: z.string().min(1).optional(),
+  data: Databag,
+  units: z.record(z.string(), Databag).optional(),
+})
+
+export const RelationIdentity = z.strictObject({
+  id: z.int().nonnegative(),
+  endpoint: z.string().min(1).max(253),
+  interface: z.string().min(1).max(253),
+  role: z.enum(['provides', 'requires', 'peers']),
+})
+
+export const Relation = z.strictObject({ ...RelationIdentity.shape, remote: Remote })
+export type Relation = z.infer<typeof Relation>
+
+/** The last `sequence` or `time` accepted from each source, and since when what it was about is gone (RFC 3339). */
+export const Accepted = z.strictObject({
+  bySource: z.record(z.string(), z.string()),
+  gone: z.iso.datetime().optional(),
+})
+export type Accepted = z.infer<typeof Accepted>
+
+/** What is remembered of an application: the only memory there is. Stored as JSON in the key `state` of its ConfigMap. */
+export const State = z.strictObject({
+  version: z.literal(1),
+  config: Config.optional(),
+  /** By relation id. */
+  relations: z.record(z.string(), Relation),
+  leader: z.strictObject({ unit: z.string().min(1), epoch: z.int().nonnegative().optional() }).optional(),
+  /** By pod uid, oldest first. */
+  units: z.record(z.string(), z.strictObject({ pod: ObjectName, unit: z.string().optional() })),
+  /** What orders events: by what they are about, `config`, `leader`, `application` or `relation/7`. */
+  accepted: z.record(z.string(), Accepted),
+  /** Labels written by the charm library, held until they are no longer desired. */
+  inherited: z.record(z.string(), z.string()).optional(),
+  /** Where labels may be held from an earlier config, until they are let go of there. */
+  former: z.array(Target).optional(),
+  /** Seen when no kind is configured and it is not the StatefulSet that is looked for first. */
+  workloadKind: z.literal('Deployment').optional(),
+})
+export type State = z.infer<typeof State>
+
+export const emptyState = (): State => ({ version: 1, relations: {}, units: {}, accepted: {} })
+
+/** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
+export const isEmpty = ({ config, relations, leader, accepted, inherited, former }: State): boolean =>
+  config === undefined &&
+  leader === undefined &&
+  [relations, accepted, inherited ?? {}, former ?? []].every((part) => Object.keys(part).length === 0)
+
+/** Where the labels of an application belong, in the order in which they are applied. */
+export const targetsOf = (application: string, { workload, service, enrolment }: Config = {}): Target[] => {
+  const kind = workload?.kind ?? 'Workload'
+  const name = workload?.name ?? application
+  return [
+    enrolment === 'in-place' ? { kind, name, on: 'pods' } : { kind, name },
+    ...(service === null ? [] : [{ kind: 'Service' as const, name: service ?? application }]),
+  ]
+}
+
+export const isSameTarget = (one: Target, other: Target): boolean =>
+  one.kind === other.kind && one.name === other.name && one.on === other.on
+
+export const withFormer = ({ former: _, ...state }: State, former: readonly Target[]): State =>
+  former.length === 0 ? state : { ...state, former: [...former] }

@@ -1,0 +1,65 @@
+import type { Clock } from './clock.ts'
+import { Unavailable } from './errors.ts'
+import { isStale } from './kubernetes/api-error.ts'
+import type { Kubernetes } from './kubernetes/client.ts'
+import { loadMemory, type Memory } from './memory.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { type Change, remember } from './remember.ts'
+import { settle } from './settle.ts'
+import type { Subject } from './state.ts'
+
+export type StepDependencies = {
+  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  connect(deadline: number): Kubernetes
+  clock: Clock
+  /** How long a step may take before it gives up with Unavailable. */
+  timeoutMilliseconds: number
+}
+
+/** The outcome of each change, in their order, or why it was refused. */
+export type Step = (subject: Subject, changes: readonly Change[]) => Promise<readonly (Outcome | Error)[]>
+
+const FIRST_DELAY_MILLISECONDS = 20
+const LONGEST_DELAY_MILLISECONDS = 1_000
+
+/**
+ * One reconciliation step for one application: the changes go into its memory by compare-and-swap, the cluster is brought to what the
+ * memory desires, and if the memory moved meanwhile, that starts over. A step that runs to its end leaves the cluster as the
+ * memory desires it; after a crash at any point, so does the next one.
+ */
+export const createStep =
+  ({ connect, clock, timeoutMilliseconds }: StepDependencies): Step =>
+  async (subject, changes) => {
+    const deadline = clock.now() + timeoutMilliseconds
+    const kubernetes = connect(deadline)
+
+    /** Starts `action` over for as long as others are faster: it answers undefined then, or rejects with an error that isStale. */
+    const untilWon = async <T>(action: () => Promise<T | undefined>): Promise<T> => {
+      for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+        const won = await action().catch((error: unknown) => {
+          if (!isStale(error)) throw error
+        })
+        if (won !== undefined) return won
+        const wait = delay * (0.5 + clock.random())
+        if (clock.now() + wait >= deadline) throw lostRace(subject, timeoutMilliseconds)
+        await clock.sleep(wait)
+      }
+    }
+
+    const { memory, taken, written, isDone } = await untilWon(() => remember(kubernetes, subject, changes))
+    if (isDone) return taken.map((one) => outcomeOf(subject, one))
+    // The changes are in the memory from here on: starting over must not fold them in a second time.
+    const names = new Set(written)
+    let current: Memory | undefined = memory
+    const settled = await untilWon(async () => {
+      const newest = current ?? (await loadMemory(kubernetes, subject))
+      current = undefined
+      return await settle(kubernetes, subject, newest, (name) => names.add(name))
+    })
+    return taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] }))
+  }
+
+const lostRace = ({ namespace, application }: Subject, milliseconds: number): Unavailable =>
+  new Unavailable(
+    `${namespace}/${application} is being written by others as well: lost every race for ${milliseconds} ms`,
+  )

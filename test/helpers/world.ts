@@ -1,0 +1,166 @@
+import type { Hono } from 'hono'
+import { functions } from '../../functions/index.ts'
+import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
+import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
+import { createApp } from '../../src/function.ts'
+import { createHandler, type Handled } from '../../src/handle.ts'
+import {
+  createKubernetes,
+  type Transport,
+  type TransportAnswer,
+  type TransportRequest,
+} from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createQueue } from '../../src/queue.ts'
+import { createStep } from '../../src/step.ts'
+import { fakeClock } from './clock.ts'
+
+export const NAMESPACE = 'shop'
+export const APPLICATION = 'web'
+export const SUBJECT = { namespace: NAMESPACE, application: APPLICATION }
+const APP_LABELS = { 'app.kubernetes.io/name': APPLICATION }
+
+export const workload = (kind: 'StatefulSet' | 'Deployment' = 'StatefulSet', name = APPLICATION): KubernetesObject => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name, namespace: NAMESPACE, labels: { ...APP_LABELS } },
+  spec: {
+    replicas: 2,
+    ...(kind === 'StatefulSet' && { serviceName: name }),
+    selector: { matchLabels: { ...APP_LABELS } },
+    template: {
+      metadata: { labels: { ...APP_LABELS, team: 'blue' } },
+      spec: { containers: [{ name: 'c', image: 'x:1' }] },
+    },
+  },
+})
+
+export const service = (name = APPLICATION): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: NAMESPACE, labels: { ...APP_LABELS } },
+  spec: { selector: { ...APP_LABELS }, ports: [{ port: 80 }] },
+})
+
+/** Answers in place of the API server, or lets the call pass by answering undefined. */
+export type Intercept = (
+  request: TransportRequest,
+) => TransportAnswer | Promise<TransportAnswer | undefined> | undefined
+
+export type World = {
+  api: EmbeddedApi
+  app: Hono
+  clock: ReturnType<typeof fakeClock>
+  /** `PATCH /apis/…`, every call since the last `calls.length = 0`. */
+  calls: string[]
+  intercept: Intercept | undefined
+  published: Event[]
+  /** Sends an event and answers with the data of the reply; fails on any status but 200. */
+  send(type: string, data: Record<string, unknown>, attributes?: Partial<Event>): Promise<Handled>
+  /** Sends an event and answers with the response as it is. */
+  post(event: Event, path?: string): Promise<Response>
+  object(kind: string, name?: string): KubernetesObject | undefined
+  /** The labels on the workload's template and on the Service. */
+  labels(name?: string): { template: Record<string, string>; service: Record<string, string> }
+  /** The parsed memory, undefined when there is none. */
+  memory(application?: string): { labels: Record<string, string>; state: Record<string, unknown> } | undefined
+}
+
+/** The functions on an embedded API that holds `objects`, written by a manager `juju`, without HTTP in between. */
+export const createWorld = (objects: readonly KubernetesObject[] = [workload(), service()]): World => {
+  const clock = fakeClock()
+  const api = createEmbeddedApi({ now: () => new Date(clock.now()) })
+  api.seed(objects, { manager: 'juju' })
+  const calls: string[] = []
+  const published: Event[] = []
+  const transport: Transport = async (request) => {
+    calls.push(`${request.method} ${request.path}`)
+    return (await world.intercept?.(request)) ?? api.handle(request)
+  }
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const handle = createHandler({
+    functions,
+    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds: 10_000 })),
+    connect,
+    publish: async (event) => {
+      published.push(event)
+    },
+    clock,
+    timeoutMilliseconds: 10_000,
+    newId: () => 'id',
+  })
+  const silent = () => undefined
+  const app = createApp({ handle, clock, log: { info: silent, warn: silent, error: silent }, newId: () => 'id' })
+
+  const post: World['post'] = async (event, path = '/') => {
+    const { headers, body } = writeEvent(event)
+    return await app.request(path, { method: 'POST', headers, body })
+  }
+  const object: World['object'] = (kind, name = APPLICATION) =>
+    api.objects().find((one) => one.kind === kind && one.metadata.name === name && one.metadata.namespace === NAMESPACE)
+
+  const world: World = {
+    api,
+    app,
+    clock,
+    calls,
+    intercept: undefined,
+    published,
+    post,
+    object,
+    send: async (type, data, attributes = {}) => {
+      const response = await post(event(type, data, attributes))
+      const body = new Uint8Array(await response.arrayBuffer())
+      if (response.status !== 200) throw new Error(`${response.status} ${Buffer.from(body).toString()}`)
+      return readEvent({ headers: Object.fromEntries(response.headers), body }).data as Handled
+    },
+    labels: (name = APPLICATION) => {
+      const found = object('StatefulSet', name) ?? object('Deployment', name)
+      const template = found?.spec?.template as { metadata: { labels?: Record<string, string> } } | undefined
+      return { template: template?.metadata.labels ?? {}, service: object('Service', name)?.metadata.labels ?? {} }
+    },
+    memory: (application = APPLICATION) => {
+      const data = object('ConfigMap', `juju-service-mesh-${application}-labels`)?.data
+      return data && { labels: JSON.parse(data.labels ?? '{}'), state: JSON.parse(data.state ?? '{}') }
+    },
+  }
+  return world
+}
+
+/** An event of ours about the application `shop/web`, from a source of its own. */
+export const event = (name: string, data: Record<string, unknown>, attributes: Partial<Event> = {}): Event => ({
+  id: 'event',
+  source: '/test',
+  type: `dev.meshstep.${name}.v1`,
+  datacontenttype: 'application/json',
+  extensions: {},
+  data: { ...SUBJECT, ...data },
+  ...attributes,
+})
+
+/** What a beacon says to an application that joins. */
+export const MESH_LABELS = { 'istio.io/dataplane-mode': 'ambient', 'istio.io/use-waypoint': 'shop-beacon-waypoint' }
+
+export const meshRelation = (labels: unknown = MESH_LABELS, id = 7) => ({
+  relation: { id, endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires' },
+  remote: { application: 'beacon', data: { labels, mesh_type: 'istio' } },
+})
+
+/** Labels as another field manager would set them. */
+export const setLabels = (
+  world: World,
+  manager: string,
+  labels: Record<string, string | null>,
+  kind: 'statefulsets' | 'services' = 'statefulsets',
+) => {
+  const metadata = { metadata: { labels } }
+  const group = kind === 'services' ? '/api/v1' : '/apis/apps/v1'
+  return world.api.handle({
+    method: 'PATCH',
+    path: `${group}/namespaces/${NAMESPACE}/${kind}/${APPLICATION}?fieldManager=${manager}`,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify(kind === 'services' ? metadata : { spec: { template: metadata } }),
+  })
+}
+
+export const isWrite = (call: string): boolean => !call.startsWith('GET')

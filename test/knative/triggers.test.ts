@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { functions } from '../../functions/index.ts'
+import { type Build, builds, cannotBuild } from './builds.ts'
+import { type Attributes, matches } from './filters.ts'
+import { ApiServerSource, all, KnativeService, PingSource, Trigger } from './kinds.ts'
+
+type Sample = { name: string; attributes: Attributes; wakes: string[] }
+
+/** What an ApiServerSource reports, by kind and extension, and the function that takes it. */
+const fromApiServer: Record<string, Record<'add' | 'update' | 'delete', string[]>> = {
+  Pod: { add: ['pod-restarted'], update: [], delete: [] },
+  Lease: { add: ['leader-elected'], update: ['leader-elected'], delete: [] },
+  'ConfigMap relation': { add: ['relation-changed'], update: ['relation-changed'], delete: ['relation-broken'] },
+  'ConfigMap config': { add: ['config-changed'], update: ['config-changed'], delete: ['application-removed'] },
+}
+
+const resource = (kind: string, operation: string, extensions: Attributes): Attributes => ({
+  type: `dev.knative.apiserver.resource.${operation}`,
+  source: 'https://10.96.0.1:443',
+  subject: `/apis/v1/namespaces/shop/${kind.toLowerCase()}s/web`,
+  apiversion: 'v1',
+  kind,
+  name: 'web',
+  namespace: 'shop',
+  ...extensions,
+})
+
+const apiServerSamples = ({ objects }: Build): Sample[] =>
+  all(objects, ApiServerSource).flatMap(({ spec }) => {
+    const [{ kind }] = spec.resources
+    const { extensions } = spec.ceOverrides
+    const wakes = fromApiServer[[kind, ...Object.values(extensions)].join(' ')]
+    if (!wakes) throw new Error(`expected a source this table knows, got ${kind} with ${JSON.stringify(extensions)}`)
+    return Object.entries(wakes).map(([operation, names]) => ({
+      name: `${kind} ${operation} ${Object.values(extensions)}`,
+      attributes: resource(kind, operation, extensions),
+      wakes: names,
+    }))
+  })
+
+const ping = (name: string): Attributes => ({
+  type: 'dev.knative.sources.ping',
+  source: `/apis/v1/namespaces/shop/pingsources/${name}`,
+})
+
+const pingSamples = ({ objects }: Build): Sample[] =>
+  all(objects, PingSource).map(({ metadata }) => ({
+    name: metadata.name,
+    attributes: ping(metadata.name),
+    wakes: ['resync'],
+  }))
+
+const ownSamples: Sample[] = functions.map(({ name, type }) => ({
+  name: type,
+  attributes: { type, source: '/apis/v1/namespaces/shop', subject: 'shop/web', partitionkey: 'shop/web' },
+  wakes: [name],
+}))
+
+const strangers: Sample[] = [
+  { type: 'dev.meshstep.reconciled.v1', source: '/meshstep', subject: 'shop/web' },
+  { type: 'dev.meshstep.relation-changed.v2', source: '/meshstep' },
+  { type: 'dev.meshstep.relation-changed', source: '/meshstep' },
+  ping('another'),
+  resource('ConfigMap', 'update', {}),
+  { ...resource('Pod', 'add', {}), type: 'dev.knative.apiserver.ref.add' },
+  resource('Secret', 'add', { meshstepdocument: 'relation' }),
+].map((attributes) => ({ name: JSON.stringify(attributes), attributes, wakes: [] }))
+
+const wokenBy = ({ objects }: Build, attributes: Attributes): string[] =>
+  all(objects, Trigger)
+    .filter(({ spec }) => spec.filters.every((filter) => matches(filter, attributes)))
+    .map(({ metadata }) => metadata.name.replace('meshstep-', ''))
+
+describe.skipIf(cannotBuild)('triggers', () => {
+  describe.each(builds)('$name', (build) => {
+    const { objects, components } = build
+    const samples = [...ownSamples, ...apiServerSamples(build), ...pingSamples(build), ...strangers]
+
+    test.each(samples)('$name wakes $wakes', ({ attributes, wakes }) => {
+      expect(wokenBy(build, attributes)).toEqual(wakes)
+    })
+
+    test('has the sources its components promise', () => {
+      const kinds = all(objects, ApiServerSource).map(({ spec }) => spec.resources[0].kind)
+      expect(kinds.toSorted()).toEqual([
+        'ConfigMap',
+        'ConfigMap',
+        ...(components.includes('leases') ? ['Lease'] : []),
+        'Pod',
+      ])
+      expect(all(objects, PingSource)).toHaveLength(1)
+    })
+
+    test('each trigger delivers to the service that runs its function', () => {
+      const services = all(objects, KnativeService)
+      for (const { metadata, spec } of all(objects, Trigger)) {
+        const service = services.find((candidate) => candidate.metadata.name === spec.subscriber.ref.name)
+        const args = service?.spec.template.spec.containers[0].args
+        expect(args).toEqual(components.includes('single') ? [] : [metadata.name.replace('meshstep-', '')])
+      }
+    })
+
+    test('each trigger retries with backoff, and then gives the event to the dead-letter sink', () => {
+      for (const { spec } of all(objects, Trigger)) {
+        expect(spec.delivery).toEqual({
+          retry: build.name.startsWith('overlays/kafka') ? 7 : 5,
+          backoffPolicy: 'exponential',
+          backoffDelay: 'PT0.5S',
+          timeout: 'PT60S',
+          deadLetterSink: {
+            ref: { apiVersion: 'serving.knative.dev/v1', kind: 'Service', name: 'meshstep-dead-letter' },
+          },
+        })
+      }
+    })
+  })
+})

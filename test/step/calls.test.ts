@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { createWorld, event, isWrite, meshRelation, service, workload } from '../helpers/world.ts'
+
+const MEMORY = '/api/v1/namespaces/shop/configmaps'
+const NAMED = `${MEMORY}/juju-service-mesh-web-labels`
+const STATEFULSET = '/apis/apps/v1/namespaces/shop/statefulsets/web'
+const SERVICE = '/api/v1/namespaces/shop/services/web'
+const MANAGER = 'fieldManager=meshstep%2Fweb'
+
+describe('the calls of a step', () => {
+  test.each([
+    ['a StatefulSet', 'StatefulSet', 'statefulsets'],
+    ['a Deployment', 'Deployment', 'deployments'],
+  ] as const)('nothing to do, %s: 3 reads in 2 round trips, no write', async (_, kind, plural) => {
+    const world = createWorld([workload(kind), service()])
+    await world.send('relation-changed', meshRelation())
+    world.calls.length = 0
+    let inFlight = 0
+    let trips = 0
+    world.intercept = async () => {
+      if (inFlight === 0) trips += 1
+      inFlight += 1
+      await Promise.resolve()
+      inFlight -= 1
+      return undefined
+    }
+    await world.send('relation-changed', meshRelation())
+    expect(world.calls).toEqual([`GET ${NAMED}`, `GET /apis/apps/v1/namespaces/shop/${plural}/web`, `GET ${SERVICE}`])
+    expect(trips).toBe(2)
+  })
+
+  test('first join: 7', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    expect(world.calls).toEqual([
+      `GET ${NAMED}`,
+      `POST ${MEMORY}?fieldManager=meshstep`,
+      `GET ${STATEFULSET}`,
+      `GET ${SERVICE}`,
+      `PATCH ${STATEFULSET}?${MANAGER}`,
+      `PATCH ${SERVICE}?${MANAGER}`,
+      `GET ${NAMED}`,
+    ])
+  })
+
+  test('first join of a Deployment: 8', async () => {
+    const world = createWorld([workload('Deployment'), service()])
+    await world.send('relation-changed', meshRelation())
+    expect(world.calls).toHaveLength(8)
+  })
+
+  test('leave: 7', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    world.calls.length = 0
+    await world.send('relation-broken', { relation: { id: 7 } })
+    expect(world.calls).toHaveLength(7)
+  })
+
+  test('a pod of an application that is not known: reads alone', async () => {
+    const world = createWorld()
+    await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'u' } })
+    expect(world.calls.filter(isWrite)).toEqual([])
+  })
+
+  test('events that wait for the same application share a step', async () => {
+    const world = createWorld()
+    const events = [1, 2, 3, 4, 5].map((id) => event('relation-changed', meshRelation({ [`mesh-${id}`]: 'on' }, id)))
+    const statuses = await Promise.all(events.map(async (one) => (await world.post(one)).status))
+    expect(statuses).toEqual([200, 200, 200, 200, 200])
+    expect(Object.keys(world.memory()?.labels ?? {})).toEqual(['mesh-1', 'mesh-2', 'mesh-3', 'mesh-4', 'mesh-5'])
+    expect(world.calls.filter((call) => call.startsWith('PATCH'))).toHaveLength(4)
+  })
+
+  test('one that is refused does not take the others with it', async () => {
+    const world = createWorld()
+    const large = { ...meshRelation({}, 2), remote: { application: 'beacon', data: { x: 'x'.repeat(1024 * 1024) } } }
+    const [first, second, third] = await Promise.all(
+      [meshRelation({ a: '1' }, 1), large, meshRelation({ c: '3' }, 3)].map((data) =>
+        world.post(event('relation-changed', data)),
+      ),
+    )
+    expect([first?.status, second?.status, third?.status]).toEqual([200, 413, 200])
+    expect(world.memory()?.labels).toEqual({ a: '1', c: '3' })
+  })
+})
