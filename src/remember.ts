@@ -2,7 +2,7 @@ import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { desiredLabels } from './labels/desired.ts'
 import { checkSize, isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
-import { isSameTarget, type State, type Subject, targetsOf, withFormer } from './state.ts'
+import { type State, type Subject, targetsOf, withFormer } from './state.ts'
 
 /** What an event means for the memory: a pure function of it. Throws Refused for an event that cannot be taken. */
 export type Fold = (state: State) => Folded
@@ -33,13 +33,14 @@ export const remember = async (
   kubernetes: Kubernetes,
   subject: Subject,
   changes: readonly Change[],
+  now: Date,
 ): Promise<Remembered> => {
   const memory = await loadMemory(kubernetes, subject)
   if (isInherited(memory) && changes.every(({ observation }) => observation))
     return { memory, taken: changes.map(() => ({ message: LIBRARY_KEEPS_IT })), written: [], isDone: true }
   const { state, taken } = foldAll(memory.state, subject.application, changes)
   if (taken.every((one) => one instanceof Refused)) return { memory, taken, written: [], isDone: true }
-  const next = ahead(memory, state, subject.application)
+  const next = ahead(memory, state, subject.application, now)
   if (isStored(memory, next)) return { memory, taken, written: [], isDone: false }
   return {
     memory: await saveMemory(kubernetes, subject, memory, next),
@@ -69,13 +70,11 @@ const foldAll = (before: State, application: string, changes: readonly Change[])
 }
 
 /** What is written before anything is done: the labels of before and after, and the places of before that are none any more. */
-const ahead = (memory: Memory, state: State, application: string): Pick<Memory, 'state' | 'labels'> => {
-  const targets = targetsOf(application, state.config)
-  const former = [...(state.former ?? []), ...targetsOf(application, memory.state.config)]
-    .filter((target) => !targets.some((other) => isSameTarget(target, other)))
-    .filter((target, index, all) => all.findIndex((other) => isSameTarget(target, other)) === index)
+const ahead = (memory: Memory, state: State, application: string, now: Date): Pick<Memory, 'state' | 'labels'> => {
+  const since = now.toISOString()
+  const before = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
   return {
-    state: withFormer(state, former),
+    state: withFormer(state, [...(state.former ?? []), ...before], targetsOf(application, state.config)),
     labels: { ...memory.labels, ...desiredLabels(state).labels },
   }
 }

@@ -4,7 +4,7 @@ import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
 import { desiredLabels } from './labels/desired.ts'
 import { isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
 import { at } from './record.ts'
-import { type State, type Subject, type Target, targetsOf, withFormer } from './state.ts'
+import { type State, type Subject, type Target, targetsOf } from './state.ts'
 
 /** What bringing the cluster to the memory came upon. */
 export type Settled = { conflicts: readonly Conflict[]; missing: readonly Target[]; messages: readonly string[] }
@@ -81,7 +81,7 @@ const versionOf = ({ stored }: Memory): string | undefined => stored?.metadata.r
 
 type Seen = { workload: Found | undefined; conflicts: readonly Conflict[]; isComplete: boolean }
 
-/** The memory once the cluster is settled: the labels that are held, and nothing left of what has been let go of. */
+/** The memory once the cluster is settled: the labels that are held, and of the inherited ones those that are still there. */
 const narrowed = (
   { state, labels }: Memory,
   desired: Omit<WantedLabels, 'inherited'>,
@@ -96,7 +96,7 @@ const narrowed = (
     ([key, value]) => !seen.isComplete || at(desired.labels, key) === value || isUnknown(desired, key),
   )
   return {
-    state: withInherited(withWorkloadKind(withFormer(state, []), seen.workload), inherited),
+    state: withInherited(withWorkloadKind(state, seen.workload), inherited),
     labels: Object.fromEntries(held),
   }
 }

@@ -12,6 +12,10 @@ export const Target = z.strictObject({
 })
 export type Target = z.infer<typeof Target>
 
+/** Where labels were held until `since`. It is looked at for a while yet: a step that began before may still write there. */
+export const FormerTarget = z.strictObject({ ...Target.shape, since: z.iso.datetime() })
+export type FormerTarget = z.infer<typeof FormerTarget>
+
 /** Databag values are JSON values or, as in Juju, strings that hold JSON: `databag.ts` reads both. */
 export const Databag = z.record(z.string(), z.unknown())
 export type Databag = z.infer<typeof Databag>
@@ -55,8 +59,8 @@ export const State = z.strictObject({
   accepted: z.record(z.string(), Accepted),
   /** Labels written by the charm library, held until they are no longer desired. */
   inherited: z.record(z.string(), z.string()).optional(),
-  /** Where labels may be held from an earlier config, until they are let go of there. */
-  former: z.array(Target).optional(),
+  /** Where an earlier config held labels. */
+  former: z.array(FormerTarget).optional(),
   /** Seen when no kind is configured and it is not the StatefulSet that is looked for first. */
   workloadKind: z.literal('Deployment').optional(),
 })
@@ -83,5 +87,14 @@ export const targetsOf = (application: string, { workload, service, enrolment }:
 export const isSameTarget = (one: Target, other: Target): boolean =>
   one.kind === other.kind && one.name === other.name && one.on === other.on
 
-export const withFormer = ({ former: _, ...state }: State, former: readonly Target[]): State =>
-  former.length === 0 ? state : { ...state, former: [...former] }
+/** Replaces the former targets, less those that are targets (again), each once and as long ago as it was told first. */
+export const withFormer = (
+  { former: _, ...state }: State,
+  former: readonly FormerTarget[],
+  targets: readonly Target[] = [],
+): State => {
+  const kept = former
+    .filter((target, index) => former.findIndex((other) => isSameTarget(target, other)) === index)
+    .filter((target) => !targets.some((other) => isSameTarget(target, other)))
+  return kept.length === 0 ? state : { ...state, former: kept }
+}

@@ -46,7 +46,9 @@ export const createStep =
       }
     }
 
-    const { memory, taken, written, isDone } = await untilWon(() => remember(kubernetes, subject, changes))
+    const { memory, taken, written, isDone } = await untilWon(() =>
+      remember(kubernetes, subject, changes, new Date(clock.now())),
+    )
     if (isDone) return taken.map((one) => outcomeOf(subject, one))
     // The changes are in the memory from here on: starting over must not fold them in a second time.
     const names = new Set(written)

@@ -35,14 +35,14 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 /**
  * Somebody wrote, replaced or deleted the object since it was read: reading it again helps. The API server says so in several ways:
  * 409 for a stale resourceVersion, a failed uid precondition or an existing object; 422 for an apply with another uid, or for
- * a JSON patch whose test failed; 404 for a patch of what is gone.
+ * a JSON patch whose test failed; 404 for a patch or an update of what is gone.
  */
 export const isStale = (error: unknown): boolean =>
   error instanceof ApiError &&
   ((error.status === 409 && fieldConflicts(error).length === 0) ||
     (error.status === 422 &&
       (error.causes.length === 0 || error.causes.some(({ field }) => field === 'metadata.uid'))) ||
-    (error.status === 404 && error.call.startsWith('PATCH')))
+    (error.status === 404 && /^(PATCH|UPDATE)/.test(error.call)))
 
 /** A field that another field manager holds with another value. */
 export type FieldConflict = { field: string; manager: string }

@@ -103,6 +103,8 @@ describe('an application joins the mesh', () => {
     await world.send('config-changed', { config: {} })
     expect([world.labels('other').template.mesh, world.labels('other').service.mesh]).toEqual([undefined, undefined])
     expect([world.labels().template.mesh, world.labels().service.mesh]).toEqual(['on', 'on'])
+    world.clock.advance(25 * 60 * 60 * 1_000)
+    await world.send('resync', {})
     expect(world.memory()?.state.former).toBeUndefined()
   })
 
@@ -451,6 +453,8 @@ describe('an application is removed', () => {
     expect((await world.send('application-removed', {})).status).toBe('changed')
     expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
     expect(world.labels('other').service).toEqual(OWN)
+    world.clock.advance(25 * 60 * 60 * 1_000)
+    await world.send('resync', {})
     expect(world.memory()).toBeUndefined()
   })
 })

@@ -1,0 +1,101 @@
+import { afterAll, expect, test } from 'vitest'
+import { NAMESPACE, service, workload } from '../helpers/world.ts'
+import { DEEP, ends, FOREIGN, MEMORY, numbered, OWN, related, restarted, TEMPLATE, WIDE } from './race.ts'
+import { call, check, type Scenario } from './scenario.ts'
+
+const inherited = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'juju-service-mesh-web-labels', namespace: NAMESPACE },
+  data: { labels: '{"mesh": "on"}' },
+}
+
+const scenarios: Scenario[] = [
+  {
+    name: 'the config changes while the relation does',
+    before: [related(1, { a: '1' })],
+    race: [numbered(2, 'config-changed', { config: { labels: { c: '1' } } }), related(3, { b: '1' })],
+    ends: ends({ b: '1', c: '1' }),
+    bounds: WIDE,
+  },
+  {
+    name: 'the Service is named otherwise while the relation changes',
+    objects: [workload(), service(), service('other')],
+    before: [related(1, { a: '1' })],
+    race: [numbered(2, 'config-changed', { config: { service: 'other' } }), related(3, { b: '1' })],
+    ends: { ...ends({ b: '1' }), service: OWN },
+    bounds: DEEP,
+  },
+  {
+    name: 'the application is removed while late events come',
+    before: [related(1, { a: '1' })],
+    race: [numbered(5, 'application-removed', {}), related(2, { b: '1' })],
+    ends: ends({}),
+    bounds: WIDE,
+  },
+  {
+    name: 'the application moves over from the charm library',
+    objects: [workload(), service(), inherited],
+    before: [
+      call('PATCH', '/apis/apps/v1/namespaces/{namespace}/statefulsets/web?fieldManager=web', {
+        spec: { template: { metadata: { labels: { mesh: 'on' } } } },
+      }),
+    ],
+    race: [related(1, { a: '1' }), related(2, { b: '1' })],
+    ends: ends({ b: '1' }),
+    bounds: WIDE,
+  },
+  {
+    name: 'somebody takes a key that is being applied',
+    race: [
+      related(1, { a: '1', mesh: 'on' }),
+      call('PATCH', '/api/v1/namespaces/{namespace}/services/web?fieldManager=kyverno', {
+        metadata: { labels: { mesh: 'off' } },
+      }),
+      restarted('u'),
+    ],
+    ends: {
+      template: { ...TEMPLATE, a: '1', mesh: 'on' },
+      service: { ...OWN, a: '1', mesh: 'off' },
+      memory: { a: '1', mesh: 'on' },
+    },
+    bounds: WIDE,
+  },
+  {
+    name: 'the memory is deleted by hand while the relation changes',
+    before: [related(1, { a: '1' })],
+    race: [call('DELETE', MEMORY), related(2, { b: '1' })],
+    after: [related(3, { c: '1' })],
+    ends: ends({ c: '1' }),
+    bounds: DEEP,
+  },
+  {
+    name: 'pods are labelled in place while they restart',
+    objects: [workload(), service()],
+    before: [numbered(1, 'config-changed', { config: { enrolment: 'in-place' } })],
+    race: [related(2, { mesh: 'on' }), call('DELETE', '/api/v1/namespaces/{namespace}/pods/web-0'), restarted('u')],
+    after: [restarted('v')],
+    ends: { template: TEMPLATE, service: { ...OWN, mesh: 'on' }, memory: { mesh: 'on' }, pods: { mesh: 'on' } },
+    bounds: WIDE,
+  },
+  {
+    name: 'enrolment changes from rolling to in-place while the relation changes',
+    before: [related(1, { a: '1' })],
+    race: [numbered(2, 'config-changed', { config: { enrolment: 'in-place' } }), related(3, { b: '1' })],
+    after: [restarted('v')],
+    ends: { template: TEMPLATE, service: { ...OWN, b: '1' }, memory: { b: '1' }, pods: { b: '1' } },
+    bounds: WIDE,
+  },
+]
+
+let schedules = 0
+
+test.each(scenarios)('$name', async (scenario) => {
+  const count = await check({ foreign: FOREIGN, ...scenario })
+  schedules += count
+  expect(count).toBeGreaterThan(100)
+})
+
+afterAll(() => {
+  process.stdout.write(`explorer, config, removal and others: ${schedules} schedules, no violation\n`)
+})

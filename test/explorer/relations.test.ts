@@ -1,0 +1,56 @@
+import { afterAll, expect, test } from 'vitest'
+import { broken, DEEP, elected, ends, FOREIGN, related, WIDE } from './race.ts'
+import { check, type Scenario } from './scenario.ts'
+
+const scenarios: Scenario[] = [
+  {
+    name: 'relation data is emptied while the leader dies and the next one is elected',
+    before: [elected('web/0', 1), related(1, { foo: 'bar' })],
+    race: [related(2, {}), elected('web/1', 2)],
+    ends: ends({}),
+    bounds: DEEP,
+  },
+  {
+    name: 'two changes of one relation',
+    race: [related(1, { a: '1', both: '1' }), related(2, { b: '2', both: '2' })],
+    ends: ends({ b: '2', both: '2' }),
+    bounds: DEEP,
+  },
+  {
+    name: 'a change is delivered twice, with its successor in between',
+    race: [related(1, { a: '1' }), related(2, {}), related(1, { a: '1' })],
+    ends: ends({}),
+    bounds: WIDE,
+  },
+  {
+    name: 'a relation changes while it breaks',
+    before: [related(1, { a: '1' })],
+    race: [related(2, { a: '2' }), broken(3)],
+    ends: ends({}),
+    bounds: DEEP,
+  },
+  {
+    name: 'two relations at once',
+    race: [related(1, { a: '1' }, 7), related(1, { b: '1' }, 8)],
+    ends: ends({ a: '1', b: '1' }),
+    bounds: WIDE,
+  },
+  {
+    name: 'three at once',
+    race: [related(1, { a: '1' }), related(2, { b: '1' }), elected('web/0', 1)],
+    ends: ends({ b: '1' }),
+    bounds: WIDE,
+  },
+]
+
+let schedules = 0
+
+test.each(scenarios)('$name', async (scenario) => {
+  const count = await check({ foreign: FOREIGN, ...scenario })
+  schedules += count
+  expect(count).toBeGreaterThan(100)
+})
+
+afterAll(() => {
+  process.stdout.write(`explorer, relations: ${schedules} schedules, no violation\n`)
+})

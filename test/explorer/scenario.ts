@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from 'node:util'
+import { functions } from '../../functions/index.ts'
+import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
+import type { Event } from '../../src/events/cloud-event.ts'
+import { createHandler } from '../../src/handle.ts'
+import { createKubernetes, type Transport, type TransportRequest } from '../../src/kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../../src/kubernetes/objects.ts'
+import { createQueue } from '../../src/queue.ts'
+import { createStep } from '../../src/step.ts'
+import { fakeClock } from '../helpers/clock.ts'
+import { APPLICATION, event, NAMESPACE, service, workload } from '../helpers/world.ts'
+import { type Actor, type Bounds, explore, type Gate, type Run, runSchedule } from './scheduler.ts'
+
+type Labels = Record<string, string>
+
+/** Labels of one object that no schedule may change, not even for a moment. */
+type Foreign = { template?: Labels; service?: Labels }
+
+export type Scenario = {
+  name: string
+  objects?: readonly KubernetesObject[]
+  /** Events taken, and writes made by others, before the race. */
+  before?: readonly (Event | TransportRequest)[]
+  /** What races: each event is delivered to a process of its own, each request is made by somebody else. */
+  race: readonly (Event | TransportRequest)[]
+  /** Events that come when all is over. */
+  after?: readonly Event[]
+  /** What must be true at the end, beside the properties that always hold; `mesh` is the labels that are ours. */
+  ends: { template: Labels; service: Labels; memory: Labels | undefined; pods?: Labels }
+  foreign?: Foreign
+  bounds: Bounds
+}
+
+const isEvent = (one: Event | TransportRequest): one is Event => 'type' in one
+
+const process = (transport: Transport) => {
+  const clock = fakeClock()
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  return createHandler({
+    functions,
+    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds: 60_000 })),
+    connect,
+    publish: async () => undefined,
+    clock,
+    timeoutMilliseconds: 60_000,
+  })
+}
+
+const actorFor = (api: EmbeddedApi, one: Event | TransportRequest, index: number): Actor => ({
+  name: isEvent(one) ? `${one.type.split('.')[2]}#${index}` : `somebody#${index}`,
+  run: async (gate: Gate) => {
+    const transport: Transport = (request) => gate(() => api.handle(request), request)
+    if (isEvent(one)) await process(transport)(one, {})
+    else await transport(one)
+  },
+})
+
+/** Pods take time: most scenarios do not look at them. */
+const scaled = (object: KubernetesObject, replicas: number): KubernetesObject =>
+  object.spec?.template === undefined ? object : { ...object, spec: { ...object.spec, replicas } }
+
+const fresh = async ({ objects = [workload(), service()], before = [], ends }: Scenario): Promise<EmbeddedApi> => {
+  const api = createEmbeddedApi({ now: () => new Date(0) })
+  const replicas = ends.pods === undefined ? 0 : 1
+  api.seed(
+    objects.map((object) => scaled(object, replicas)),
+    { manager: 'juju' },
+  )
+  const direct: Transport = async (request) => api.handle(request)
+  for (const one of before) await (isEvent(one) ? process(direct)(one, {}) : direct(one))
+  return api
+}
+
+const labelsOn = ({ kind, metadata, spec }: KubernetesObject): Labels => {
+  if (kind === 'Service') return metadata.labels ?? {}
+  return (spec?.template as { metadata?: { labels?: Labels } } | undefined)?.metadata?.labels ?? {}
+}
+
+const foreignOn = (kind: string, { template = {}, service: onService = {} }: Foreign): Labels =>
+  kind === 'StatefulSet' || kind === 'Deployment' ? template : kind === 'Service' ? onService : {}
+
+const observed = (api: EmbeddedApi) => {
+  const objects = api.objects()
+  const find = (kind: string, name: string) => objects.find((one) => one.kind === kind && one.metadata.name === name)
+  const labels = (object: KubernetesObject | undefined) => (object ? labelsOn(object) : {})
+  const memory = find('ConfigMap', `juju-service-mesh-${APPLICATION}-labels`)?.data?.labels
+  return {
+    template: labels(find('StatefulSet', APPLICATION) ?? find('Deployment', APPLICATION)),
+    service: labels(find('Service', APPLICATION)),
+    memory: memory === undefined ? undefined : (JSON.parse(memory) as Labels),
+  }
+}
+
+const subset = (labels: Labels, of: Labels) => Object.entries(of).every(([key, value]) => labels[key] === value)
+
+/** Thrown with the schedule that breaks a property, so that it can be read and run again. */
+export class Violation extends Error {
+  constructor(scenario: string, property: string, trace: readonly string[], details: readonly unknown[]) {
+    super(`${scenario}: ${property}\n${trace.join('\n')}\n${JSON.stringify(details, null, 1)}`)
+  }
+}
+
+/** Runs every schedule of a scenario within its bounds, checks the properties after each, and answers with how many there were. */
+export const check = (scenario: Scenario): Promise<number> => explore((path) => checkSchedule(scenario, path))
+
+const checkSchedule = async (scenario: Scenario, path: readonly number[]): Promise<Run> => {
+  const { name, race, after = [], bounds } = scenario
+  const api = await fresh(scenario)
+  const direct: Transport = async (request) => api.handle(request)
+  const touched = watchForeign(api, scenario.foreign ?? {})
+  const actors = race.map((one, index) => actorFor(api, one, index))
+  const run = await runSchedule(actors, path, bounds)
+  for (const one of after) await process(direct)(one, {})
+  const expect = (property: string, violations: readonly unknown[]) => {
+    if (violations.length > 0) throw new Violation(name, property, run.trace, violations)
+  }
+  expect('every event is taken', run.failures.map(String))
+  expect('2: foreign state is untouched, at every moment', touched)
+  expect('1, 3, 7: the cluster is as the memory desires it', differencesAtTheEnd(api, scenario))
+  expect('4: quiet when nothing differs', await writesOfAResync(api))
+  return run
+}
+
+/** The names of the objects on which a foreign label is not as it was, growing as it happens. */
+const watchForeign = (api: EmbeddedApi, foreign: Foreign): string[] => {
+  const touched: string[] = []
+  api.subscribe(({ object }) => {
+    const isUntouched = subset(labelsOn(object), foreignOn(object.kind, foreign))
+    if (!isUntouched) touched.push(nameOf({ kind: object.kind, ...object.metadata }))
+  })
+  return touched
+}
+
+const differencesAtTheEnd = (api: EmbeddedApi, { ends: { pods = {}, ...objects } }: Scenario): unknown[] => {
+  const end = observed(api)
+  const unlabelled = api
+    .objects()
+    .filter(({ kind, metadata }) => kind === 'Pod' && !subset(metadata.labels ?? {}, pods))
+  return [...(isDeepStrictEqual(end, objects) ? [] : [end]), ...unlabelled]
+}
+
+const writesOfAResync = async (api: EmbeddedApi): Promise<string[]> => {
+  const writes: string[] = []
+  const counting: Transport = async (request) => {
+    if (request.method !== 'GET') writes.push(`${request.method} ${request.path}`)
+    return api.handle(request)
+  }
+  await process(counting)(event('resync', {}), {})
+  return writes
+}
+
+/** A call by somebody else. */
+export const call = (method: TransportRequest['method'], path: string, body?: unknown): TransportRequest => ({
+  method,
+  path: path.replace('{namespace}', NAMESPACE),
+  headers: { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
+  body: body === undefined ? undefined : JSON.stringify(body),
+  timeoutMilliseconds: 1_000,
+})
