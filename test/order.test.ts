@@ -1,4 +1,4 @@
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { accept, isOvertaken, isStale, positionOf } from '../src/order.ts'
 import { emptyState, type State } from '../src/state.ts'

@@ -18,11 +18,16 @@ const TYPE = /^dev\.knative\.apiserver\.(resource|ref)\.(add|update|delete)$/
 export const referenceIn = ({ type, data }: Event): Reference | undefined => {
   if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
   const reference = ObjectReference.safeParse(data)
-  if (!reference.success) throw new Refused(400, 'data: expected a reference to a Pod, a Lease or a ConfigMap with name and namespace')
+  if (!reference.success)
+    throw new Refused(400, 'data: expected a reference to a Pod, a Lease or a ConfigMap with name and namespace')
   return reference.data
 }
 
-const ObjectReference = z.object({ kind: z.enum(['Pod', 'Lease', 'ConfigMap']), namespace: z.string().min(1), name: z.string().min(1) })
+const ObjectReference = z.object({
+  kind: z.enum(['Pod', 'Lease', 'ConfigMap']),
+  namespace: z.string().min(1),
+  name: z.string().min(1),
+})
 
 /** Such an event in mode Resource, with the object as it is now. */
 export const withObject = (event: Event, object: KubernetesObject): Event => ({
@@ -43,7 +48,8 @@ export const fromKnative = (event: Event): Event | Ignored => {
   if (event.type === 'dev.knative.sources.ping') return fromPing(event)
   const [, mode, verb = ''] = TYPE.exec(event.type) ?? []
   if (mode === undefined) return { ignored: `${event.type} is not a type that is known here` }
-  if (mode === 'ref') return { ignored: 'an ApiServerSource in mode Reference does not say what was deleted: set spec.mode to Resource' }
+  if (mode === 'ref')
+    return { ignored: 'an ApiServerSource in mode Reference does not say what was deleted: set spec.mode to Resource' }
   const object = Resource.safeParse(event.data)
   if (!object.success)
     throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
@@ -84,9 +90,7 @@ const fromPod = (pod: KubernetesObject, verb: string): Translated | Ignored => {
   const ordinal = ownerOf(pod)?.kind === 'StatefulSet' ? /-(\d+)$/.exec(name)?.[1] : undefined
   return {
     name: 'pod-restarted',
-    data: {application,
-    ...(ordinal && { unit: `${application}/${ordinal}` }),
-    pod: { name, uid },},
+    data: { application, ...(ordinal && { unit: `${application}/${ordinal}` }), pod: { name, uid } },
   }
 }
 
@@ -117,9 +121,7 @@ const fromLease = (lease: KubernetesObject, verb: string): Translated | Ignored 
   const unit = ordinal === undefined ? pod : `${application}/${ordinal}`
   return {
     name: 'leader-elected',
-    data: {application,
-    unit,
-    ...(leaseTransitions !== undefined && { epoch: leaseTransitions }),},
+    data: { application, unit, ...(leaseTransitions !== undefined && { epoch: leaseTransitions }) },
   }
 }
 
@@ -127,7 +129,9 @@ const fromDocument = (document: KubernetesObject, verb: string): Translated | Ig
   const kind = document.metadata.labels?.[DOCUMENT_LABEL]
   const isGone = verb === 'delete'
   if (kind !== 'relation' && kind !== 'config')
-    return { ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config` }
+    return {
+      ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config`,
+    }
   const application = valueIn(document, 'application', 'failsafe')
   if (kind === 'config')
     return isGone
@@ -140,14 +144,20 @@ const fromDocument = (document: KubernetesObject, verb: string): Translated | Ig
 }
 
 /** A value of a document: JSON, or YAML, of which JSON is a part. The schema `failsafe` knows strings alone. */
-const valueIn = ({ metadata: { namespace, name }, data }: KubernetesObject, key: string, schema: 'core' | 'failsafe' = 'core'): unknown => {
+const valueIn = (
+  { metadata: { namespace, name }, data }: KubernetesObject,
+  key: string,
+  schema: 'core' | 'failsafe' = 'core',
+): unknown => {
   const text = data?.[key]
   if (text === undefined) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is missing`)
   try {
     return parseYaml(text, { schema, maxAliasCount: 0 })
   } catch (error) {
     const problem = (error as Error).message.split('\n')[0]
-    throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, { cause: error })
+    throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, {
+      cause: error,
+    })
   }
 }
 

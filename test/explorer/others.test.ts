@@ -97,5 +97,5 @@ test.each(scenarios)('$name', async (scenario) => {
 })
 
 afterAll(() => {
-  process.stdout.write(`explorer, config, removal and others: ${schedules} schedules, no violation\n`)
+  process.stdout.write(`explorer, config, removal and others: ${schedules} schedules\n`)
 })

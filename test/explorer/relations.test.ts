@@ -52,5 +52,5 @@ test.each(scenarios)('$name', async (scenario) => {
 })
 
 afterAll(() => {
-  process.stdout.write(`explorer, relations: ${schedules} schedules, no violation\n`)
+  process.stdout.write(`explorer, relations: ${schedules} schedules\n`)
 })

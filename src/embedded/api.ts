@@ -1,0 +1,140 @@
+import type { KubernetesObject as PublicObject } from '../kubernetes/objects.ts'
+import { decodeObject, mediaType } from './body.ts'
+import type { Result } from './call.ts'
+import { discovery } from './discovery.ts'
+import { copyOf, type JsonMap, type KubernetesObject } from './json.ts'
+import { openapi } from './openapi.ts'
+import { onResource } from './resources.ts'
+import { type ResourceAttributes, type Reviewers, reviewOf } from './reviews.ts'
+import { type Answer, NoSuchPath, type Request, targetOf } from './route.ts'
+import { ensureNamespace, plant } from './seed.ts'
+import { notAllowed, Refusal } from './status.ts'
+import { Store } from './store.ts'
+import { openWatch, type WatchEvent } from './watch.ts'
+import type { World } from './world.ts'
+
+export type { Answer, Request, ResourceAttributes, WatchEvent }
+
+export type EmbeddedApiOptions = Partial<Reviewers> & {
+  readonly now?: () => Date
+  readonly uid?: () => string
+}
+
+export type ChangeEvent = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: PublicObject }
+
+export type EmbeddedApi = {
+  /** Answers a request at once. A watch is answered with what it would send first. */
+  handle(request: Request): Answer
+  /** Tells every change of every kind after it was stored, in order; the answer ends it. */
+  subscribe(listener: (event: ChangeEvent) => void): () => void
+  /** Opens a watch: the answer is what to close it with, or the refusal. */
+  watch(request: Request, send: (event: WatchEvent) => void): (() => void) | Answer
+  /** Copies of everything that is stored. */
+  objects(): readonly PublicObject[]
+  /** Creates objects on behalf of a field manager, and the namespaces they are in. */
+  seed(objects: readonly PublicObject[], options?: { manager?: string }): void
+}
+
+const json = ({ status, object }: Result): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(object),
+})
+
+const text = (status: number, body: string): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body,
+})
+
+const refused = (error: unknown): Answer => {
+  if (error instanceof NoSuchPath) return text(404, '404 page not found\n')
+  if (error instanceof Refusal) return json({ status: error.code, object: error.status })
+  throw error
+}
+
+const healthPaths = ['/healthz', '/livez', '/readyz']
+
+const split = (path: string): { pathname: string; query: URLSearchParams } => {
+  const end = path.indexOf('?')
+  const pathname = (end < 0 ? path : path.slice(0, end)).replace(/(.)\/$/, '$1')
+  return { pathname, query: new URLSearchParams(end < 0 ? '' : path.slice(end + 1)) }
+}
+
+const isWatch = (request: Request, query: URLSearchParams): boolean =>
+  request.method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '')
+
+/** The documents and reviews that are not resources. */
+const special = (request: Request, pathname: string, reviewers: Reviewers): Answer | undefined => {
+  if (healthPaths.includes(pathname)) return text(200, 'ok')
+  const document = discovery.get(pathname) ?? openapi.get(pathname)
+  if (document) return request.method === 'GET' ? json({ status: 200, object: document }) : refused(notAllowed())
+  const review = reviewOf(pathname)
+  if (review === undefined) return undefined
+  if (request.method !== 'POST') throw notAllowed()
+  const body = decodeObject(request.body ?? '', mediaType(request.headers), review.kind)
+  return json({ status: 201, object: review.answer(body, reviewers) })
+}
+
+const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`
+
+/**
+ * A Kubernetes API server in memory: stores objects and answers as a 1.36 server does, without a transport and without
+ * waiting. It runs nothing: workloads get their pods in the same write, and these are ready at once.
+ */
+export const createEmbeddedApi = ({
+  now = () => new Date(),
+  uid = () => crypto.randomUUID(),
+  tokens = {},
+  audiences = ['https://kubernetes.default.svc'],
+  allows = () => false,
+}: EmbeddedApiOptions = {}): EmbeddedApi => {
+  const store = new Store()
+  const world: World = { store, uid, now: () => secondsOf(now()) }
+
+  const watch: EmbeddedApi['watch'] = (request, send) => {
+    const { pathname, query } = split(request.path)
+    try {
+      return openWatch(store, targetOf(pathname), { query, send })
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  const firstOf = (request: Request): Answer => {
+    const events: WatchEvent[] = []
+    const opened = watch(request, (event) => events.push(event))
+    if (typeof opened !== 'function') return opened
+    opened()
+    return { ...json({ status: 200, object: {} }), body: events.map((event) => `${JSON.stringify(event)}\n`).join('') }
+  }
+
+  const answer = (request: Request): Answer => {
+    const { pathname, query } = split(request.path)
+    try {
+      const known = special(request, pathname, { tokens, audiences, allows })
+      if (known) return known
+      if (isWatch(request, query)) return firstOf(request)
+      return json(onResource({ world, request, query, target: targetOf(pathname) }))
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  ensureNamespace(world, 'default')
+
+  return {
+    handle: (request) => {
+      const answered = answer(request)
+      store.announce()
+      return answered
+    },
+    watch,
+    subscribe: (listener) => store.subscribe(({ type, object }) => listener({ type, object: object as PublicObject })),
+    objects: () => store.all().map(({ object }) => copyOf(object) as PublicObject),
+    seed: (objects, { manager = 'seed' } = {}) => {
+      for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
+      store.announce()
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import { pathsOf } from './field-paths.ts'
+import {
+  difference,
+  type FieldSet,
+  fieldsOf,
+  intersection,
+  isLeaf,
+  type Part,
+  partsOf,
+  prune,
+  union,
+} from './field-set.ts'
+import { isEmpty, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
+import type { Kind } from './kind.ts'
+import {
+  isWriter,
+  loseFields,
+  type Owner,
+  ownersAfterUpdate,
+  ownersOf,
+  tracked,
+  type Writer,
+} from './managed-fields.ts'
+import type { Shape } from './schema.ts'
+import { applyConflict } from './status.ts'
+
+/** Shared items come in the order of `config`; items only the live list has stay before the shared one they preceded. */
+const mergeLists = (live: readonly Part[], config: readonly Part[]): Json[] => {
+  const applied = new Set(config.map(({ element }) => element))
+  const previous = new Map(live.map(({ element, value }) => [element, value]))
+  const merged: Json[] = []
+  const [left, wanted] = [[...live], [...config]]
+  while (left.length + wanted.length > 0) {
+    const [old] = left
+    const [next] = wanted
+    const nextShared = wanted.find(({ element }) => previous.has(element))
+    if (old && !applied.has(old.element)) merged.push(old.value)
+    else if (next && (old === undefined || old.element === nextShared?.element)) {
+      merged.push(merge(previous.get(next.element), next.value, next.shape))
+      wanted.shift()
+      if (old?.element !== next.element) continue
+    }
+    left.shift()
+  }
+  return merged
+}
+
+/** What was applied, laid over what is there. */
+const merge = (live: Json | undefined, config: Json, shape: Shape | undefined): Json => {
+  if (live === undefined || live === null || isLeaf(config, shape) || isLeaf(live, shape)) return config
+  if (Array.isArray(config)) return mergeLists(partsOf(live, shape), partsOf(config, shape))
+  const merged: JsonMap = { ...(live as JsonMap) }
+  for (const { element, value, shape: inner } of partsOf(config, shape)) {
+    const key = element.slice(2)
+    merged[key] = merge(merged[key], value, inner)
+  }
+  return merged
+}
+
+const described = ({ manager, operation, apiVersion, subresource }: Owner): string => {
+  const sub = subresource === undefined ? '' : ` with subresource ${JSON.stringify(subresource)}`
+  return JSON.stringify(manager) + sub + (operation === 'Update' ? ` using ${apiVersion}` : '')
+}
+
+type Conflict = { readonly owner: Owner; readonly paths: readonly string[] }
+
+const conflictMessage = (conflicts: readonly Conflict[]): string => {
+  const count = conflicts.reduce((sum, { paths }) => sum + paths.length, 0)
+  const [first] = conflicts
+  if (first && count === 1)
+    return `Apply failed with 1 conflict: conflict with ${described(first.owner)}: ${first.paths[0]}`
+  const parts = conflicts.map(({ owner, paths }) =>
+    [`conflicts with ${described(owner)}:`, ...paths.map((path) => `- ${path}`)].join('\n'),
+  )
+  return `Apply failed with ${count} conflicts: ${parts.join('\n')}`
+}
+
+/** Refuses to change fields that others own. */
+const refuseConflicts = (others: readonly Owner[], written: FieldSet | undefined): void => {
+  const conflicts = others
+    .map((owner) => ({ owner, paths: pathsOf(intersection(owner.fields, written) ?? {}) }))
+    .filter(({ paths }) => paths.length > 0)
+    .toSorted((a, b) => (described(a.owner) < described(b.owner) ? -1 : 1))
+  if (conflicts.length === 0) return
+  const causes = conflicts.flatMap(({ owner, paths }) =>
+    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${described(owner)}`, field })),
+  )
+  throw applyConflict(conflictMessage(conflicts), causes)
+}
+
+/** Ownership of an object nobody tracked before is attributed once, so that the first apply meets conflicts. */
+const ownersBefore = (live: KubernetesObject | undefined, kind: Kind, apiVersion: string, time: string): Owner[] => {
+  const owners = ownersOf(live)
+  if (live === undefined || owners.length > 0) return owners
+  const writer: Writer = { manager: 'before-first-apply', operation: 'Update', apiVersion }
+  return ownersAfterUpdate({ before: kind.zero, after: live, kind }, [], { writer, time })
+}
+
+/** Metadata itself is nobody's, so applying none of it owns nothing. */
+const appliedFields = ({ metadata, ...others }: JsonMap, kind: Kind): FieldSet | undefined =>
+  fieldsOf(metadata === undefined || isEmpty(metadata) ? others : { ...others, metadata }, kind.shape)
+
+const OWNABLE = ['labels', 'annotations', 'finalizers', 'ownerReferences']
+
+/** The name, the uid and their like are in every apply, if only by its path: they do not go with the last label. */
+const withIdentity = (pruned: Json | undefined, merged: Json | undefined): JsonMap => {
+  const identity = Object.entries(mapOf(merged)).filter(([field]) => !OWNABLE.includes(field))
+  return { ...Object.fromEntries(identity), ...mapOf(pruned) }
+}
+
+export type Applied = { readonly object: JsonMap; readonly owners: Owner[] }
+
+/**
+ * Server-side apply: lays `config` over the live object, takes away what the same manager applied before and nobody
+ * owns now, and records the ownership. Fields that others own with another value are a 409, unless `force` takes them.
+ * See https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ */
+export const serverSideApply = (
+  { live, config, kind }: { live: KubernetesObject | undefined; config: JsonMap; kind: Kind },
+  { writer, force, time }: { writer: Writer; force: boolean; time: string },
+): Applied => {
+  const owners = ownersBefore(live, kind, writer.apiVersion, time)
+  const previous = owners.find((owner) => isWriter(owner, writer))
+  const others = owners.filter((owner) => owner !== previous)
+  const fields = appliedFields(tracked(config, kind, writer.subresource), kind)
+  const owned = others.reduce((sum, owner) => union(sum, owner.fields), fields)
+  const merged = merge(live ?? {}, config, kind.shape)
+  const pruned = withoutNulls(prune(merged, previous?.fields, owned, kind.shape)) as JsonMap
+  const object = { ...pruned, metadata: withIdentity(pruned.metadata, mapOf(merged).metadata) }
+  const old = tracked(live ?? kind.zero, kind, writer.subresource)
+  const next = tracked(object, kind, writer.subresource)
+  const written = difference(old, next, kind.shape, true)
+  const removed = difference(next, old, kind.shape, false)
+  if (!force) refuseConflicts(others, written)
+  const left = loseFields(others, written, removed)
+  const stamp = written || removed ? { time } : previous?.time === undefined ? {} : { time: previous.time }
+  const self = fields === undefined ? [] : [{ ...writer, ...stamp, fields }]
+  return { object, owners: [...left, ...self] }
+}

@@ -1,0 +1,79 @@
+import { at, type JsonMap, listOf, mapOf, withAt } from './json.ts'
+import type { Kind } from './kind.ts'
+
+type Assign = (object: JsonMap, previous: JsonMap | undefined, serial: () => number) => JsonMap
+
+const address = (network: string, serial: number): string => `${network}.${(serial >> 8) & 255}.${serial & 255}`
+
+/** A Service keeps the addresses it was given; a new one gets them. */
+const service: Assign = (object, previous, serial) => {
+  const spec = mapOf(object.spec)
+  const old = mapOf(previous?.spec)
+  if (spec.type === 'ExternalName') return object
+  const ip = spec.clusterIP ?? old.clusterIP ?? address('10.96', serial())
+  const given = {
+    clusterIP: ip,
+    clusterIPs: old.clusterIPs ?? [ip],
+    ipFamilies: old.ipFamilies ?? ['IPv4'],
+    ipFamilyPolicy: old.ipFamilyPolicy ?? 'SingleStack',
+  }
+  const exposed = spec.type === 'NodePort' || spec.type === 'LoadBalancer'
+  const portOf = (port: JsonMap): JsonMap => {
+    const known = listOf(old.ports).find(
+      (each) => at(each, 'port') === port.port && at(each, 'protocol') === port.protocol,
+    )
+    return { ...port, nodePort: port.nodePort ?? at(known, 'nodePort') ?? 30000 + serial() }
+  }
+  const ports = exposed ? { ports: listOf(spec.ports).map((port) => portOf(mapOf(port))) } : {}
+  return { ...object, spec: { ...given, ...spec, ...ports }, status: object.status ?? { loadBalancer: {} } }
+}
+
+const namespace: Assign = (object, previous) =>
+  previous ? object : { ...withAt(object, ['spec', 'finalizers'], ['kubernetes']), status: { phase: 'Active' } }
+
+const conditionTypes = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']
+
+/** A pod is running and ready from the start: nothing here runs containers. */
+const pod: Assign = (object, previous, serial) => {
+  if (previous) return object
+  const spec = mapOf(object.spec)
+  const startTime = at(object, 'metadata', 'creationTimestamp') ?? null
+  const podIP = address('10.244', serial())
+  const containerStatuses = listOf(spec.containers).map((container) => ({
+    name: at(container, 'name'),
+    image: at(container, 'image'),
+    imageID: '',
+    lastState: {},
+    ready: true,
+    restartCount: 0,
+    started: true,
+    state: { running: { startedAt: startTime } },
+  }))
+  const conditions = conditionTypes.map((type) => ({
+    type,
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: startTime,
+  }))
+  const status: JsonMap = {
+    phase: 'Running',
+    conditions,
+    containerStatuses,
+    hostIP: '192.168.100.10',
+    podIP,
+    podIPs: [{ ip: podIP }],
+    qosClass: 'BestEffort',
+    startTime,
+  }
+  return {
+    ...object,
+    spec: { serviceAccount: 'default', serviceAccountName: 'default', nodeName: 'node', ...spec },
+    status,
+  }
+}
+
+const byKind: Readonly<Record<string, Assign>> = { Service: service, Namespace: namespace, Pod: pod }
+
+/** What the cluster itself gives an object and nobody owns: addresses, a node, a phase. */
+export const assigned = (object: JsonMap, kind: Kind, previous: JsonMap | undefined, serial: () => number): JsonMap =>
+  byKind[kind.kind]?.(object, previous, serial) ?? object

@@ -1,0 +1,71 @@
+import type { JsonMap, KubernetesObject } from './json.ts'
+import { apiVersionOf, type Kind } from './kind.ts'
+import type { Writer } from './managed-fields.ts'
+import { type Options, optionsOf } from './options.ts'
+import type { Request, Target } from './route.ts'
+import { selected } from './select.ts'
+import { notAllowed, notFound } from './status.ts'
+import { settle } from './workloads.ts'
+import type { World, Write } from './world.ts'
+
+export type Result = { readonly status: number; readonly object: JsonMap }
+
+/** One request on a resource, and the world it happens in. */
+export type Call = {
+  readonly world: World
+  readonly request: Request
+  readonly query: URLSearchParams
+  readonly target: Target
+}
+
+export type Named = { readonly kind: Kind; readonly namespace: string | undefined; readonly name: string }
+
+/** The one object that a path names. */
+export const named = ({ kind, namespace, name }: Target): Named => {
+  if (name === undefined || (kind.namespaced && namespace === undefined)) throw notAllowed()
+  return { kind, namespace, name }
+}
+
+export const find = ({ store }: World, { kind, namespace, name }: Named): KubernetesObject => {
+  const found = store.get(kind, namespace, name)
+  if (found === undefined) throw notFound(kind, name)
+  return found
+}
+
+export const optionsFor = ({ request, query }: Call, applies = false): Options =>
+  optionsOf(request.method, query, { userAgent: request.headers['user-agent'], applies })
+
+/** A write by the manager that the request names. */
+export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operation: Writer['operation']): Write => {
+  const { kind, subresource } = target
+  const writer = {
+    manager,
+    operation,
+    apiVersion: apiVersionOf(kind),
+    ...(subresource === undefined ? {} : { subresource }),
+  }
+  return { kind, writer, dryRun }
+}
+
+/** What the controllers leave of an object that was just written; `live` is what was stored before. */
+export const settled = (
+  { world }: Call,
+  { kind, dryRun }: Write,
+  { object, live }: { object: KubernetesObject; live?: KubernetesObject },
+): KubernetesObject => {
+  if (dryRun || object === live) return object
+  settle(world, kind, object)
+  const current = world.store.get(kind, object.metadata.namespace, object.metadata.name)
+  return current?.metadata.uid === object.metadata.uid ? (current ?? object) : object
+}
+
+/** The selected objects of a kind, as a list of the version everything is at. */
+export const list = ({ world, query, target }: Call): Result => {
+  const { kind, namespace } = target
+  const isSelected = selected(kind, query)
+  const items = world.store.list(kind, namespace).filter(isSelected)
+  // Lists of built-in kinds leave out what the list's own kind says already.
+  const lean = kind.custom ? items : items.map(({ apiVersion: _, kind: __, ...item }) => item)
+  const metadata = { resourceVersion: String(world.store.revision) }
+  return { status: 200, object: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata, items: lean } }
+}

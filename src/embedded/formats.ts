@@ -1,0 +1,113 @@
+/** Text formats of names, labels and keys, each answering with the API server's words for what is wrong. */
+
+const regexHint = (intro: string, pattern: string, ...examples: string[]): string => {
+  const quoted = examples.map((example, index) => (index === 0 ? `e.g. '${example}', ` : ` or '${example}', `))
+  return `${intro} (${quoted.join('')}regex used for validation is '${pattern}')`
+}
+
+const dns1123Label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
+const dns1123Subdomain = `${dns1123Label}(\\.${dns1123Label})*`
+const dns1035Label = '[a-z]([-a-z0-9]*[a-z0-9])?'
+const qualifiedName = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
+const labelValue = `(${qualifiedName})?`
+const dataKey = '[-._a-zA-Z0-9]+'
+
+type Format = { readonly pattern: RegExp; readonly limit: number; readonly hint: string }
+
+const format = (pattern: string, limit: number, hint: string): Format => ({
+  pattern: new RegExp(`^(?:${pattern})$`),
+  limit,
+  hint,
+})
+
+const formats = {
+  label: format(
+    dns1123Label,
+    63,
+    regexHint(
+      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+      dns1123Label,
+      'my-name',
+      '123-abc',
+    ),
+  ),
+  'label-1035': format(
+    dns1035Label,
+    63,
+    regexHint(
+      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+      dns1035Label,
+      'my-name',
+      'abc-123',
+    ),
+  ),
+  subdomain: format(
+    dns1123Subdomain,
+    253,
+    regexHint(
+      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+      dns1123Subdomain,
+      'example.com',
+    ),
+  ),
+  labelValue: format(
+    labelValue,
+    63,
+    regexHint(
+      "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+      labelValue,
+      'MyValue',
+      'my_value',
+      '12345',
+    ),
+  ),
+  qualifiedName: format(
+    qualifiedName,
+    63,
+    regexHint(
+      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+      qualifiedName,
+      'MyName',
+      'my.name',
+      '123-abc',
+    ),
+  ),
+  dataKey: format(
+    dataKey,
+    253,
+    regexHint(
+      "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+      dataKey,
+      'key.name',
+      'KEY_NAME',
+      'key-name',
+    ),
+  ),
+} satisfies Record<string, Format>
+
+/** What is wrong with the text in this format; nothing when it is valid. */
+export const problems = (kind: keyof typeof formats, text: string): string[] => {
+  const { pattern, limit, hint } = formats[kind]
+  const tooLong = Buffer.byteLength(text) > limit ? [`must be no more than ${limit} bytes`] : []
+  return pattern.test(text) ? tooLong : [...tooLong, hint]
+}
+
+/** What is wrong with a label or annotation key, `[prefix/]name`. */
+export const keyProblems = (key: string): string[] => {
+  const parts = key.split('/')
+  if (parts.length > 2) {
+    return [
+      `a qualified name ${formats.qualifiedName.hint} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ]
+  }
+  const name = parts.at(-1) ?? ''
+  const prefix = parts.length === 2 ? (parts[0] ?? '') : undefined
+  const named = problems('qualifiedName', name).map((problem) => `name part ${problem}`)
+  return [...prefixProblems(prefix), ...(name === '' ? ['name part must be non-empty'] : []), ...named]
+}
+
+const prefixProblems = (prefix: string | undefined): string[] => {
+  if (prefix === undefined) return []
+  if (prefix === '') return ['prefix part must be non-empty']
+  return problems('subdomain', prefix).map((problem) => `prefix part ${problem}`)
+}

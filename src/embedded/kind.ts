@@ -1,0 +1,70 @@
+import type { JsonMap } from './json.ts'
+import { type Shape, shapes } from './schema.ts'
+
+/** Everything the server needs to know to serve one kind. */
+export type Kind = {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly namespaced: boolean
+  /** Defined by a CustomResourceDefinition: other media types, other wording, no defaults of its own. */
+  readonly custom: boolean
+  /** Has a status subresource, so status is not written through the object itself. */
+  readonly status: boolean
+  /** Whether metadata.generation counts the changes of everything outside metadata and status. */
+  readonly counted: boolean
+  readonly names: 'subdomain' | 'label' | 'label-1035'
+  readonly shape: Shape
+  /** What an empty object of this kind already has: its members are never owned by who first fills them. */
+  readonly zero: JsonMap
+  /** A replace of a missing object creates it. */
+  readonly createOnPut: boolean
+  /** A replace must carry the resourceVersion. */
+  readonly putNeedsVersion: boolean
+  /** An update checks the metadata once more by the rules of a create. */
+  readonly rechecksMetadata: boolean
+  /** A delete answers with the object instead of a Status. */
+  readonly deleteAnswersObject: boolean
+  /** Field selectors besides metadata.name and metadata.namespace. */
+  readonly selectable: readonly string[]
+}
+
+type Entry = Pick<Kind, 'kind' | 'plural'> & Partial<Kind>
+
+/** A kind of the API server itself, with what most of them have in common. */
+export const builtin = (group: string, version: string, entry: Entry): Kind => ({
+  group,
+  version,
+  shortNames: [],
+  categories: [],
+  namespaced: true,
+  custom: false,
+  status: false,
+  counted: false,
+  names: 'subdomain',
+  shape: shapes.plain,
+  zero: {},
+  createOnPut: false,
+  putNeedsVersion: false,
+  rechecksMetadata: true,
+  deleteAnswersObject: false,
+  selectable: [],
+  ...entry,
+})
+
+/** A kind that a CustomResourceDefinition defines. */
+export const custom = (group: string, version: string, entry: Entry): Kind => ({
+  ...builtin(group, version, entry),
+  custom: true,
+  status: true,
+  counted: true,
+  putNeedsVersion: true,
+  rechecksMetadata: false,
+})
+
+/** `v1`, `apps/v1`. */
+export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
+  group === '' ? version : `${group}/${version}`

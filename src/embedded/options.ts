@@ -1,0 +1,66 @@
+import { type FieldError, invalid, Refusal } from './status.ts'
+import { invalidValue, required, unsupported } from './validate.ts'
+
+/** The options of a write, from the query. */
+export type Options = { readonly manager: string; readonly dryRun: boolean; readonly force: boolean }
+
+const operations: Readonly<Record<string, string>> = { POST: 'Create', PUT: 'Update', PATCH: 'Patch' }
+
+const longestManager = 128
+
+const managerErrors = (manager: string | null): FieldError[] => {
+  if (manager === null || Buffer.byteLength(manager) <= longestManager) return []
+  return [
+    {
+      field: 'fieldManager',
+      reason: 'FieldValueTooLong',
+      message: `Too long: may not be more than ${longestManager} bytes`,
+    },
+  ]
+}
+
+const forceErrors = (force: string | null, applies: boolean): FieldError[] => {
+  if (force === null || applies) return []
+  return [
+    { field: 'force', reason: 'FieldValueForbidden', message: 'Forbidden: may not be specified for non-apply patch' },
+  ]
+}
+
+const dryRunErrors = (values: readonly string[]): FieldError[] =>
+  values.some((value) => value !== 'All') ? [unsupported('dryRun', [...values], ['All'])] : []
+
+/** Reads and checks them; an apply must name its manager, any other write is known by its User-Agent without one. */
+export const optionsOf = (
+  method: string,
+  query: URLSearchParams,
+  { userAgent, applies }: { userAgent: string | undefined; applies: boolean },
+): Options => {
+  const manager = query.get('fieldManager')
+  const dryRun = query.getAll('dryRun').filter((value) => value !== '')
+  const errors = [
+    ...forceErrors(query.get('force'), applies || method !== 'PATCH'),
+    ...(applies && !manager ? [required('fieldManager', 'is required for apply patch')] : []),
+    ...managerErrors(manager),
+    ...dryRunErrors(dryRun),
+  ]
+  if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: `${operations[method]}Options` }, '', errors)
+  return {
+    manager: manager || ((userAgent ?? '').split('/')[0] ?? '').slice(0, longestManager) || 'unknown',
+    dryRun: dryRun.length > 0,
+    force: query.get('force') === 'true',
+  }
+}
+
+/** The number in a resourceVersion parameter; 0 without one. */
+export const versionOf = (text: string | null): number => {
+  if (text === null || text === '') return 0
+  if (!/^\d+$/.test(text)) {
+    throw invalid({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', [
+      invalidValue('resourceVersion', text, 'must be an unsigned integer'),
+    ])
+  }
+  return Number(text)
+}
+
+export const expired = (asked: number, oldest: number): Refusal =>
+  new Refusal(410, 'Expired', `too old resource version: ${asked} (${oldest})`)

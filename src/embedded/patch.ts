@@ -1,0 +1,83 @@
+import { mediaType, notText, parseJson, parseYamlOrJson } from './body.ts'
+import { isMap, type Json, type JsonMap, type KubernetesObject, mapOf } from './json.ts'
+import { jsonPatch, PatchFailure } from './json-patch.ts'
+import type { Kind } from './kind.ts'
+import { mergePatch } from './merge-patch.ts'
+import type { Request } from './route.ts'
+import { badRequest, invalid, Refusal, unsupportedMediaType } from './status.ts'
+import { strategicMerge } from './strategic-merge.ts'
+import { invalidValue } from './validate.ts'
+
+export const applyType = 'application/apply-patch+yaml'
+
+const decoded = (read: { value: Json } | { error: string }): Json => {
+  if ('error' in read) throw badRequest(`error decoding patch: ${read.error}`)
+  return read.value
+}
+
+const decodedMap = (text: string): JsonMap => {
+  const value = decoded(parseJson(text))
+  if (!isMap(value))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
+    )
+  return value
+}
+
+const withOperations = (live: KubernetesObject, text: string): Json => {
+  const operations = decoded(parseJson(text))
+  if (!Array.isArray(operations))
+    throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch')
+  try {
+    return jsonPatch(live, operations)
+  } catch (error) {
+    if (!(error instanceof PatchFailure)) throw error
+    throw new Refusal(422, 'Invalid', 'the server rejected our request due to an error in our request', {})
+  }
+}
+
+type Patcher = (live: KubernetesObject, text: string, kind: Kind) => Json
+
+const patchers: Readonly<Record<string, Patcher>> = {
+  'application/json-patch+json': withOperations,
+  'application/merge-patch+json': (live, text) => mergePatch(live, decodedMap(text)),
+  'application/strategic-merge-patch+json': (live, text, kind) => strategicMerge(live, decodedMap(text), kind.shape),
+}
+
+const customTypes = ['application/json-patch+json', 'application/merge-patch+json', applyType]
+
+/** The patch's media type, or the refusal of one that the kind does not take. */
+export const patchType = ({ headers }: Request, kind: Kind): string => {
+  const type = mediaType(headers)
+  if (kind.custom && !customTypes.includes(type)) throw unsupportedMediaType(customTypes)
+  if (type !== applyType && patchers[type] === undefined) {
+    throw new Refusal(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
+  }
+  return type
+}
+
+/** The live object as the patch changes it, before defaults and checks. */
+export const patched = (live: KubernetesObject, type: string, text: string, kind: Kind): JsonMap => {
+  const object = mapOf(patchers[type]?.(live, text, kind))
+  const wrong = notText(object, kind)
+  if (wrong) throw invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, wrong.error)])
+  return object
+}
+
+/** The object that a server-side apply sends. */
+export const appliedConfig = (
+  text: string,
+  kind: Kind,
+  address: { namespace?: string | undefined; name: string },
+): JsonMap => {
+  const read = parseYamlOrJson(text)
+  if ('error' in read) throw badRequest(`error decoding YAML: ${read.error}`)
+  if (!isMap(read.value)) throw badRequest('error decoding YAML: not an object')
+  const wrong = notText(read.value, kind)
+  if (wrong) {
+    const place = `${address.namespace ?? ''}/${address.name}; ${read.value.apiVersion}, Kind=${read.value.kind}`
+    const why = `${wrong.path}: expected string, got &value.valueUnstructured{Value:${JSON.stringify(wrong.value)}}`
+    throw new Refusal(500, '', `failed to create typed patch object (${place}): ${why}`)
+  }
+  return read.value
+}

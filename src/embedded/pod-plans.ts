@@ -1,0 +1,106 @@
+import { nameHash, uidOf } from './hash.ts'
+import { at, type JsonMap, type KubernetesObject, mapOf, sortedJson } from './json.ts'
+
+/** A pod that a workload should have: without a name it is given one. */
+export type Desired = { readonly metadata: JsonMap; readonly hash: string }
+
+/** A workload as its controller sees it: which pods it should have, and by which label they tell their template. */
+type Plan = {
+  readonly pods: readonly Desired[]
+  readonly hash: string
+  readonly hashLabel: string
+  readonly status: JsonMap
+}
+
+const controlledBy = (apiVersion: string, kind: string, name: string, uid: string): JsonMap => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+  controller: true,
+  blockOwnerDeletion: true,
+})
+
+const replicasOf = ({ spec }: KubernetesObject): number => Number(at(spec, 'replicas') ?? 1)
+
+const templateHash = ({ spec }: KubernetesObject): string => nameHash(sortedJson(at(spec, 'template')), 10)
+
+const podMetadata = (workload: KubernetesObject, labels: JsonMap, owner: JsonMap): JsonMap => {
+  const { annotations, labels: own } = mapOf(at(workload.spec, 'template', 'metadata'))
+  return {
+    ...(annotations === undefined ? {} : { annotations }),
+    labels: { ...mapOf(own), ...labels },
+    ownerReferences: [owner],
+  }
+}
+
+const replicaCounts = (workload: KubernetesObject): JsonMap => {
+  const replicas = replicasOf(workload)
+  const some = replicas === 0 ? {} : { readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas }
+  return { observedGeneration: workload.metadata.generation, replicas, ...some }
+}
+
+const statefulSet = (workload: KubernetesObject): Plan => {
+  const { name, uid } = workload.metadata
+  const hash = `${name}-${templateHash(workload)}`
+  const owner = controlledBy('apps/v1', 'StatefulSet', name, uid ?? '')
+  const ordinals = Array.from(
+    { length: replicasOf(workload) },
+    (_, index) => index + Number(at(workload.spec, 'ordinals', 'start') ?? 0),
+  )
+  const pods = ordinals.map((ordinal) => {
+    const labels = {
+      'apps.kubernetes.io/pod-index': String(ordinal),
+      'controller-revision-hash': hash,
+      'statefulset.kubernetes.io/pod-name': `${name}-${ordinal}`,
+    }
+    return {
+      metadata: { name: `${name}-${ordinal}`, generateName: `${name}-`, ...podMetadata(workload, labels, owner) },
+      hash,
+    }
+  })
+  const counts = replicaCounts(workload)
+  const current = counts.readyReplicas === undefined ? {} : { currentReplicas: counts.readyReplicas }
+  const status = {
+    availableReplicas: 0,
+    ...counts,
+    ...current,
+    currentRevision: hash,
+    updateRevision: hash,
+    collisionCount: 0,
+  }
+  return { pods, hash, hashLabel: 'controller-revision-hash', status }
+}
+
+const deployment = (workload: KubernetesObject): Plan => {
+  const { name, uid, creationTimestamp } = workload.metadata
+  const hash = templateHash(workload)
+  const replicaSet = `${name}-${hash}`
+  const owner = controlledBy('apps/v1', 'ReplicaSet', replicaSet, uidOf(`${uid} ${replicaSet}`))
+  const metadata = { generateName: `${replicaSet}-`, ...podMetadata(workload, { 'pod-template-hash': hash }, owner) }
+  const since = { lastUpdateTime: creationTimestamp, lastTransitionTime: creationTimestamp }
+  const conditions = [
+    {
+      type: 'Available',
+      status: 'True',
+      reason: 'MinimumReplicasAvailable',
+      message: 'Deployment has minimum availability.',
+      ...since,
+    },
+    {
+      type: 'Progressing',
+      status: 'True',
+      reason: 'NewReplicaSetAvailable',
+      message: `ReplicaSet "${replicaSet}" has successfully progressed.`,
+      ...since,
+    },
+  ]
+  const pods = Array.from({ length: replicasOf(workload) }, () => ({ metadata, hash }))
+  return { pods, hash, hashLabel: 'pod-template-hash', status: { ...replicaCounts(workload), conditions } }
+}
+
+/** The plan of each kind of workload. */
+export const plans: Readonly<Record<string, (workload: KubernetesObject) => Plan>> = {
+  StatefulSet: statefulSet,
+  Deployment: deployment,
+}

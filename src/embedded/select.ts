@@ -1,0 +1,24 @@
+import { fieldSelector } from './field-selector.ts'
+import { at, type KubernetesObject } from './json.ts'
+import type { Kind } from './kind.ts'
+import { labelSelector } from './label-selector.ts'
+import { badRequest } from './status.ts'
+
+const always = ['metadata.name', 'metadata.namespace']
+
+const unsupportedField = (kind: Kind, path: string): Error =>
+  badRequest(
+    kind.selectable.length > 0
+      ? `field label not supported: ${path}`
+      : `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+  )
+
+/** Whether an object is among those that `labelSelector` and `fieldSelector` of a list or watch ask for. */
+export const selected = (kind: Kind, query: URLSearchParams): ((object: KubernetesObject) => boolean) => {
+  const hasLabels = labelSelector(query.get('labelSelector') ?? '')
+  const fields = fieldSelector(query.get('fieldSelector') ?? '')
+  for (const { path } of fields) if (![...always, ...kind.selectable].includes(path)) throw unsupportedField(kind, path)
+  return (object) =>
+    hasLabels(object.metadata.labels ?? {}) &&
+    fields.every(({ path, value, wanted }) => (String(at(object, ...path.split('.')) ?? '') === value) === wanted)
+}

@@ -1,0 +1,79 @@
+import { create } from './create.ts'
+import { at, type KubernetesObject, listOf, mapOf } from './json.ts'
+import type { Kind } from './kind.ts'
+import { kindOf } from './kinds.ts'
+import type { Writer } from './managed-fields.ts'
+import { type Desired, plans } from './pod-plans.ts'
+import { remove } from './remove.ts'
+import { update } from './update.ts'
+import type { World } from './world.ts'
+
+const manager = 'kube-controller-manager'
+
+/** `{deployment}-{hash}` of a ReplicaSet, without the hash. */
+const deploymentName = (replicaSet: string): string => replicaSet.slice(0, replicaSet.lastIndexOf('-'))
+
+const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefined => {
+  const owner = mapOf(listOf(pod.metadata.ownerReferences).find((each) => at(each, 'controller') === true))
+  if (owner.kind === 'StatefulSet') return { kind: 'StatefulSet', name: String(owner.name) }
+  return owner.kind === 'ReplicaSet' ? { kind: 'Deployment', name: deploymentName(String(owner.name)) } : undefined
+}
+
+const podsOf = ({ store }: World, podKind: Kind, workload: KubernetesObject): KubernetesObject[] =>
+  store.list(podKind, workload.metadata.namespace).filter((pod) => {
+    const owner = ownerOf(pod)
+    return owner?.kind === workload.kind && owner.name === workload.metadata.name
+  })
+
+const writerOf = (subresource?: string): Pick<Writer, 'manager' | 'operation'> & { subresource?: string } => ({
+  manager,
+  operation: 'Update',
+  ...(subresource === undefined ? {} : { subresource }),
+})
+
+const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadata }: Desired): void => {
+  const { namespace } = workload.metadata
+  const spec = mapOf(at(workload.spec, 'template', 'spec'))
+  const named =
+    workload.kind === 'StatefulSet' ? { hostname: metadata.name, subdomain: at(workload.spec, 'serviceName') } : {}
+  if (typeof metadata.name === 'string' && world.store.get(kind, namespace, metadata.name)) return
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, ...named } }
+  create(world, pod, { kind, writer: { ...writerOf(), apiVersion: 'v1' }, dryRun: false }, namespace)
+}
+
+const removePod = (world: World, kind: Kind, pod: KubernetesObject): void => {
+  remove(world, pod, kind, { dryRun: false, orphan: false })
+}
+
+/** Makes the pods of a workload what its template and replicas say; pods of the current template are left alone. */
+export const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
+  const podKind = kindOf('v1', 'Pod')
+  const plan = plans[kind.kind]?.(workload)
+  if (podKind === undefined || plan === undefined) return
+  const names = new Set(plan.pods.map(({ metadata }) => metadata.name))
+  const present = podsOf(world, podKind, workload)
+  const current = present.filter((pod) => pod.metadata.labels?.[plan.hashLabel] === plan.hash)
+  const kept = current
+    .filter(({ metadata }) => names.has(undefined) || names.has(metadata.name))
+    .slice(0, plan.pods.length)
+  for (const pod of present) if (!kept.includes(pod)) removePod(world, podKind, pod)
+  const keptNames = new Set(kept.map(({ metadata }) => metadata.name))
+  const missing = names.has(undefined)
+    ? plan.pods.slice(kept.length)
+    : plan.pods.filter(({ metadata }) => !keptNames.has(String(metadata.name)))
+  for (const desired of missing) makePod(world, podKind, workload, desired)
+  const writer = { ...writerOf('status'), apiVersion: 'apps/v1' }
+  update(world, workload, { ...workload, status: plan.status }, { kind, writer, dryRun: false })
+}
+
+/** What the controllers do after a write by a client: `object` is what was stored, or what was deleted. */
+export const settle = (world: World, kind: Kind, object: KubernetesObject): void => {
+  const { namespace, name } = object.metadata
+  const owner = kind.kind === 'Pod' ? ownerOf(object) : { kind: kind.kind, name }
+  const workloadKind = owner && plans[owner.kind] ? kindOf('apps/v1', owner.kind) : undefined
+  const podKind = kindOf('v1', 'Pod')
+  if (owner === undefined || workloadKind === undefined || podKind === undefined) return
+  const workload = world.store.get(workloadKind, namespace, owner.name)
+  if (workload) reconcile(world, workloadKind, workload)
+  else if (kind === workloadKind) for (const pod of podsOf(world, podKind, object)) removePod(world, podKind, pod)
+}

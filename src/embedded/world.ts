@@ -1,0 +1,32 @@
+import { type JsonMap, type KubernetesObject, mapOf } from './json.ts'
+import type { Kind } from './kind.ts'
+import type { Owner, Writer } from './managed-fields.ts'
+import { invalid } from './status.ts'
+import type { Store } from './store.ts'
+import { metadataErrors, metadataUpdateErrors } from './validate.ts'
+import { kindErrors } from './validate-kinds.ts'
+
+/** The cluster a write happens in. */
+export type World = { readonly store: Store; readonly now: () => string; readonly uid: () => string }
+
+export type Write = {
+  readonly kind: Kind
+  readonly writer: Writer
+  readonly dryRun: boolean
+  /** The ownership a server-side apply worked out; without it, the write is an update by the writer. */
+  readonly owners?: readonly Owner[]
+}
+
+/** Refuses an object that breaks the rules of its kind; `previous` is what it replaces. */
+export const refuseInvalid = (kind: Kind, object: JsonMap, previous: KubernetesObject | undefined): void => {
+  const metadata = mapOf(object.metadata)
+  const update = previous ? metadataUpdateErrors(metadata, previous.metadata) : []
+  const errors = [
+    // The API server checks an update's metadata for every resource, and again by the rules of the kind.
+    ...update,
+    ...update,
+    ...(previous && !kind.rechecksMetadata ? [] : metadataErrors(kind, metadata)),
+    ...kindErrors(kind, object, previous),
+  ]
+  if (errors.length > 0) throw invalid(kind, String(metadata.name ?? ''), errors)
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { createEmbeddedApi } from '../../src/embedded/api.ts'
+
+test('an apply of nothing takes away the only labels, and leaves the rest of the metadata', () => {
+  const api = createEmbeddedApi()
+  const service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { ports: [{ port: 80 }] },
+  }
+  api.seed([service], { manager: 'juju' })
+  const apply = (metadata: Record<string, unknown>) =>
+    api.handle({
+      method: 'PATCH',
+      path: '/api/v1/namespaces/default/services/web?fieldManager=us',
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: JSON.stringify({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', ...metadata } }),
+    })
+  const find = () => api.objects().find(({ kind }) => kind === 'Service')
+  const uid = find()?.metadata.uid
+  expect(apply({ uid, labels: { mesh: 'on' } }).status).toBe(200)
+  expect(apply({ uid }).status).toBe(200)
+  const metadata = find()?.metadata
+  expect(metadata).toMatchObject({ name: 'web', namespace: 'default', uid, creationTimestamp: expect.any(String) })
+  expect(metadata?.labels).toBeUndefined()
+  expect((metadata?.managedFields ?? []).map(({ manager }) => manager)).toEqual(['juju'])
+})

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { createWorld, event, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
+
+const forget = (world: World) =>
+  world.api.handle({
+    method: 'DELETE',
+    path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-web-labels`,
+    headers: {},
+  })
+
+const ping = () => ({
+  id: '1',
+  source: `/apis/v1/namespaces/${NAMESPACE}/pingsources/resync`,
+  type: 'dev.knative.sources.ping',
+  extensions: {},
+})
+
+describe('resync of a namespace', () => {
+  test('is sent to each application that has a memory, and to no other', async () => {
+    const world = createWorld([
+      workload(),
+      service(),
+      workload('StatefulSet', 'db'),
+      service('db'),
+      workload('StatefulSet', 'other'),
+    ])
+    await world.send('relation-changed', meshRelation())
+    await world.send('relation-changed', { ...meshRelation(), application: 'db' })
+    const response = await world.post(ping())
+    expect(await response.json()).toMatchObject({
+      namespace: NAMESPACE,
+      status: 'unchanged',
+      messages: ['resync was sent to 2 applications'],
+    })
+    expect(world.published.map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))).toEqual(
+      ['db', 'web'].map((application) => ({
+        subject: `shop/${application}`,
+        type: 'dev.meshstep.resync.v1',
+        extensions: { partitionkey: `shop/${application}` },
+        data: { namespace: 'shop', application },
+      })),
+    )
+  })
+
+  test('finds what a lost memory left behind, wherever it is, by the name of the field manager (L3)', async () => {
+    const world = createWorld([workload(), service(), service('elsewhere')])
+    await world.send('config-changed', { config: { service: 'elsewhere', enrolment: 'in-place' } })
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    forget(world)
+    await world.send('resync', { application: undefined })
+    for (const found of world.published) await world.post(found)
+    const left = world.api.objects().filter(({ metadata }) => metadata.labels?.mesh !== undefined)
+    expect(left.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
+    world.clock.advance(25 * 60 * 60 * 1_000)
+    await world.send('resync', {})
+    expect(world.memory()).toBeUndefined()
+  })
+
+  test('takes nothing away while a memory cannot be read', async () => {
+    const world = createWorld([workload(), service(), service('elsewhere')])
+    await world.send('config-changed', { config: { service: 'elsewhere' } })
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    world.api.handle({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-web-labels?fieldManager=x`,
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: '{"data":{"state":"{"}}',
+    })
+    await world.post(ping())
+    expect(world.published.map(({ data }) => data)).toEqual([{ namespace: 'shop', application: 'web' }])
+    for (const found of world.published) expect((await world.post(found)).status).toBe(500)
+    expect(world.labels('elsewhere').service.mesh).toBe('on')
+  })
+
+  test('makes no write where nothing differs', async () => {
+    const world = createWorld()
+    await world.send('config-changed', { config: { enrolment: 'in-place' } })
+    await world.send('relation-changed', meshRelation())
+    await world.post(ping())
+    world.calls.length = 0
+    for (const found of world.published) expect((await world.post(found)).status).toBe(200)
+    expect(world.calls.filter((call) => !call.startsWith('GET'))).toEqual([])
+  })
+
+  test('fails, and says so, when a list fails', async () => {
+    const world = createWorld()
+    world.intercept = ({ path }) =>
+      path.endsWith('/pods') ? { status: 403, headers: {}, body: '{"message":"pods is forbidden"}' } : undefined
+    const response = await world.post(event('resync', { application: undefined }))
+    expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
+      500,
+      expect.stringContaining('LIST Pod shop: 403 pods is forbidden'),
+    ])
+    expect(world.published).toEqual([])
+  })
+})
