@@ -11,7 +11,7 @@ import { readSettings, type Settings } from './settings.ts'
 /** All functions, on the cluster that KUBECONFIG names when it is set, and else on an embedded Kubernetes API with an example. */
 await runUntilSignal(async () => {
   const settings = readSettings(process.env)
-  const log = pino({ level: settings.LOG_LEVEL })
+  const log = pino({ level: settings.LOG_LEVEL, base: null })
   if (settings.KUBECONFIG === undefined) return await startEmbedded(settings, log)
   const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
   const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))

@@ -20,7 +20,7 @@ const endpointFor = async ({ KUBECONFIG }: Settings): Promise<Endpoint> => {
 /** `node server.mjs [function …]` serves the named functions, or all; `node server.mjs dead-letter` serves the dead-letter sink. */
 await runUntilSignal(async () => {
   const settings = readSettings(process.env)
-  const log = pino({ level: settings.LOG_LEVEL })
+  const log = pino({ level: settings.LOG_LEVEL, base: null })
   const names = process.argv.slice(2)
   if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, log })
   const transport = createTransport(await endpointFor(settings))

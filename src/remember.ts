@@ -2,6 +2,7 @@ import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { desiredLabels } from './labels/desired.ts'
 import { checkSize, isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import { at } from './record.ts'
 import { type State, type Subject, targetsOf, withFormer } from './state.ts'
 
 /** What an event means for the memory: a pure function of it. Throws Refused for an event that cannot be taken. */
@@ -69,12 +70,17 @@ const foldAll = (before: State, application: string, changes: readonly Change[])
   return { state, taken }
 }
 
-/** What is written before anything is done: the labels of before and after, and the places of before that are none any more. */
+/**
+ * What is written before anything is done: besides what is held, the labels that are newly desired, and the places of before that are
+ * none any more. What was desired before and is not held is somebody else's.
+ */
 const ahead = (memory: Memory, state: State, application: string, now: Date): Pick<Memory, 'state' | 'labels'> => {
   const since = now.toISOString()
   const before = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
+  const desiredBefore = desiredLabels(memory.state).labels
+  const added = Object.entries(desiredLabels(state).labels).filter(([key, value]) => at(desiredBefore, key) !== value)
   return {
     state: withFormer(state, [...(state.former ?? []), ...before], targetsOf(application, state.config)),
-    labels: { ...memory.labels, ...desiredLabels(state).labels },
+    labels: { ...memory.labels, ...Object.fromEntries(added) },
   }
 }

@@ -31,7 +31,7 @@ export const isEmpty = (value: Json | undefined): boolean =>
 /** The value at a path of map keys, or undefined when any part of the path is missing. */
 export const at = (value: Json | undefined, ...path: string[]): Json | undefined => {
   let here = value
-  for (const key of path) here = isMap(here) ? here[key] : undefined
+  for (const key of path) here = isMap(here) && Object.hasOwn(here, key) ? here[key] : undefined
   return here
 }
 
@@ -45,8 +45,9 @@ export const withAt = (map: JsonMap, path: readonly string[], value: Json | unde
 }
 
 const sameMap = (a: JsonMap, b: JsonMap): boolean => {
-  for (const key in a) if (!equal(a[key], b[key])) return false
-  for (const key in b) if (b[key] !== undefined && a[key] === undefined) return false
+  // own members alone: every map inherits a constructor
+  for (const key in a) if (!equal(a[key], at(b, key))) return false
+  for (const key in b) if (b[key] !== undefined && at(a, key) === undefined) return false
   return true
 }
 

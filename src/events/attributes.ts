@@ -32,6 +32,9 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 /** Whether CloudEvents 1.0.2 §3.1 itself defines the attribute; all others are extensions. */
 export const isCore = (name: string): boolean => rules.has(name)
 
+/** Whether the value of an attribute is what CloudEvents 1.0.2 §3.1 asks for; an extension may be anything. */
+export const isValid = (name: string, value: string): boolean => rules.get(name)?.holds(value) ?? true
+
 /** CloudEvents 1.0.2 §3.1: lower-case letters and digits, and never `data`. */
 export const checkName = (name: string): void => {
   if (NAME.test(name) && name !== 'data') return

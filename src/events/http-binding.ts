@@ -1,4 +1,4 @@
-import { type Attributes, checkName, type Message } from './attributes.ts'
+import { type Attributes, checkName, isValid, type Message } from './attributes.ts'
 import { InvalidEvent, show } from './invalid-event.ts'
 import { decodeData, decodeUtf8 } from './payload.ts'
 
@@ -13,7 +13,10 @@ export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Arra
     if (!header.startsWith('ce-')) continue
     const name = header.slice('ce-'.length)
     checkName(name)
-    attributes.set(name, decodeHeaderValue(name, value))
+    const decoded = decodeHeaderValue(name, value)
+    // Knative's data planes do not encode: a URI that decoding would break is the one that was meant.
+    const isUri = name === 'source' || name === 'dataschema'
+    attributes.set(name, isUri && !isValid(name, decoded) ? value : decoded)
   }
   return { attributes, data: () => decodeData(body, attributes.get('datacontenttype')) }
 }

@@ -91,3 +91,12 @@ describe('header values (HTTP binding 3.1.3.2)', () => {
     expect(readEvent(binary({ 'content-type': 'a/b; c=%41' })).datacontenttype).toBe('a/b; c=%41')
   })
 })
+
+test.each([
+  ['a URI that is itself percent-encoded, by a sender that does not encode it again', '/a%20b', '/a%20b'],
+  ['the same, by a sender that does', '/a%2520b', '/a%20b'],
+  ['one that needs no encoding', '/a%2Fb', '/a/b'],
+])('source: %s', (_, sent, source) => {
+  const headers = { 'ce-id': '1', 'ce-source': sent, 'ce-specversion': '1.0', 'ce-type': 't' }
+  expect(readEvent({ headers, body: new Uint8Array() }).source).toBe(source)
+})
