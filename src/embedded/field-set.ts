@@ -1,5 +1,5 @@
-import { equal, isEmpty, isMap, type Json, type JsonMap, mapOf, sortedJson } from './json.ts'
-import type { Shape } from './schema.ts'
+import { at, equal, isEmpty, isMap, type Json, type JsonMap, mapOf, sortedJson } from './json.ts'
+import { fieldOf, type Shape } from './schema.ts'
 
 /**
  * A set of fields in the format of managedFields (FieldsV1): `f:name` for a map's member, `k:{…}` and `v:…` for a list's
@@ -66,7 +66,7 @@ export const partsOf = (value: Json | undefined, shape: Shape | undefined): Part
   } else if (isMap(value)) {
     for (const key in value) {
       const member = value[key]
-      if (member !== undefined) parts.push({ element: `f:${key}`, value: member, shape: shape?.fields?.[key] })
+      if (member !== undefined) parts.push({ element: `f:${key}`, value: member, shape: fieldOf(shape, key) })
     }
   }
   return parts
@@ -116,7 +116,7 @@ const partsDifference = (
 const membersDifference = (before: JsonMap, after: JsonMap, shape: Shape | undefined, changed: boolean): FieldSet => {
   const members: FieldSet = {}
   for (const key in after) {
-    const found = difference(before[key], after[key], shape?.fields?.[key], changed)
+    const found = difference(at(before, key), after[key], fieldOf(shape, key), changed)
     if (found !== undefined) members[`f:${key}`] = found
   }
   return members

@@ -16,6 +16,10 @@ export type Shape = {
   readonly items?: Shape
 }
 
+/** The shape of a map's member. Keys come from outside: one named constructor is not special. */
+export const fieldOf = (shape: Shape | undefined, key: string): Shape | undefined =>
+  shape?.fields !== undefined && Object.hasOwn(shape.fields, key) ? shape.fields[key] : undefined
+
 const fields = (shapes: Record<string, Shape>): Shape => ({ fields: shapes })
 const listBy = (keys: Record<string, Json>, shapes: Record<string, Shape> = {}): Shape => ({
   keys,

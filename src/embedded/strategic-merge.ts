@@ -1,5 +1,5 @@
-import { equal, isMap, type Json, type JsonMap, listOf, mapOf } from './json.ts'
-import type { Shape } from './schema.ts'
+import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from './json.ts'
+import { fieldOf, type Shape } from './schema.ts'
 
 const orderPrefix = '$setElementOrder/'
 const deletePrefix = '$deleteFromPrimitiveList/'
@@ -64,7 +64,7 @@ const withDirectives = (merged: JsonMap, patch: JsonMap, shape: Shape | undefine
       out[name] = listOf(out[name]).filter((item) => !listOf(value).some((gone) => equal(gone, item)))
     }
     if (directive.startsWith(orderPrefix) && out[name] !== undefined) {
-      out[name] = ordered(listOf(out[name]), listOf(value), Object.keys(shape?.fields?.[name]?.keys ?? {})[0])
+      out[name] = ordered(listOf(out[name]), listOf(value), Object.keys(fieldOf(shape, name)?.keys ?? {})[0])
     }
   }
   const retained = patch.$retainKeys
@@ -85,7 +85,7 @@ export const strategicMerge = (current: Json | undefined, patch: Json, shape: Sh
   for (const [key, value] of Object.entries(patch)) {
     if (isDirective(key)) continue
     if (value === null || value === undefined) delete out[key]
-    else out[key] = mergeMember(out[key], value, shape?.fields?.[key])
+    else out[key] = mergeMember(at(out, key), value, fieldOf(shape, key))
   }
   return withDirectives(out, patch, shape)
 }

@@ -1,3 +1,4 @@
+import { at } from '../record.ts'
 import type { Target } from '../state.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
@@ -122,7 +123,7 @@ const applyLabels = async (
       ...held.map(({ key, manager: holder }) => ({
         key,
         manager: holder,
-        value: seen[key] ?? 'unknown',
+        value: at(seen, key) ?? 'unknown',
         wanted: labels[key] ?? '',
       })),
       ...more,

@@ -179,17 +179,17 @@ describe.skipIf(reason !== undefined)(`a real kubectl${reason === undefined ? ''
       { env: environment() },
     )
     let seen = ''
-    const until = async (text: string): Promise<void> => {
-      while (!seen.includes(text)) {
+    const until = async (text: RegExp): Promise<void> => {
+      while (!text.test(seen)) {
         const [chunk] = await once(watch.stdout, 'data')
         seen += String(chunk)
       }
     }
-    await until('settings')
+    await until(/ADDED\s+settings/)
     api.handle({ method: 'DELETE', path: '/api/v1/namespaces/shop/configmaps/settings', headers: {} })
-    await until('DELETED')
+    await until(/DELETED\s+settings/)
     watch.kill()
-    expect(seen).toMatch(/ADDED\s+settings[\s\S]*DELETED\s+settings/)
+    expect(seen.match(/ADDED|MODIFIED|DELETED/g)).toEqual(['ADDED', 'DELETED'])
   })
 
   test('a rollout is finished, api-resources are listed, and a namespace goes with all it has', async () => {

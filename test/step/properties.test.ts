@@ -141,7 +141,7 @@ test('after any sequence of events and of writes by others, a resync leaves what
       expect((await world.send('resync', {})).written).toEqual([])
       expect(world.calls.filter(isWrite)).toEqual([])
     }),
-    { numRuns: 300 },
+    { numRuns: 400 },
   )
 })
 

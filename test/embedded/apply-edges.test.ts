@@ -26,3 +26,22 @@ test('an apply of nothing takes away the only labels, and leaves the rest of the
   expect(metadata?.labels).toBeUndefined()
   expect((metadata?.managedFields ?? []).map(({ manager }) => manager)).toEqual(['juju'])
 })
+
+test('a label named like a member of every object has no holder once it is gone', () => {
+  const api = createEmbeddedApi()
+  api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one', namespace: 'default' } }], {
+    manager: 'juju',
+  })
+  const label = (value: string | null) =>
+    api.handle({
+      method: 'PATCH',
+      path: '/api/v1/namespaces/default/configmaps/one?fieldManager=us',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ metadata: { labels: { constructor: value } } }),
+    })
+  label('1')
+  label(null)
+  const metadata = api.objects().find(({ kind }) => kind === 'ConfigMap')?.metadata
+  expect(metadata?.labels).toBeUndefined()
+  expect((metadata?.managedFields ?? []).map(({ manager }) => manager)).not.toContain('us')
+})
