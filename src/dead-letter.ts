@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { readBody } from './body.ts'
 import { readEvent } from './events/cloud-event.ts'
 import { failureOf } from './failure.ts'
 import type { Log } from './function.ts'
@@ -10,7 +11,7 @@ import type { Log } from './function.ts'
 export const createDeadLetterApp = ({ log }: { log: Log }): Hono => {
   const app = new Hono()
   app.post('/', async (context) => {
-    const event = readEvent({ headers: context.req.header(), body: new Uint8Array(await context.req.arrayBuffer()) })
+    const event = readEvent({ headers: context.req.header(), body: await readBody(context.req.raw) })
     const { knativeerrordata: reason } = event.extensions
     log.error(
       { event, ...(reason !== undefined && { reason: Buffer.from(reason, 'base64').toString() }) },

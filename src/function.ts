@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
+import { readBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { Refused, Unavailable } from './errors.ts'
 import { type Event, readEvent, writeEvent } from './events/cloud-event.ts'
@@ -17,8 +17,6 @@ export type AppOptions = {
   newId?: (() => string) | undefined
 }
 
-const MAXIMUM_BODY_BYTES = 2 * 1024 * 1024
-
 /**
  * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
  * `dev.meshstep.reconciled.v1` event. `OPTIONS` answers the handshake of CloudEvents' webhooks, `GET /health/…` the kubelet.
@@ -34,18 +32,16 @@ export const createApp = ({
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
     const started = clock.now()
     const headers = context.req.header()
-    const event = readEvent({ headers, body: new Uint8Array(await context.req.arrayBuffer()) })
+    const event = readEvent({ headers, body: await readBody(context.req.raw) })
     const handled = await handle(event, { only: context.req.param('function'), authorization: headers.authorization })
     log.info({ ...eventFields(event), ...handled, milliseconds: clock.now() - started }, 'step done')
     const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
     return context.body(reply.body, 200, reply.headers)
   }
 
-  const tooLarge = () => respond(failureOf(new Refused(413, `the body is larger than ${MAXIMUM_BODY_BYTES} bytes`)))
-  const limit = bodyLimit({ maxSize: MAXIMUM_BODY_BYTES, onError: tooLarge })
   const app = new Hono()
-  app.post('/', limit, take)
-  app.post('/:function', limit, take)
+  app.post('/', take)
+  app.post('/:function', take)
   app.options('/', handshake)
   app.options('/:function', handshake)
   // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.

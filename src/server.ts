@@ -88,16 +88,26 @@ const listen = async (app: Hono, wanted: number): Promise<{ port: number; close(
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
   server.keepAliveTimeout = KEEP_ALIVE_MILLISECONDS
   server.headersTimeout = KEEP_ALIVE_MILLISECONDS + 5_000
+  let inFlight = 0
+  server.on('request', (_, response) => {
+    inFlight += 1
+    response.once('close', () => {
+      inFlight -= 1
+    })
+  })
   server.listen(wanted)
   await once(server, 'listening')
-  return { port: (server.address() as AddressInfo).port, close: () => close(server) }
+  return { port: (server.address() as AddressInfo).port, close: () => close(server, () => inFlight === 0) }
 }
 
-/** A connection that is kept alive becomes idle when its answer is sent, some time after the server stopped listening. */
-const close = async (server: Server): Promise<void> => {
+/**
+ * A connection that is kept alive becomes idle when its answer is sent, some time after the server stopped listening; one on which
+ * nothing was asked yet never counts as idle.
+ */
+const close = async (server: Server, isDone: () => boolean): Promise<void> => {
   const closed = once(server, 'close')
   server.close()
-  const sweeping = setInterval(() => server.closeIdleConnections(), 20)
+  const sweeping = setInterval(() => (isDone() ? server.closeAllConnections() : server.closeIdleConnections()), 20)
   await closed
   clearInterval(sweeping)
 }

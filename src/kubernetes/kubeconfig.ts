@@ -18,6 +18,8 @@ export const kubeconfigEndpoint = (files: string): Endpoint => {
     )
   if (cluster.proxyUrl)
     throw new Broken(`KUBECONFIG ${files}: cluster ${cluster.name} has a proxy-url, which is not supported`)
+  // client-node refuses a server without TLS, as kubectl proxy is one, unless told not to verify what it does not have
+  if (cluster.server.startsWith('http:')) Object.assign(cluster, { skipTLSVerify: true })
   return {
     server: cluster.server,
     credentials: async () => {
@@ -31,13 +33,31 @@ export const kubeconfigEndpoint = (files: string): Endpoint => {
   }
 }
 
+/** Merged as kubectl does it: whatever several files name, the first one decides. */
 const load = (files: string): KubeConfig => {
   const merged = new KubeConfig()
   for (const file of files.split(delimiter).filter((path) => path !== '')) {
-    if (!existsSync(file)) throw new Broken(`KUBECONFIG names ${file}, which does not exist`)
-    const config = new KubeConfig()
-    config.loadFromFile(file)
-    merged.mergeConfig(config)
+    const { currentContext, clusters, users, contexts } = read(file)
+    merged.currentContext ||= currentContext
+    merged.clusters = withNew(merged.clusters, clusters)
+    merged.users = withNew(merged.users, users)
+    merged.contexts = withNew(merged.contexts, contexts)
   }
   return merged
+}
+
+const withNew = <T extends { name: string }>(known: readonly T[] = [], more: readonly T[] = []): T[] => [
+  ...known,
+  ...more.filter(({ name }) => known.every((one) => one.name !== name)),
+]
+
+const read = (file: string): KubeConfig => {
+  if (!existsSync(file)) throw new Broken(`KUBECONFIG names ${file}, which does not exist`)
+  const config = new KubeConfig()
+  try {
+    config.loadFromFile(file)
+  } catch (error) {
+    throw new Broken(`KUBECONFIG names ${file}, which cannot be read: ${(error as Error).message}`, { cause: error })
+  }
+  return config
 }

@@ -13,6 +13,9 @@ import { hasOpenssl, makeCertificate, startHttpsServer } from '../process/https-
 
 const REFERENCE = { kind: 'ConfigMap', namespace: 'shop', name: 'one' } as const
 
+/** The same delays between attempts every time, so that the last one ends well before the deadlines here. */
+const CLOCK = { ...systemClock, random: () => 0.5 }
+
 const hasIpv6 = await (async () => {
   const server = createServer().listen(0, '::1')
   const listens = await once(server, 'listening').then(
@@ -40,7 +43,7 @@ const endpointAt = (host: string, port: number | string, directory: string): End
 const connectTo = (endpoint: Endpoint, milliseconds = 5_000): Kubernetes => {
   const transport = createTransport(endpoint)
   onTestFinished(() => transport.close())
-  return createKubernetes({ transport, clock: systemClock, deadline: Date.now() + milliseconds })
+  return createKubernetes({ transport, clock: CLOCK, deadline: Date.now() + milliseconds })
 }
 
 const outcome = <T>(promise: Promise<T>): Promise<unknown> => promise.catch((error: unknown) => error)
@@ -80,7 +83,7 @@ describe.skipIf(!hasOpenssl)('over HTTPS (needs openssl on the PATH)', () => {
     const [real, other] = await Promise.all([makeCertificate('apiserver'), makeCertificate('other')])
     const { port, seen } = await startHttpsServer(real)
     const endpoint = endpointAt('127.0.0.1', port, await mount({ token: 't', 'ca.crt': other.cert }))
-    const error = await outcome(connectTo(endpoint, 300).find(REFERENCE))
+    const error = await outcome(connectTo(endpoint, 650).find(REFERENCE))
     expect(error).toBeInstanceOf(Unavailable)
     expect(error).toMatchObject({ message: expect.stringMatching(/the API server did not answer \(.*certificate/) })
     expect(seen).toEqual([])
@@ -90,7 +93,7 @@ describe.skipIf(!hasOpenssl)('over HTTPS (needs openssl on the PATH)', () => {
     const certificate = await makeCertificate('apiserver')
     const { port, seen } = await startHttpsServer(certificate)
     const endpoint = endpointAt('localhost', port, await mount({ token: 't', 'ca.crt': certificate.cert }))
-    const error = await outcome(connectTo(endpoint, 300).find(REFERENCE))
+    const error = await outcome(connectTo(endpoint, 650).find(REFERENCE))
     expect(error).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('localhost') })
     expect(seen).toEqual([])
   })
@@ -122,7 +125,7 @@ describe.skipIf(!hasOpenssl)('over HTTPS (needs openssl on the PATH)', () => {
     const { port } = await startHttpsServer(certificate)
     const directory = await mount({ token: 't', 'ca.crt': old.cert })
     const endpoint = endpointAt('127.0.0.1', port, directory)
-    expect(await outcome(connectTo(endpoint, 200).find(REFERENCE))).toBeInstanceOf(Unavailable)
+    expect(await outcome(connectTo(endpoint, 650).find(REFERENCE))).toBeInstanceOf(Unavailable)
     await writeFile(join(directory, 'ca.crt'), certificate.cert)
     expect(await connectTo(endpoint).find(REFERENCE)).toMatchObject({ metadata: { name: 'one' } })
   })

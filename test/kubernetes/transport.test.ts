@@ -11,6 +11,9 @@ const REFERENCE = { kind: 'ConfigMap', namespace: 'shop', name: 'one' } as const
 
 const OBJECT = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'shop', name: 'one' }, data: { a: 'ü' } }
 
+/** The same delays between attempts every time, so that the last one ends well before the deadlines here. */
+const CLOCK = { ...systemClock, random: () => 0.5 }
+
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 const ok: Answer = (request, response) => {
@@ -53,7 +56,7 @@ const connectTo = (
   onTestFinished(() => transport.close())
   return createKubernetes({
     transport,
-    clock: systemClock,
+    clock: CLOCK,
     deadline: Date.now() + milliseconds,
     ...(callTimeoutMilliseconds && { callTimeoutMilliseconds }),
   })
@@ -69,9 +72,9 @@ describe('a server that does not answer', () => {
   test.each([
     ['at all', never],
     ['to the end', headersOnly],
-  ])('%s is unavailable at the deadline', async (_, answer) => {
+  ])('%s is unavailable at the deadline', { timeout: 3_000 }, async (_, answer) => {
     const { url } = await startServer(answer)
-    const error = await outcome(connectTo(url, { milliseconds: 200 }).find(REFERENCE))
+    const error = await outcome(connectTo(url, { milliseconds: 650 }).find(REFERENCE))
     expect(error).toBeInstanceOf(Unavailable)
     expect(error).toMatchObject({
       message: expect.stringMatching(/^GET ConfigMap shop\/one: the API server did not answer \(.*abort/),
@@ -87,7 +90,7 @@ describe('a server that does not answer', () => {
   test('because nothing listens is unavailable at the deadline', async () => {
     const { url, stop } = await startServer()
     stop()
-    const error = await outcome(connectTo(url, { milliseconds: 200 }).find(REFERENCE))
+    const error = await outcome(connectTo(url, { milliseconds: 650 }).find(REFERENCE))
     expect(error).toBeInstanceOf(Unavailable)
     expect(error).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') })
   })
@@ -114,7 +117,7 @@ describe('an answer that is cut off', () => {
 
   test('every time is unavailable at the deadline', async () => {
     const { url } = await startServer((_, response) => void response.write('{', () => response.destroy()))
-    expect(await outcome(connectTo(url, { milliseconds: 200 }).find(REFERENCE))).toBeInstanceOf(Unavailable)
+    expect(await outcome(connectTo(url, { milliseconds: 650 }).find(REFERENCE))).toBeInstanceOf(Unavailable)
   })
 })
 

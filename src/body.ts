@@ -1,0 +1,18 @@
+import { Refused } from './errors.ts'
+
+const MAXIMUM_BYTES = 2 * 1024 * 1024
+
+/** The whole body of a request. Throws Refused for one that is too large, told by its length or found out while reading. */
+export const readBody = async ({ headers, body }: Request): Promise<Uint8Array> => {
+  if (Number(headers.get('content-length') ?? 0) > MAXIMUM_BYTES) throw tooLarge()
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of body ?? []) {
+    bytes += part.byteLength
+    if (bytes > MAXIMUM_BYTES) throw tooLarge()
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+const tooLarge = (): Refused => new Refused(413, `the body is larger than ${MAXIMUM_BYTES} bytes`)

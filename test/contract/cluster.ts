@@ -1,0 +1,178 @@
+import { functions } from '../../functions/index.ts'
+import { systemClock as clock } from '../../src/clock.ts'
+import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import { startEmbeddedApi } from '../../src/embedded/server.ts'
+import { createHandler, type Handled } from '../../src/handle.ts'
+import { ApiError } from '../../src/kubernetes/api-error.ts'
+import {
+  createKubernetes,
+  type Kubernetes,
+  type TransportAnswer,
+  type TransportRequest,
+} from '../../src/kubernetes/client.ts'
+import { kubeconfigEndpoint } from '../../src/kubernetes/kubeconfig.ts'
+import { type Kind, type KubernetesObject, pathOf } from '../../src/kubernetes/objects.ts'
+import { createTransport, type Endpoint } from '../../src/kubernetes/transport.ts'
+import { createQueue } from '../../src/queue.ts'
+import { createStep } from '../../src/step.ts'
+import { until } from '../process/helpers.ts'
+
+/** Who made the objects, as the API server sees it. */
+export const CREATOR = 'juju'
+
+/** A namespace of its own on the cluster that KUBECONFIG names, or else on an embedded API over HTTP. */
+export type Cluster = {
+  readonly namespace: string
+  readonly kubernetes: Kubernetes
+  create(object: KubernetesObject): Promise<KubernetesObject>
+  /** The object as it is now; fails when there is none. */
+  read(object: KubernetesObject): Promise<KubernetesObject>
+  /** A merge patch by another field manager. */
+  merge(object: KubernetesObject, patch: unknown, manager: string): Promise<void>
+  /** Deletes an object, whatever its version, and waits until it is gone. */
+  erase(object: KubernetesObject): Promise<void>
+  /** Hands an event to the functions, over this cluster. */
+  send(name: string, data: { application: string } & Record<string, unknown>): Promise<Handled>
+  close(): Promise<void>
+}
+
+export const openCluster = async (): Promise<Cluster> => {
+  const { endpoint, close } = await endpointFor(process.env.KUBECONFIG)
+  const transport = createTransport(endpoint)
+  const namespace = `meshstep-contract-${crypto.randomUUID().slice(0, 8)}`
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const kubernetes = connect(Number.POSITIVE_INFINITY)
+  const timeoutMilliseconds = 20_000
+  const handle = createHandler({
+    functions,
+    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds })),
+    connect,
+    publish: async ({ type }) => {
+      throw new Error(`Nothing is to be published, got ${type}`)
+    },
+    clock,
+    timeoutMilliseconds,
+  })
+
+  type Call = { method: TransportRequest['method']; path: string; body?: unknown; contentType?: string }
+  const call = async ({ method, path, body, contentType = 'application/json' }: Call): Promise<TransportAnswer> => {
+    const headers = { accept: 'application/json', 'content-type': contentType }
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const answer = await transport({ method, path, headers, body: text, timeoutMilliseconds })
+    if (answer.status >= 300) throw new ApiError(`${method} ${path}`, answer.status, answer.body)
+    return answer
+  }
+
+  await call({
+    method: 'POST',
+    path: '/api/v1/namespaces',
+    body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+  })
+  return {
+    namespace,
+    kubernetes,
+    // a pod is refused until its namespace has a service account
+    create: (object) =>
+      until(`${object.kind} is created`, () =>
+        kubernetes.create(object, CREATOR).catch((error: unknown) => {
+          if (!(error instanceof ApiError && error.status === 403)) throw error
+          return undefined
+        }),
+      ),
+    read: async (object) => {
+      const found = await kubernetes.find(referenceTo(object))
+      if (!found) throw new Error(`${object.kind} ${object.metadata.name} is not there`)
+      return found
+    },
+    merge: async (object, patch, manager) => {
+      const path = `${pathOf(referenceTo(object))}?fieldManager=${manager}`
+      await call({ method: 'PATCH', path, body: patch, contentType: 'application/merge-patch+json' })
+    },
+    erase: async (object) => {
+      await call({ method: 'DELETE', path: pathOf(referenceTo(object)) })
+      await until(`${object.kind} is gone`, async () => (await kubernetes.find(referenceTo(object))) === undefined)
+    },
+    send: (name, data) =>
+      handle(
+        {
+          id: crypto.randomUUID(),
+          source: '/contract',
+          type: `dev.meshstep.${name}.v1`,
+          extensions: {},
+          data: { namespace, ...data },
+        },
+        {},
+      ),
+    close: async () => {
+      await call({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}` })
+      transport.close()
+      await close()
+    },
+  }
+}
+
+const endpointFor = async (files: string | undefined): Promise<{ endpoint: Endpoint; close(): Promise<void> }> => {
+  if (files) return { endpoint: kubeconfigEndpoint(files), close: async () => undefined }
+  const { url, close } = await startEmbeddedApi({ api: createEmbeddedApi(), port: 0 })
+  return { endpoint: { server: url, credentials: async () => ({}) }, close }
+}
+
+const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject) => ({
+  kind: kind as Kind,
+  namespace,
+  name,
+})
+
+const uniqueName = (): string => `web-${crypto.randomUUID().slice(0, 8)}`
+
+/** A ConfigMap of a new name. */
+export const configMap = (namespace: string, labels: Record<string, string> = {}): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: uniqueName(), namespace, labels },
+  data: { one: '1' },
+})
+
+const podSpec = { containers: [{ name: 'x', image: 'example.invalid/x:1' }] }
+
+/** A workload without pods, of a new name. */
+export const workload = (
+  kind: 'StatefulSet' | 'Deployment',
+  namespace: string,
+  labels: Record<string, string> = {},
+): KubernetesObject => {
+  const name = uniqueName()
+  return {
+    apiVersion: 'apps/v1',
+    kind,
+    metadata: { name, namespace },
+    spec: {
+      replicas: 0,
+      ...(kind === 'StatefulSet' && { serviceName: name }),
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name, ...labels } }, spec: podSpec },
+    },
+  }
+}
+
+export const service = (
+  namespace: string,
+  labels: Record<string, string> = {},
+  name: string = uniqueName(),
+): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace, labels: { app: name, ...labels } },
+  spec: { selector: { app: name }, ports: [{ port: 80 }] },
+})
+
+/** A pod on its own, which no scheduler takes: its image is never looked for. */
+export const pod = (namespace: string, labels: Record<string, string> = {}): KubernetesObject => {
+  const name = uniqueName()
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, labels: { app: name, ...labels } },
+    spec: { ...podSpec, schedulerName: 'example.invalid' },
+  }
+}

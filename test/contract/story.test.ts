@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { appliers } from '../../src/kubernetes/ownership.ts'
+import { meshRelation } from '../helpers/world.ts'
+import { type Cluster, CREATOR, openCluster, service, workload } from './cluster.ts'
+
+const LABELS = { 'istio.io/dataplane-mode': 'ambient', 'istio.io/use-waypoint': 'beacon' }
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await openCluster()
+})
+afterAll(() => cluster.close())
+
+/** An application of a new name, with the label `team: blue` of its creator. */
+const createApplication = async (kind: 'StatefulSet' | 'Deployment') => {
+  const object = workload(kind, cluster.namespace, { team: 'blue' })
+  const application = object.metadata.name
+  await cluster.create(object)
+  await cluster.create(service(cluster.namespace, { team: 'blue' }, application))
+  return application
+}
+
+const labelsOf = async (kind: 'StatefulSet' | 'Deployment', application: string) => {
+  const reference = { namespace: cluster.namespace, name: application }
+  const found = await cluster.kubernetes.find({ kind, ...reference })
+  const template = found?.spec?.template as KubernetesObject | undefined
+  const other = await cluster.kubernetes.find({ kind: 'Service', ...reference })
+  return {
+    template: template?.metadata.labels,
+    service: other?.metadata.labels,
+    appliers: [found, other].flatMap((object) => (object ? appliers(object) : [])),
+  }
+}
+
+const memoryOf = (application: string) =>
+  cluster.kubernetes.find({
+    kind: 'ConfigMap',
+    namespace: cluster.namespace,
+    name: `juju-service-mesh-${application}-labels`,
+  })
+
+describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a %s', (kind) => {
+  test('keeps the label that its creator holds, and is told of the conflict', async () => {
+    const application = await createApplication(kind)
+    const wanted = { ...LABELS, team: 'red' }
+    const handled = await cluster.send('relation-changed', { application, ...meshRelation(wanted) })
+    const conflict = { key: 'team', manager: CREATOR, value: 'blue', wanted: 'red' }
+    const name = `${cluster.namespace}/${application}`
+    expect(handled).toMatchObject({
+      status: 'conflict',
+      conflicts: [
+        { object: `${kind} ${name}`, ...conflict },
+        { object: `Service ${name}`, ...conflict },
+      ],
+    })
+    const own = { app: application, team: 'blue' }
+    expect(await labelsOf(kind, application)).toMatchObject({
+      template: { ...own, ...LABELS },
+      service: { ...own, ...LABELS },
+    })
+    expect(JSON.parse((await memoryOf(application))?.data?.labels ?? '')).toEqual(LABELS)
+  })
+
+  test('joins, stays as it is when told again, follows its relation, and leaves without a trace', async () => {
+    const application = await createApplication(kind)
+    const own = { app: application, team: 'blue' }
+    const before = { template: own, service: own, appliers: [] }
+    expect(await labelsOf(kind, application)).toEqual(before)
+
+    const joined = await cluster.send('relation-changed', { application, ...meshRelation(LABELS) })
+    expect(joined).toMatchObject({ status: 'changed', conflicts: [], messages: [] })
+    const labels = { ...own, ...LABELS }
+    const manager = `meshstep/${application}`
+    expect(await labelsOf(kind, application)).toEqual({
+      template: labels,
+      service: labels,
+      appliers: [manager, manager],
+    })
+
+    const again = await cluster.send('relation-changed', { application, ...meshRelation(LABELS) })
+    expect(again).toMatchObject({ status: 'unchanged', written: [] })
+
+    const changed = await cluster.send('relation-changed', { application, ...meshRelation({ mesh: 'on' }) })
+    expect(changed.status).toBe('changed')
+    expect((await labelsOf(kind, application)).template).toEqual({ ...own, mesh: 'on' })
+
+    const left = await cluster.send('relation-broken', { application, relation: { id: 7 } })
+    expect(left).toMatchObject({ status: 'changed', conflicts: [] })
+    expect(await labelsOf(kind, application)).toEqual(before)
+    expect(await memoryOf(application)).toBeUndefined()
+  })
+
+  test('takes ten relations that change at once, without losing one', async () => {
+    const application = await createApplication(kind)
+    const ids = Array.from({ length: 10 }, (_, id) => id)
+    const handled = await Promise.all(
+      ids.map((id) => cluster.send('relation-changed', { application, ...meshRelation({ [`mesh-${id}`]: 'on' }, id) })),
+    )
+    expect(handled.map(({ status }) => status)).not.toContain('conflict')
+    const wanted = Object.fromEntries(ids.map((id) => [`mesh-${id}`, 'on']))
+    expect((await labelsOf(kind, application)).template).toEqual({ app: application, team: 'blue', ...wanted })
+    expect(JSON.parse((await memoryOf(application))?.data?.labels ?? '')).toEqual(wanted)
+  })
+})

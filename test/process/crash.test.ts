@@ -1,0 +1,122 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Request } from '../../src/embedded/api.ts'
+import { event, isWrite, MESH_LABELS, meshRelation, service, workload } from '../helpers/world.ts'
+import { type Cluster, ensureBundle, post, serve, startCluster } from './helpers.ts'
+
+beforeAll(ensureBundle)
+
+/** More than the calls of a join: the last processes are killed after its answer. */
+const MOST_CALLS = 12
+
+const join = (application: string) => event('relation-changed', { application, ...meshRelation() })
+
+/** Never answers the call of this number, which the API server takes or not; resolves when it has come. */
+const killPoint = (cluster: Cluster, number: number, isTaken: boolean): Promise<'reached'> => {
+  const reached = Promise.withResolvers<'reached'>()
+  let calls = 0
+  cluster.intercept = (request: Request) => {
+    calls += 1
+    if (calls < number) return undefined
+    if (calls === number && isTaken) cluster.api.handle(request)
+    reached.resolve('reached')
+    return new Promise<undefined>(() => undefined)
+  }
+  return reached.promise
+}
+
+const seenOf = (cluster: Cluster, application: string) => ({
+  labels: cluster.labels(application),
+  memory: cluster.object('ConfigMap', `juju-service-mesh-${application}-labels`)?.data,
+  appliers: ['StatefulSet', 'Service'].map((kind) =>
+    cluster.object(kind, application)?.metadata.managedFields?.map(({ manager }) => manager),
+  ),
+})
+
+/** What an application of another name looks like. */
+const renamed = (seen: unknown, from: string, to: string): unknown =>
+  JSON.parse(JSON.stringify(seen).replaceAll(from, to))
+
+describe.each([
+  { when: 'before the API server takes it', isTaken: false },
+  { when: 'before its answer comes', isTaken: true },
+])('kill -9 at each call of a join, $when', ({ isTaken }) => {
+  test('and another process that gets the event again finishes it, after which a repeat writes nothing', async () => {
+    const names = ['whole', ...Array.from({ length: MOST_CALLS }, (_, number) => `cut-${number + 1}`)]
+    const objects = names.flatMap((name) => [workload('StatefulSet', name), service(name)])
+    const cluster = await startCluster(objects)
+    const { environment } = cluster
+    let server = await serve({ environment })
+    expect((await post(server.url, join('whole'))).status).toBe(200)
+    const whole = seenOf(cluster, 'whole')
+    expect(whole.labels).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
+
+    let number = 1
+    for (; number <= MOST_CALLS; number += 1) {
+      const application = `cut-${number}`
+      const reached = killPoint(cluster, number, isTaken)
+      const answered = post(server.url, join(application)).then(
+        ({ status }) => status,
+        () => 'cut off' as const,
+      )
+      if ((await Promise.race([reached, answered])) !== 'reached') break
+      await server.end('SIGKILL')
+      expect(await answered).toBe('cut off')
+      cluster.intercept = undefined
+
+      server = await serve({ environment })
+      expect((await post(server.url, join(application))).status).toBe(200)
+      expect(seenOf(cluster, application)).toEqual(renamed(whole, 'whole', application))
+      cluster.calls.length = 0
+      expect(await (await post(server.url, join(application))).json()).toMatchObject({
+        status: 'unchanged',
+        written: [],
+      })
+      expect(cluster.calls.filter(isWrite)).toEqual([])
+    }
+    // at least the memory is read and written, and workload and Service are
+    expect(number).toBeGreaterThan(6)
+    expect(number).toBeLessThan(MOST_CALLS)
+  })
+})
+
+describe('two processes at once on one application', () => {
+  test('with a relation each: both labels are there in the end', async () => {
+    const cluster = await startCluster()
+    const { environment } = cluster
+    const servers = await Promise.all([serve({ environment }), serve({ environment })])
+    const ids = [0, 1, 2, 3, 4, 5, 6, 7]
+    const statuses = await Promise.all(
+      ids.map(async (id) => {
+        const data = meshRelation({ [`mesh-${id}`]: 'on' }, id)
+        return (await post(servers[id % 2]?.url ?? '', event('relation-changed', data))).status
+      }),
+    )
+    expect(statuses).toEqual(ids.map(() => 200))
+    const labels = Object.fromEntries(ids.map((id) => [`mesh-${id}`, 'on']))
+    expect(cluster.labels('web')).toMatchObject({ template: labels, service: labels })
+    expect(JSON.parse(cluster.object('ConfigMap', 'juju-service-mesh-web-labels')?.data?.labels ?? '')).toEqual(labels)
+  })
+
+  test('where each has read the memory before the other wrote it', async () => {
+    const cluster = await startCluster()
+    const { environment } = cluster
+    const servers = await Promise.all([serve({ environment }), serve({ environment })])
+    const both = Promise.withResolvers<undefined>()
+    let reads = 0
+    cluster.intercept = ({ method, path }) => {
+      if (method !== 'POST' || !path.includes('configmaps')) return undefined
+      reads += 1
+      if (reads === 2) both.resolve(undefined)
+      return both.promise
+    }
+    const answers = await Promise.all(
+      servers.map(async ({ url }, id) => {
+        const response = await post(url, event('relation-changed', meshRelation({ [`mesh-${id}`]: 'on' }, id)))
+        return response.status
+      }),
+    )
+    expect(answers).toEqual([200, 200])
+    expect(reads).toBe(2)
+    expect(cluster.labels('web').template).toMatchObject({ 'mesh-0': 'on', 'mesh-1': 'on' })
+  })
+})

@@ -1,0 +1,207 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { onTestFinished } from 'vitest'
+import { type Answer, createEmbeddedApi, type EmbeddedApi, type Request } from '../../src/embedded/api.ts'
+import { startEmbeddedApi } from '../../src/embedded/server.ts'
+import { type Event, writeEvent } from '../../src/events/cloud-event.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { NAMESPACE, service, workload } from '../helpers/world.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+export const run = promisify(execFile)
+
+/** Asks until the answer is neither undefined nor false, and fails with `what` after some seconds. */
+export const until = async <T>(
+  what: string,
+  ask: () => T | undefined | false | Promise<T | undefined | false>,
+  milliseconds = 10_000,
+): Promise<T> => {
+  for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(10)) {
+    const answer = await ask()
+    if (answer !== undefined && answer !== false) return answer
+  }
+  throw new Error(`Waited ${milliseconds} ms in vain: ${what}`)
+}
+
+/** A directory that is removed after the test. */
+export const temporaryDirectory = async (): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'meshstep-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+const BUNDLE = 'dist/server.mjs'
+
+/** Builds the bundle when it is missing; of several workers that miss it, one builds and the others wait. */
+export const ensureBundle = async (): Promise<void> => {
+  const building = join(tmpdir(), `meshstep-build-${process.ppid}`)
+  const isBuilt = () => existsSync(join(ROOT, BUNDLE)) && existsSync(join(ROOT, 'dist/kubeconfig.mjs'))
+  if (isBuilt() && !existsSync(building)) return
+  const isFirst = await mkdir(building).then(
+    () => true,
+    () => false,
+  )
+  if (!isFirst) {
+    await until('the bundle is built by another worker', () => !existsSync(building), 50_000)
+    return
+  }
+  try {
+    if (!isBuilt()) await run(process.execPath, ['build.ts'], { cwd: ROOT })
+  } finally {
+    await rm(building, { recursive: true })
+  }
+}
+
+/** A line of the log: pino's level, time and msg, and the fields beside them. */
+export type Line = { level: number; msg: string } & Record<string, unknown>
+
+export type Started = {
+  readonly child: ChildProcess
+  readonly lines: readonly Line[]
+  /** What was written to stderr so far. */
+  errors(): string
+  /** Waits for a line of the log. */
+  logged(message: string): Promise<Line>
+  /** Sends the signal, and answers with what the process ended with. */
+  end(signal: NodeJS.Signals): Promise<Ended>
+  ended: Promise<Ended>
+}
+
+/** The exit code, null when a signal ended it. */
+export type Ended = { code: number | null; signal: NodeJS.Signals | null }
+
+type Program = { entry?: string; names?: readonly string[]; environment?: Record<string, string> }
+
+/** Starts a process with nothing of this one's environment; it is gone after the test. */
+export const start = ({ entry = BUNDLE, names = [], environment = {} }: Program = {}): Started => {
+  const child = spawn(process.execPath, [entry, ...names], { cwd: ROOT, env: { PORT: '0', ...environment } })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const lines: Line[] = []
+  let rest = ''
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    const parts = `${rest}${chunk}`.split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts.map((part) => JSON.parse(part) as Line))
+  })
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk
+  })
+  const ended = once(child, 'close').then(([code, signal]): Ended => ({ code, signal }))
+  return {
+    child,
+    lines,
+    ended,
+    errors: () => errors,
+    logged: (message) =>
+      until(`the log says ${message}`, () => {
+        if (child.exitCode !== null) throw new Error(`The process ended before it said ${message}: ${errors}`)
+        return lines.find(({ msg }) => msg === message)
+      }),
+    end: (signal) => {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** Starts a process that serves, and waits until it does. */
+export const serve = async (program: Program): Promise<Started & { url: string; port: number }> => {
+  const started = start(program)
+  const message = program.names?.[0] === 'dead-letter' ? 'listening for dead letters' : 'listening'
+  const port = Number((await started.logged(message)).port)
+  const url = `http://127.0.0.1:${port}`
+  // the line is written a moment before signals are listened to
+  await (await fetch(`${url}/health/readiness`)).text()
+  return { ...started, port, url }
+}
+
+/** Sends an event as a broker does. */
+export const post = (url: string, event: Event): Promise<Response> => {
+  const { headers, body } = writeEvent(event)
+  return fetch(url, { method: 'POST', headers, body })
+}
+
+type Intercept = (request: Request) => Answer | undefined | Promise<Answer | undefined>
+
+export type Cluster = {
+  readonly api: EmbeddedApi
+  /** What a process needs to find the cluster. */
+  readonly environment: Record<string, string>
+  /** `PATCH /apis/…`, every call since the last `calls.length = 0`. */
+  readonly calls: string[]
+  /** Answers in place of the API server. */
+  intercept: Intercept | undefined
+  object(kind: string, name: string): KubernetesObject | undefined
+  /** The labels on a StatefulSet's template and on the Service of the same name. */
+  labels(name: string): { template: Record<string, string>; service: Record<string, string> }
+}
+
+/** An embedded API over HTTP that holds `objects`, with a kubeconfig for it. */
+export const startCluster = async (
+  objects: readonly KubernetesObject[] = [workload(), service()],
+): Promise<Cluster> => {
+  const api = createEmbeddedApi()
+  api.seed(objects, { manager: 'juju' })
+  const calls: string[] = []
+  const intercept: Intercept = (request) => {
+    calls.push(`${request.method} ${request.path}`)
+    return cluster.intercept?.(request)
+  }
+  const server = await startEmbeddedApi({ api, port: 0, intercept })
+  onTestFinished(() => server.close())
+  const kubeconfig = join(await temporaryDirectory(), 'config')
+  await writeFile(kubeconfig, JSON.stringify(configFor({ server: server.url, 'insecure-skip-tls-verify': true })))
+  const object: Cluster['object'] = (kind, name) =>
+    api
+      .objects()
+      .find(({ kind: other, metadata }) => other === kind && metadata.name === name && metadata.namespace === NAMESPACE)
+  const cluster: Cluster = {
+    api,
+    environment: { KUBECONFIG: kubeconfig },
+    calls,
+    intercept: undefined,
+    object,
+    labels: (name) => {
+      const template = object('StatefulSet', name)?.spec?.template as KubernetesObject | undefined
+      return {
+        template: template?.metadata.labels ?? {},
+        service: object('Service', name)?.metadata.labels ?? {},
+      }
+    },
+  }
+  return cluster
+}
+
+/** A kubeconfig, which may be JSON, with one context. */
+export const configFor = (cluster: Record<string, unknown>, user: Record<string, unknown> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Config',
+  'current-context': 'here',
+  clusters: [{ name: 'there', cluster }],
+  users: [{ name: 'me', user }],
+  contexts: [{ name: 'here', context: { cluster: 'there', user: 'me' } }],
+})
+
+/** Holds back the answers to the calls that match, from the first one until `release`. */
+export const hold = (
+  cluster: Cluster,
+  matches: (call: string) => boolean,
+): { held: Promise<void>; release(): void } => {
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<undefined>()
+  cluster.intercept = ({ method, path }) => {
+    if (!matches(`${method} ${path}`)) return undefined
+    reached.resolve()
+    return released.promise
+  }
+  return { held: reached.promise, release: () => released.resolve(undefined) }
+}
