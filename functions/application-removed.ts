@@ -1,25 +1,34 @@
 import { defineFunction } from '../src/define-function.ts'
-import { accept, isOvertaken } from '../src/order.ts'
-import { emptyState } from '../src/state.ts'
+import { accept, isOvertaken, isPassed } from '../src/order.ts'
+import { emptyState, type State } from '../src/state.ts'
 
-/** The application goes: all is forgotten but tombstones, and so everything is let go of. */
+/**
+ * The application goes, and so everything is let go of. Events are not ordered between functions: what the same source said after the
+ * removal is kept, what it said before is forgotten but for tombstones, whichever of them comes first.
+ */
 export const applicationRemoved = defineFunction({
   name: 'application-removed',
   data: {},
   fold: (state, _, { position, now }) => {
-    if (isOvertaken(state, position)) return { state, stale: 'the application has moved on since this event' }
+    if (isOvertaken(state, 'application', position))
+      return { state, stale: 'the application was removed again after this event' }
+    const isLater = (about: string) => isPassed(state, about, position)
+    const { config, leader, inherited, former } = state
+    const relations = Object.entries(state.relations).filter(([id]) => isLater(`relation/${id}`))
     const gone = now.toISOString()
     const accepted = Object.entries(state.accepted).map(([about, entry]) => [
       about,
-      { ...entry, gone: entry.gone ?? gone },
+      isLater(about) ? entry : { ...entry, gone: entry.gone ?? gone },
     ])
-    const { inherited, former } = state
-    const removed = {
+    const kept: State = {
       ...emptyState(),
+      relations: Object.fromEntries(relations),
+      accepted: Object.fromEntries(accepted),
+      ...(config && isLater('config') && { config }),
+      ...(leader && isLater('leader') && { leader }),
       ...(inherited && { inherited }),
       ...(former && { former }),
-      accepted: Object.fromEntries(accepted),
     }
-    return { state: accept(removed, 'application', position, gone) }
+    return { state: accept(kept, 'application', position, gone) }
   },
 })

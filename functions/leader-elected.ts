@@ -1,26 +1,30 @@
 import * as z from 'zod'
 import { defineFunction } from '../src/define-function.ts'
 import { accept, isStale } from '../src/order.ts'
+import { isRemoved } from '../src/state.ts'
 
 /** A unit leads from now on. The `epoch` only grows: a lower one is a deposed leader's. */
 export const leaderElected = defineFunction({
   name: 'leader-elected',
-  data: { unit: z.string().min(1), epoch: z.int().nonnegative().optional() },
+  data: { unit: z.string().min(1).max(253), epoch: z.int().nonnegative().optional() },
   observation: true,
-  fold: (state, { unit, epoch }, { position }) => {
-    const before = state.leader
-    if (epoch !== undefined && before?.epoch !== undefined) {
-      if (epoch < before.epoch)
-        return {
-          state,
-          stale: `${unit} was leader in epoch ${epoch}, it is epoch ${before.epoch} now, led by ${before.unit}`,
-        }
-      return { state: { ...state, leader: { unit, epoch } } }
-    }
-    if (isStale(state, 'leader', position)) return { state, stale: `${before?.unit} was elected after this event` }
-    const known = epoch ?? before?.epoch
-    return {
-      state: accept({ ...state, leader: { unit, ...(known !== undefined && { epoch: known }) } }, 'leader', position),
-    }
+  fold: (state, { unit, epoch = state.leader?.epoch }, { position }) => {
+    const { leader } = state
+    // its last pods still renew their Lease
+    if (isRemoved(state)) return { state, stale: 'the application was removed' }
+    // a Lease is renewed every few seconds, which says nothing new
+    if (leader?.unit === unit && leader.epoch === epoch) return { state }
+    if (leader?.epoch !== undefined && epoch !== undefined && epoch < leader.epoch)
+      return {
+        state,
+        stale: `${unit} was leader in epoch ${epoch}, it is epoch ${leader.epoch} now, led by ${leader.unit}`,
+      }
+    const isNewEpoch = leader?.epoch !== undefined && epoch !== undefined && epoch > leader.epoch
+    if (!isNewEpoch && isStale(state, 'leader', position))
+      return {
+        state,
+        stale: leader ? `${leader.unit} was elected after this event` : 'the application was removed after this event',
+      }
+    return { state: accept({ ...state, leader: { unit, ...(epoch !== undefined && { epoch }) } }, 'leader', position) }
   },
 })

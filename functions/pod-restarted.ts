@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/define-function.ts'
-import { isEmpty, type State } from '../src/state.ts'
+import { at } from '../src/record.ts'
+import type { State } from '../src/state.ts'
 
-/** A pod started. It is remembered for an application that is known; of others every pod in the namespace would leave a memory. */
+/** A pod started. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
 export const podRestarted = defineFunction({
   name: 'pod-restarted',
   data: {
@@ -12,9 +13,9 @@ export const podRestarted = defineFunction({
   },
   observation: true,
   fold: (state, { unit, pod: { name, uid } }) => {
-    if (isEmpty(state) || state.units[uid] !== undefined) return { state }
+    if (at(state.units, uid) !== undefined) return { state }
     const others = Object.entries(state.units).filter(([, known]) => known.pod !== name)
-    const units = [...others, [uid, { pod: name, ...(unit !== undefined && { unit }) }]].slice(-MOST_UNITS)
+    const units = [...others.slice(1 - MOST_UNITS), [uid, { pod: name, ...(unit !== undefined && { unit }) }]]
     return { state: { ...state, units: Object.fromEntries(units) as State['units'] } }
   },
 })

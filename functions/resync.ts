@@ -12,6 +12,7 @@ export const resync = defineFunction({
   name: 'resync',
   data: { former: z.array(Target).optional() },
   observation: true,
+  isForNamespaces: true,
   fold: (state, { former = [] }, { now }) => {
     const isRecent = (since: string) => now.getTime() - Date.parse(since) <= DAY_MILLISECONDS
     const accepted = Object.entries(state.accepted).filter(([, { gone }]) => gone === undefined || isRecent(gone))

@@ -5,24 +5,34 @@ type About = { namespace: string; application?: string | undefined }
 
 type User = { username: string; uid?: string; groups?: string[] }
 
-/** Throws Refused unless the bearer in `authorization`, a header, may send events about the application. */
-export type Authorize = (kubernetes: Kubernetes, authorization: string | undefined, about: About) => Promise<void>
+/** Says who sends. Throws Refused, 401, when that cannot be told from `authorization`, a header. */
+export type Authenticate = (kubernetes: Kubernetes, authorization: string | undefined) => Promise<Sender>
+
+/** Somebody who sends events. */
+export type Sender = {
+  /** Throws Refused, 403, unless they may send events about the application, or about the whole namespace. */
+  authorize(about: About): Promise<void>
+}
 
 /**
  * Lets the API server decide: a TokenReview says who sends, for which `audience` the token must be, and a SubjectAccessReview whether
  * RBAC lets that user `update` the `applications.meshstep.dev` of that name. There is no such resource; a Role may name it all the same.
  */
-export const createAuthorize =
-  ({ audience }: { audience: string }): Authorize =>
-  async (kubernetes, authorization, about) => {
-    const user = await authenticate(kubernetes, authorization, audience)
-    if (await isAllowed(kubernetes, user, about)) return
-    const { namespace, application = '*' } = about
-    const what = `update applications.meshstep.dev ${namespace}/${application}`
-    throw new Refused(403, `${user.username} may not ${what}: grant it with a Role and a RoleBinding`)
+export const createAuthenticate =
+  ({ audience }: { audience: string }): Authenticate =>
+  async (kubernetes, authorization) => {
+    const user = await reviewToken(kubernetes, authorization, audience)
+    return {
+      authorize: async (about) => {
+        if (await isAllowed(kubernetes, user, about)) return
+        const { namespace, application = '*' } = about
+        const what = `update applications.meshstep.dev ${namespace}/${application}`
+        throw new Refused(403, `${user.username} may not ${what}: grant it with a Role and a RoleBinding`)
+      },
+    }
   }
 
-const authenticate = async (
+const reviewToken = async (
   kubernetes: Kubernetes,
   authorization: string | undefined,
   audience: string,

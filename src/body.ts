@@ -7,11 +7,16 @@ export const readBody = async ({ headers, body }: Request): Promise<Uint8Array> 
   if (Number(headers.get('content-length') ?? 0) > MAXIMUM_BYTES) throw tooLarge()
   const parts: Uint8Array[] = []
   let bytes = 0
-  for await (const part of body ?? []) {
-    bytes += part.byteLength
-    if (bytes > MAXIMUM_BYTES) throw tooLarge()
-    parts.push(part)
+  try {
+    for await (const part of body ?? []) {
+      bytes += part.byteLength
+      if (bytes > MAXIMUM_BYTES) break
+      parts.push(part)
+    }
+  } catch (error) {
+    throw new Refused(400, `the body ended after ${bytes} bytes: ${(error as Error).message}`, { cause: error })
   }
+  if (bytes > MAXIMUM_BYTES) throw tooLarge()
   return Buffer.concat(parts)
 }
 

@@ -21,8 +21,10 @@ export const createDeadLetterApp = ({ log }: { log: Log }): Hono => {
   })
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok'))
-  app.onError((error) => {
+  app.onError((error, context) => {
     const { status, headers, body } = failureOf(error)
+    // nobody keeps it after this: what can be said of it is said here
+    log.error({ headers: context.req.header(), reason: error.message }, 'dead letter that cannot be read')
     return new Response(body, { status, headers })
   })
   return app

@@ -25,6 +25,8 @@ type Definition<Shape extends z.ZodRawShape> = {
   /** The fields of the data beyond `namespace` and `application`. */
   data: Shape
   observation?: boolean
+  /** Without an application the event is about the whole namespace. */
+  isForNamespaces?: boolean
   fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
 }
 
@@ -33,19 +35,20 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   name,
   data,
   observation = false,
+  isForNamespaces = false,
   fold,
 }: Definition<Shape>): EventFunction => {
   const Data = z.strictObject({ ...data })
-  const Subject = z.object({ namespace: Namespace, application: Application })
+  const Subject = z.object({
+    namespace: Namespace,
+    application: isForNamespaces ? Application.optional() : Application,
+  })
   return {
     name,
     type: `dev.meshstep.${name}.v1`,
     receive: (event, now) => {
       const { namespace, application, ...fields } = withSubject(event)
-      const subject = parse(name === 'resync' ? Subject.partial({ application: true }) : Subject, {
-        namespace,
-        application,
-      })
+      const subject = parse(Subject, { namespace, application })
       const parsed = parse(Data, fields)
       const arrival = { position: positionOf(event), now }
       return { ...subject, change: { observation, fold: (state) => fold(state, parsed, arrival) } }
@@ -53,34 +56,48 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   }
 }
 
+/** Deeper data is no databag or config, and would exhaust the stack of whoever walks it. */
+const DEEPEST = 64
+
+const isDeeperThan = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1)))
+
 /** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
 const withSubject = ({ subject, data }: Event): Record<string, unknown> => {
+  if (isDeeperThan(data, DEEPEST)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
   if (typeof data !== 'object' || data === null || Array.isArray(data))
-    throw new Refused(
-      400,
-      `data: expected a JSON object, got ${data === undefined ? 'nothing' : JSON.stringify(data).slice(0, 80)}`,
-    )
+    throw new Refused(400, `data: expected a JSON object, got ${data === undefined ? 'nothing' : shown(data)}`)
   if (subject === undefined) return { ...data }
   const [namespace, application, ...more] = subject.split('/')
-  if (more.length > 0)
-    throw new Refused(400, `subject: expected {namespace}/{application}, got ${JSON.stringify(subject.slice(0, 130))}`)
+  if (more.length > 0) throw new Refused(400, `subject: expected {namespace}/{application}, got ${shown(subject)}`)
   const fields: Record<string, unknown> = { namespace, application, ...data }
-  if (fields.namespace !== namespace || fields.application !== application)
-    throw new Refused(
-      400,
-      `subject: ${JSON.stringify(subject.slice(0, 130))} does not agree with the data, ${fields.namespace}/${fields.application}`,
-    )
-  return fields
+  if (fields.namespace === namespace && fields.application === application) return fields
+  const inData = [fields.namespace, fields.application]
+    .map((name) => (typeof name === 'string' ? name : shown(name)))
+    .join('/')
+  throw new Refused(400, `subject: ${shown(subject)} does not agree with the data, ${inData.slice(0, 130)}`)
 }
+
+/** JSON, of a length for a message. */
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 130 ? `${text.slice(0, 130)}…` : text
+}
+
+const MOST_ISSUES = 5
 
 const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
   const result = schema.safeParse(value, { reportInput: true })
   if (result.success) return result.data
-  throw new Refused(400, result.error.issues.map(issueMessage).join('; '), { cause: result.error })
+  throw new Refused(400, result.error.issues.slice(0, MOST_ISSUES).map(issueMessage).join('; '), {
+    cause: result.error,
+  })
 }
 
 /** `data.relation.id: Invalid input: expected number, received string, got "7"` */
 const issueMessage = ({ path, message, input }: z.core.$ZodIssue): string => {
-  const got = input === undefined ? '' : `, got ${JSON.stringify(input)?.slice(0, 80)}`
+  const got = input === undefined ? '' : `, got ${shown(input)}`
   return `${['data', ...path.map(String)].join('.')}: ${message}${got}`
 }

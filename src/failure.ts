@@ -31,15 +31,16 @@ const REASONS: Record<number, string> = {
   415: 'unsupported-media-type',
 }
 
-const advice = ({ status }: ApiError): string => {
+const advice = ({ status, message }: ApiError): string => {
   if (status === 401) return '. The token of the service account was not accepted'
-  if (status === 403) return '. Grant it to the service account with a Role and a RoleBinding'
+  // quotas, admission webhooks and terminating namespaces answer 403 as well
+  if (status === 403 && /cannot \w+ resource/.test(message)) return '. Grant it with a Role and a RoleBinding'
   return ''
 }
 
 const failure = (status: number, reason: string, message: string, headers: Record<string, string> = {}): Failure => {
   const body = (text: string) => JSON.stringify({ status, reason, message: text })
-  let text = message
+  let text = message.slice(0, MAXIMUM_BYTES)
   for (let excess = 1; excess > 0; ) {
     excess = Buffer.byteLength(body(text)) - MAXIMUM_BYTES
     // cut whole characters: half a surrogate pair is not UTF-8

@@ -5,6 +5,7 @@ import { Refused, Unavailable } from './errors.ts'
 import { type Event, readEvent, writeEvent } from './events/cloud-event.ts'
 import { type Failure, failureOf } from './failure.ts'
 import type { Handle, Handled } from './handle.ts'
+import { at } from './record.ts'
 
 export type Log = Record<'info' | 'warn' | 'error', (fields: Record<string, unknown>, message: string) => void>
 
@@ -62,7 +63,7 @@ export const createApp = ({
     const fields = {
       path: context.req.path,
       status: failure.status,
-      reason: error.message,
+      reason: error.message.slice(0, LONGEST_REASON),
       ...(failure.status === 500 && { stack: error.stack }),
     }
     log[failure.status < 500 ? 'warn' : 'error'](fields, 'event not taken')
@@ -70,6 +71,8 @@ export const createApp = ({
   })
   return app
 }
+
+const LONGEST_REASON = 2_000
 
 const respond = ({ status, headers, body }: Failure): Response => new Response(body, { status, headers })
 
@@ -84,12 +87,18 @@ const handshake = (context: Context): Response =>
     },
   })
 
+/** As long as a tracestate has to be handed on: https://www.w3.org/TR/trace-context/#tracestate-limits */
+const LONGEST_TRACE = 512
+
 const eventFields = ({ id, source, type }: Event) => ({ event: { id, source, type } })
 
 const replyTo = (event: Event, { function: name, ...data }: Handled, id: string, now: Date): Event => {
   const { namespace, application } = data
   const subject = [namespace, application].filter((part) => part !== undefined).join('/')
-  const { traceparent, tracestate } = event.extensions
+  const trace = ['traceparent', 'tracestate'].flatMap((name) => {
+    const value = at(event.extensions, name)
+    return value && value.length <= LONGEST_TRACE ? [[name, value] as const] : []
+  })
   return {
     id,
     source: `/meshstep/${name ?? 'ignored'}`,
@@ -97,11 +106,7 @@ const replyTo = (event: Event, { function: name, ...data }: Handled, id: string,
     ...(subject && { subject }),
     time: now.toISOString(),
     datacontenttype: 'application/json',
-    extensions: {
-      ...(subject && { partitionkey: subject }),
-      ...(traceparent && { traceparent }),
-      ...(tracestate && { tracestate }),
-    },
+    extensions: { ...(subject && { partitionkey: subject }), ...Object.fromEntries(trace) },
     data,
   }
 }

@@ -1,7 +1,7 @@
-import type { Authorize } from './authorize.ts'
+import type { Authenticate, Sender } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import type { EventFunction } from './define-function.ts'
-import { Refused } from './errors.ts'
+import { Refused, Unavailable } from './errors.ts'
 import { fromKnative, type Ignored, isFromKnative, referenceIn, withObject } from './events/api-server-source.ts'
 import type { Event } from './events/cloud-event.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -9,7 +9,7 @@ import { nameOf } from './kubernetes/objects.ts'
 import type { Outcome } from './outcome.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
-import { sweep } from './sweep.ts'
+import { type Swept, sweep } from './sweep.ts'
 
 export type HandlerDependencies = {
   /** The functions this process serves. */
@@ -17,9 +17,10 @@ export type HandlerDependencies = {
   enqueue: Enqueue
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number): Kubernetes
-  publish: Publish
+  /** Without it the process is its own sink. */
+  publish?: Publish | undefined
   /** Without it, whoever reaches the process may send events. */
-  authorize?: Authorize | undefined
+  authenticate?: Authenticate | undefined
   clock: Clock
   /** How long an event may take. */
   timeoutMilliseconds: number
@@ -30,47 +31,64 @@ export type HandlerDependencies = {
 export type Handled = { function?: string; namespace?: string; application?: string } & Outcome
 
 /** How an event came: for one function, or for whichever takes its type, and with which Authorization header. */
-export type Arrival = { only?: string | undefined; authorization?: string | undefined }
+export type Delivery = { only?: string | undefined; authorization?: string | undefined }
 
-export type Handle = (event: Event, arrival: Arrival) => Promise<Handled>
+export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 
 /** Takes a CloudEvent to the function that takes its type, and answers when its step is done. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
-  const { functions, enqueue, connect, publish, authorize, clock, timeoutMilliseconds } = dependencies
+  const { functions, enqueue, connect, authenticate, clock, timeoutMilliseconds } = dependencies
   const newId = dependencies.newId ?? (() => crypto.randomUUID())
 
-  return async (sent, { only, authorization }) => {
-    const deadline = clock.now() + timeoutMilliseconds
+  const take = async (
+    sent: Event,
+    deadline: number,
+    { only, sender }: { only?: string; sender?: Sender },
+  ): Promise<Handled> => {
     const kubernetes = connect(deadline)
     const event = isFromKnative(sent) ? await translated(kubernetes, sent) : sent
     if ('ignored' in event) return { ...NOTHING, messages: [`ignored: ${event.ignored}`] }
     const { name, receive } = functionFor(functions, event, only)
     const { namespace, application, change } = receive(event, new Date(clock.now()))
-    await authorize?.(kubernetes, authorization, { namespace, application })
-    if (application === undefined)
-      return { function: name, namespace, ...(await resyncAll(kubernetes, namespace, deadline)) }
-    return { function: name, namespace, application, ...(await enqueue({ namespace, application }, change)) }
+    await sender?.authorize({ namespace, application })
+    if (application === undefined) return { function: name, namespace, ...(await resyncAll(namespace, deadline)) }
+    return { function: name, namespace, application, ...(await enqueue({ namespace, application }, change, deadline)) }
   }
 
+  const publish: Publish = dependencies.publish ?? (async (event, deadline) => void (await take(event, deadline, {})))
+
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
-  async function resyncAll(kubernetes: Kubernetes, namespace: string, deadline: number): Promise<Outcome> {
-    const applications = await sweep(kubernetes, namespace)
-    for (const { application, former } of applications)
-      await publish(
-        {
-          id: newId(),
-          source: `/meshstep/${namespace}/resync`,
-          type: 'dev.meshstep.resync.v1',
-          subject: `${namespace}/${application}`,
-          datacontenttype: 'application/json',
-          extensions: { partitionkey: `${namespace}/${application}` },
-          data: { namespace, application, ...(former.length > 0 && { former }) },
-        },
-        deadline,
-      )
-    return { ...NOTHING, messages: [`resync was sent to ${applications.length} applications`] }
+  const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
+    const applications = await sweep(connect(deadline), namespace)
+    const failures: Error[] = []
+    for (const swept of applications) {
+      const { application } = swept
+      const failure = await publish(resyncOf(namespace, swept, newId()), deadline).catch((error: Error) => error)
+      if (failure instanceof Unavailable) throw failure
+      if (failure) failures.push(new Error(`resync of ${application}: ${failure.message}`))
+    }
+    const sent = `resync was sent to ${applications.length - failures.length} applications`
+    return { ...NOTHING, messages: [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)] }
+  }
+
+  return async (event, { only, authorization }) => {
+    const deadline = clock.now() + timeoutMilliseconds
+    const sender = await authenticate?.(connect(deadline), authorization)
+    return await take(event, deadline, { ...(only !== undefined && { only }), ...(sender && { sender }) })
   }
 }
+
+const MOST_FAILURES = 20
+
+const resyncOf = (namespace: string, { application, former }: Swept, id: string): Event => ({
+  id,
+  source: `/meshstep/${namespace}/resync`,
+  type: 'dev.meshstep.resync.v1',
+  subject: `${namespace}/${application}`,
+  datacontenttype: 'application/json',
+  extensions: { partitionkey: `${namespace}/${application}` },
+  data: { namespace, application, ...(former.length > 0 && { former }) },
+})
 
 const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
 

@@ -20,11 +20,13 @@ export type Memory = {
 }
 
 /** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
-const MAXIMUM_BYTES = 1024 * 1024
+export const MAXIMUM_BYTES = 1024 * 1024
 
 const MEMORY_MANAGER = 'meshstep'
 
-export const MEMORY_SELECTOR = 'app.kubernetes.io/managed-by=meshstep,meshstep.dev/application'
+export const APPLICATION_LABEL = 'meshstep.dev/application'
+
+export const MEMORY_SELECTOR = `app.kubernetes.io/managed-by=meshstep,${APPLICATION_LABEL}`
 
 export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
 
@@ -83,20 +85,17 @@ const parse = <T>(stored: KubernetesObject, key: string, schema: z.ZodType<T>, e
   return result.data
 }
 
-/** Refuses, with 413, a state that would not fit into a ConfigMap. */
-export const checkSize = (application: string, state: State): void => {
-  const bytes = Buffer.byteLength(JSON.stringify(state))
-  // a quarter is kept for the labels, which the state holds too
-  const most = MAXIMUM_BYTES - MAXIMUM_BYTES / 4
-  if (bytes > most)
-    throw new Refused(
-      413,
-      `The memory of ${application} would have ${bytes} bytes, at most ${most} fit: send less relation data or config`,
-    )
-}
-
 /** What a ConfigMap is written for. */
-type Content = Pick<Memory, 'state' | 'labels'>
+export type Content = Pick<Memory, 'state' | 'labels'>
+
+/** How large the data of the ConfigMap is, in bytes. */
+export const sizeOf = (content: Content): number =>
+  Object.entries(dataOf(content)).reduce(
+    (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
+    0,
+  )
+
+const dataOf = ({ state, labels }: Content) => ({ labels: pythonJson(labels), state: JSON.stringify(state) })
 
 /** Whether it was the charm library that wrote it last. */
 export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
@@ -124,7 +123,6 @@ export const saveMemory = async (
     await kubernetes.remove(stored)
     return { state, labels, stored: undefined }
   }
-  checkSize(application, state)
   const base: KubernetesObject = stored ?? {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -137,10 +135,10 @@ export const saveMemory = async (
       labels: {
         ...base.metadata.labels,
         'app.kubernetes.io/managed-by': 'meshstep',
-        'meshstep.dev/application': application,
+        [APPLICATION_LABEL]: application,
       },
     },
-    data: { ...base.data, labels: pythonJson(labels), state: JSON.stringify(state) },
+    data: { ...base.data, ...dataOf({ state, labels }) },
   }
   const written = stored ? await kubernetes.replace(object, MEMORY_MANAGER) : await create(kubernetes, object)
   return { state, labels, stored: written }
@@ -150,12 +148,14 @@ const create = async (kubernetes: Kubernetes, object: KubernetesObject): Promise
   try {
     return await kubernetes.create(object, MEMORY_MANAGER)
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404)
-      throw new Refused(
-        400,
-        `Namespace ${object.metadata.namespace} does not exist: create it, then send the event again`,
-        { cause: error },
-      )
-    throw error
+    const problem = namespaceProblem(error)
+    if (problem === undefined) throw error
+    throw new Refused(400, `Namespace ${object.metadata.namespace} ${problem}`, { cause: error })
   }
+}
+
+const namespaceProblem = (error: unknown): string | undefined => {
+  if (!(error instanceof ApiError)) return undefined
+  if (error.status === 404) return 'does not exist: create it, then send the event again'
+  return error.causes.some(({ reason }) => reason === 'NamespaceTerminating') ? 'is being deleted' : undefined
 }

@@ -1,11 +1,18 @@
+import { Refused } from './errors.ts'
 import { compareTimes } from './events/timestamp.ts'
-import type { Accepted, State } from './state.ts'
+import { at } from './record.ts'
+import type { State } from './state.ts'
 
 /** What orders the events of one source: its `sequence` extension, else its `time`, prefixed by which of the two it is. */
 export type Position = { readonly source: string; readonly at: string | undefined }
 
-export const positionOf = ({ source, time, extensions }: Sent): Position => {
-  if (extensions.sequence) return { source, at: `sequence ${extensions.sequence}` }
+const LONGEST_SEQUENCE = 256
+
+/** Throws Refused for a sequence that is no reasonable one. */
+export const positionOf = ({ source, time, extensions: { sequence } }: Sent): Position => {
+  if (sequence && sequence.length > LONGEST_SEQUENCE)
+    throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
+  if (sequence) return { source, at: `sequence ${sequence}` }
   return { source, at: time === undefined ? undefined : `time ${time}` }
 }
 
@@ -14,36 +21,40 @@ type Sent = { source: string; time?: string | undefined; extensions: Readonly<Re
 /** How many sources are remembered for one thing; senders that change their source with every event must not fill the memory. */
 const MOST_SOURCES = 16
 
-/**
- * Whether `position` comes before what was already accepted about `about`, or about the application as a whole. What is gone is not
- * brought back by the event that was the last one: a repeat of it is stale too.
- */
-export const isStale = ({ accepted }: State, about: string, { source, at }: Position): boolean =>
-  at !== undefined &&
-  [about, 'application'].some((name) => {
-    const before = accepted[name]?.bySource[source]
-    if (before === undefined) return false
-    const order = compare(at, before)
-    return order === 'before' || (order === 'same' && accepted[name]?.gone !== undefined)
-  })
+/** Whether something later was accepted from the same source about `about`. */
+export const isPassed = ({ accepted }: State, about: string, { source, at: position }: Position): boolean => {
+  const before = at(at(accepted, about)?.bySource, source)
+  return position !== undefined && before !== undefined && compare(position, before) === 'before'
+}
 
-/** Whether anything at all was accepted from the same source after `position`. */
-export const isOvertaken = ({ accepted }: State, { source, at }: Position): boolean =>
-  at !== undefined &&
-  Object.values(accepted).some(
-    ({ bySource: { [source]: before } }) => before !== undefined && compare(at, before) === 'before',
+/** Whether something later was accepted from the same source about `about`, or about the application as a whole. */
+export const isOvertaken = (state: State, about: string, position: Position): boolean =>
+  isPassed(state, about, position) || isPassed(state, 'application', position)
+
+/** Whether the event is overtaken, or a repeat of one that what it is about did not survive. */
+export const isStale = (state: State, about: string, position: Position): boolean =>
+  isOvertaken(state, about, position) || [about, 'application'].some((name) => isRepeatOfTheEnd(state, name, position))
+
+const isRepeatOfTheEnd = ({ accepted }: State, about: string, { source, at: position }: Position): boolean => {
+  const entry = at(accepted, about)
+  const before = at(entry?.bySource, source)
+  return (
+    entry?.gone !== undefined && position !== undefined && before !== undefined && compare(position, before) === 'same'
   )
+}
 
-/** Remembers `position` as the last one accepted about `about`; with `gone`, as the tombstone of it. */
-export const accept = (state: State, about: string, { source, at }: Position, gone?: string): State => {
+/** Remembers `position` as the last one accepted about `about`; with `gone`, as its tombstone, which keeps the time it got first. */
+export const accept = (state: State, about: string, { source, at: position }: Position, gone?: string): State => {
   const { [about]: before, ...others } = state.accepted
   const { [source]: _, ...otherSources } = before?.bySource ?? {}
-  const bySource = at === undefined ? { ...before?.bySource } : { ...otherSources, [source]: at }
-  const sources = Object.entries(bySource).slice(-MOST_SOURCES)
-  if (sources.length === 0) return { ...state, accepted: others }
-  const entry: Accepted = { bySource: Object.fromEntries(sources), ...(gone !== undefined && { gone }) }
-  return { ...state, accepted: { ...others, [about]: entry } }
+  const kept = position === undefined ? before?.bySource : withLast(otherSources, source, position)
+  if (kept === undefined || Object.keys(kept).length === 0) return { ...state, accepted: others }
+  const end = gone === undefined ? {} : { gone: before?.gone ?? gone }
+  return { ...state, accepted: { ...others, [about]: { bySource: kept, ...end } } }
 }
+
+const withLast = (others: Record<string, string>, source: string, position: string): Record<string, string> =>
+  Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, position]])
 
 type Order = 'before' | 'same' | 'after' | 'unknown'
 
@@ -58,9 +69,12 @@ const compare = (one: string, other: string): Order => {
 /** Lexicographic, as the extension says, but numbers by value: senders count 9, 10 without padding. */
 const compareSequences = (left: string, right: string): number => {
   const digits = /^\d+$/
-  if (digits.test(left) && digits.test(right)) return Number(BigInt(left) - BigInt(right))
-  return left < right ? -1 : left > right ? 1 : 0
+  if (!digits.test(left) || !digits.test(right)) return compareText(left, right)
+  const [one, other] = [left.replace(/^0+/, ''), right.replace(/^0+/, '')]
+  return one.length - other.length || compareText(one, other)
 }
+
+const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
 const split = (position: string): [kind: string, value: string] => {
   const space = position.indexOf(' ')

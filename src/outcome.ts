@@ -1,4 +1,3 @@
-import { Refused } from './errors.ts'
 import type { Conflict } from './kubernetes/apply-labels.ts'
 import { memoryObject } from './memory.ts'
 import type { Taken } from './remember.ts'
@@ -16,6 +15,7 @@ export type Outcome = {
   status: Status
   /** Names of the objects written, the memory among them. */
   written: readonly string[]
+  /** The first 20; a message tells how many more there are, and so it does of messages. */
   conflicts: readonly Conflict[]
   /** What a person should know, a sentence each. */
   messages: readonly string[]
@@ -26,17 +26,26 @@ type Done = Settled & { written: readonly string[] }
 const NOTHING: Done = { written: [], conflicts: [], missing: [], messages: [] }
 
 /** The outcome of one event out of what its step did, which it may share with others. */
-export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Refused => {
-  if (taken instanceof Refused) return taken
+export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
+  if (taken instanceof Error) return taken
   const { stale, message } = taken
-  const messages = [stale, message, ...done.missing.map((target) => missingMessage(subject, target)), ...done.messages]
+  const missing = done.missing.map((target) => missingMessage(subject, target))
+  const messages = [stale, message, ...missing, ...done.messages].filter((text) => text !== undefined)
   return {
     status: stale ? 'stale' : statusOf(subject, done),
     written: done.written,
-    conflicts: done.conflicts,
-    messages: messages.filter((text) => text !== undefined),
+    conflicts: done.conflicts.slice(0, MOST),
+    messages: [...first(messages), ...rest(done.conflicts, 'conflicts')],
   }
 }
+
+/** How much of a list an outcome holds: it travels through brokers and logs. */
+const MOST = 20
+
+const first = (messages: readonly string[]): string[] => [...messages.slice(0, MOST), ...rest(messages, 'messages')]
+
+const rest = ({ length }: readonly unknown[], what: string): string[] =>
+  length > MOST ? [`and ${length - MOST} more ${what}`] : []
 
 const statusOf = (subject: Subject, { conflicts, missing, written }: Done): Status => {
   if (conflicts.length > 0) return 'conflict'

@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from './clock.ts'
-import { Unavailable } from './errors.ts'
+import { Broken, Unavailable } from './errors.ts'
 import { type Event, writeEvent } from './events/cloud-event.ts'
 
-/** Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the epoch. */
+/**
+ * Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the
+ * epoch, and with Broken when it never will.
+ */
 export type Publish = (event: Event, deadline: number) => Promise<void>
 
 type Options = {
-  sink(): string
+  sink: string
   clock: Clock
   /** Where Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
   tokenFile?: string
@@ -22,27 +25,28 @@ export const createPublisher =
   async (event, deadline) => {
     const { headers, body } = writeEvent(event)
     const attempt = async (): Promise<string | undefined> => {
-      try {
-        const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
-        const authorization = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
-        const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
-        const response = await fetch(sink(), {
-          method: 'POST',
-          headers: { ...headers, ...authorization },
-          body,
-          signal,
-        })
-        return response.ok ? undefined : `answered ${response.status}: ${(await response.text()).slice(0, 200)}`
-      } catch (error) {
-        return `did not answer: ${(error as Error).message}`
-      }
+      const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
+      const authorization = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
+      const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
+      const request = { method: 'POST', headers: { ...headers, ...authorization }, body, signal }
+      const response = await fetch(sink, request).catch((error: Error) => error)
+      if (response instanceof Error) return `did not answer: ${response.message}`
+      const text = await response.text().catch(() => '')
+      if (response.ok) return undefined
+      const answer = `answered ${response.status}: ${text.slice(0, 200)}`
+      if (!isTransient(response.status))
+        throw new Broken(`The sink ${sink} refused ${event.type} for ${event.subject}: it ${answer}`)
+      return answer
     }
     for (let delay = FIRST_DELAY_MILLISECONDS; ; delay *= 2) {
       const problem = await attempt()
       if (problem === undefined) return
       const wait = delay * (0.5 + clock.random())
       if (clock.now() + wait >= deadline)
-        throw new Unavailable(`The sink ${sink()} did not accept ${event.type} for ${event.subject}: it ${problem}`)
+        throw new Unavailable(`The sink ${sink} did not accept ${event.type} for ${event.subject}: it ${problem}`)
       await clock.sleep(wait)
     }
   }
+
+/** What every hop of Knative's sends again: https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md */
+const isTransient = (status: number): boolean => status >= 500 || [404, 408, 409, 429].includes(status)

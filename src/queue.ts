@@ -3,10 +3,10 @@ import type { Change } from './remember.ts'
 import type { Subject } from './state.ts'
 import type { Step } from './step.ts'
 
-type Waiting = { change: Change; resolve(outcome: Outcome): void; reject(error: unknown): void }
+type Waiting = { change: Change; deadline: number; resolve(outcome: Outcome): void; reject(error: unknown): void }
 
-/** Hands a change to a step, and answers with its outcome. */
-export type Enqueue = (subject: Subject, change: Change) => Promise<Outcome>
+/** Hands a change to a step, and answers with its outcome by the deadline, in milliseconds since the epoch. */
+export type Enqueue = (subject: Subject, change: Change, deadline: number) => Promise<Outcome>
 
 /**
  * One step at a time for each application; the changes that come meanwhile wait, and are taken together by the next one. What waits here
@@ -15,35 +15,32 @@ export type Enqueue = (subject: Subject, change: Change) => Promise<Outcome>
 export const createQueue = (step: Step): Enqueue => {
   const queues = new Map<string, Waiting[]>()
 
-  const drain = async (key: string, subject: Subject, waiting: Waiting[]): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0)
-      try {
-        const results = await step(
-          subject,
-          batch.map(({ change }) => change),
-        )
-        batch.forEach(({ resolve, reject }, index) => {
-          const result = results[index]
-          if (result === undefined || result instanceof Error) reject(result)
-          else resolve(result)
-        })
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
+  const take = async (subject: Subject, batch: readonly Waiting[]): Promise<void> => {
+    const changes = batch.map(({ change }) => change)
+    const deadline = Math.min(...batch.map((waiting) => waiting.deadline))
+    const results = await step(subject, changes, deadline).catch((error: unknown) => batch.map(() => error))
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const result = results[index]
+      if (result instanceof Error) reject(result)
+      else resolve(result as Outcome)
     }
+  }
+
+  const drain = async (key: string, subject: Subject, waiting: Waiting[]): Promise<void> => {
+    while (waiting.length > 0) await take(subject, waiting.splice(0))
     queues.delete(key)
   }
 
-  return (subject, change) =>
+  return (subject, change, deadline) =>
     new Promise((resolve, reject) => {
       const key = `${subject.namespace}/${subject.application}`
+      const arrived = { change, deadline, resolve, reject }
       const waiting = queues.get(key)
       if (waiting) {
-        waiting.push({ change, resolve, reject })
+        waiting.push(arrived)
         return
       }
-      const first = [{ change, resolve, reject }]
+      const first = [arrived]
       queues.set(key, first)
       void drain(key, subject, first)
     })

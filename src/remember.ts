@@ -1,11 +1,21 @@
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { desiredLabels } from './labels/desired.ts'
-import { checkSize, isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import {
+  type Content,
+  isInherited,
+  isStored,
+  loadMemory,
+  MAXIMUM_BYTES,
+  type Memory,
+  memoryObject,
+  saveMemory,
+  sizeOf,
+} from './memory.ts'
 import { at } from './record.ts'
 import { type State, type Subject, targetsOf, withFormer } from './state.ts'
 
-/** What an event means for the memory: a pure function of it. Throws Refused for an event that cannot be taken. */
+/** What an event means for the memory: a pure function of it. */
 export type Fold = (state: State) => Folded
 
 /** `stale` says why the event was overtaken, and then `state` is the one given. */
@@ -17,8 +27,8 @@ export type Folded = { state: State; stale?: string }
  */
 export type Change = { fold: Fold; observation: boolean }
 
-/** What became of one change: it was refused, it was overtaken, or it is in the memory. */
-export type Taken = Refused | { stale?: string | undefined; message?: string | undefined }
+/** What became of one change: why it failed, or that it is in the memory, with what there is to say of it. */
+export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
 
 export type Remembered = {
   memory: Memory
@@ -39,48 +49,61 @@ export const remember = async (
   const memory = await loadMemory(kubernetes, subject)
   if (isInherited(memory) && changes.every(({ observation }) => observation))
     return { memory, taken: changes.map(() => ({ message: LIBRARY_KEEPS_IT })), written: [], isDone: true }
-  const { state, taken } = foldAll(memory.state, subject.application, changes)
-  if (taken.every((one) => one instanceof Refused)) return { memory, taken, written: [], isDone: true }
-  const next = ahead(memory, state, subject.application, now)
-  if (isStored(memory, next)) return { memory, taken, written: [], isDone: false }
-  return {
-    memory: await saveMemory(kubernetes, subject, memory, next),
-    taken,
-    written: [memoryObject(subject)],
-    isDone: false,
-  }
+  const { next, taken } = foldAll(memory, subject.application, changes, now)
+  const isRefused = taken.every((one) => one instanceof Error)
+  if (isRefused || isStored(memory, next)) return { memory, taken, written: [], isDone: isRefused }
+  const saved = await saveMemory(kubernetes, subject, memory, next)
+  return { memory: saved, taken, written: [memoryObject(subject)], isDone: false }
 }
 
 const LIBRARY_KEEPS_IT =
   'the charm library keeps the labels of this application: its first relation or config event moves it over'
 
-const foldAll = (before: State, application: string, changes: readonly Change[]): { state: State; taken: Taken[] } => {
-  let state = before
-  const taken = changes.map(({ fold }) => {
+/** One change after another; one that fails, or that would not fit, leaves the others as they are. */
+const foldAll = (
+  memory: Memory,
+  application: string,
+  changes: readonly Change[],
+  now: Date,
+): { next: Content; taken: Taken[] } => {
+  let { state } = memory
+  let next = ahead(memory, state, application, now)
+  const taken = changes.map(({ fold, observation }): Taken => {
     try {
-      const folded = fold(state)
-      checkSize(application, folded.state)
-      state = folded.state
-      return { stale: folded.stale }
+      const { state: folded, stale } = fold(state)
+      const candidate = ahead(memory, folded, application, now)
+      const size = sizeOf(candidate)
+      // what makes room is always taken, and what is only observed is not worth a refusal
+      const isTooLarge = size > MAXIMUM_BYTES && size > sizeOf(next)
+      if (isTooLarge && observation)
+        return { message: `the memory is full: this ${application} event is not remembered` }
+      if (isTooLarge) throw new Refused(413, tooLarge(application, size))
+      state = folded
+      next = candidate
+      return { stale }
     } catch (error) {
-      if (error instanceof Refused) return error
-      throw error
+      return error instanceof Error ? error : new Error(String(error))
     }
   })
-  return { state, taken }
+  return { next, taken }
 }
+
+const tooLarge = (application: string, bytes: number): string =>
+  `the memory of ${application} would have ${bytes} bytes, at most ${MAXIMUM_BYTES} fit into a ConfigMap: send less relation data or config`
 
 /**
  * What is written before anything is done: besides what is held, the labels that are newly desired, and the places of before that are
  * none any more. What was desired before and is not held is somebody else's.
  */
-const ahead = (memory: Memory, state: State, application: string, now: Date): Pick<Memory, 'state' | 'labels'> => {
+const ahead = (memory: Memory, state: State, application: string, now: Date): Content => {
   const since = now.toISOString()
   const before = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
   const desiredBefore = desiredLabels(memory.state).labels
   const added = Object.entries(desiredLabels(state).labels).filter(([key, value]) => at(desiredBefore, key) !== value)
+  const withPlaces = withFormer(state, [...(state.former ?? []), ...before], targetsOf(application, state.config))
   return {
-    state: withFormer(state, [...(state.former ?? []), ...before], targetsOf(application, state.config)),
+    // as it will be read back: JSON has no -0 and no Infinity
+    state: JSON.parse(JSON.stringify(withPlaces)),
     labels: { ...memory.labels, ...Object.fromEntries(added) },
   }
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { functions as all } from '../functions/index.ts'
-import { createAuthorize } from './authorize.ts'
+import { createAuthenticate } from './authorize.ts'
 import { systemClock as clock } from './clock.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
 import { Broken } from './errors.ts'
@@ -40,20 +40,19 @@ const KEEP_ALIVE_MILLISECONDS = 100_000
 export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
   const functions = functionsNamed(names)
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
-  let port = settings.PORT
   let isStopping = false
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })),
+    enqueue: createQueue(createStep({ connect, clock })),
     connect,
-    publish: createPublisher({ sink: () => settings.K_SINK ?? `http://127.0.0.1:${port}/`, clock }),
-    authorize:
-      settings.EVENT_AUDIENCE === undefined ? undefined : createAuthorize({ audience: settings.EVENT_AUDIENCE }),
+    publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
+    authenticate:
+      settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE }),
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
   })
   const server = await listen(createApp({ handle, clock, log, isStopping: () => isStopping }), settings.PORT)
-  port = server.port
+  const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
   return {
     url: `http://127.0.0.1:${port}`,

@@ -4,7 +4,7 @@ import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
 import { desiredLabels } from './labels/desired.ts'
 import { isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
 import { at } from './record.ts'
-import { type State, type Subject, type Target, targetsOf } from './state.ts'
+import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
 
 /** What bringing the cluster to the memory came upon. */
 export type Settled = { conflicts: readonly Conflict[]; missing: readonly Target[]; messages: readonly string[] }
@@ -25,14 +25,19 @@ export const settle = async (
 ): Promise<Settled | undefined> => {
   const { state } = memory
   const { messages, ...desired } = desiredLabels(state)
-  const manager = labelManager(subject.application)
-  const inherited = state.inherited ?? {}
+  const library = libraryTargets(subject, state)
   let writes = 0
 
-  const reconcile = async (places: readonly Place[], wanted: WantedLabels): Promise<Conflict[]> => {
+  const reconcile = async (places: readonly Place[], { labels, unknown }: Desired): Promise<Conflict[]> => {
     const conflicts: Conflict[] = []
     for (const place of places) {
-      const report = await reconcileLabels(kubernetes, place, wanted, manager)
+      const inherited = isAt(place, library) ? (state.inherited ?? {}) : {}
+      const report = await reconcileLabels(
+        kubernetes,
+        place,
+        { labels, unknown, inherited },
+        labelManager(subject.application),
+      )
       for (const name of report.written) wrote(name)
       writes += report.written.length
       conflicts.push(...report.conflicts)
@@ -45,15 +50,16 @@ export const settle = async (
     places: await observe(kubernetes, subject.namespace, target, state.workloadKind),
   })
   const targets = targetsOf(subject.application, state.config)
-  const found = await Promise.all([...targets, ...(state.former ?? [])].map(find))
-  const [workload, ...others] = found.slice(0, targets.length)
-  const onWorkload = await reconcile(workload?.places ?? [], { ...desired, inherited })
-  const onOthers = await reconcile(placesOf(others), { ...desired, inherited })
-  const released = { labels: {}, unknown: [], inherited }
-  await reconcile(without(placesOf(found.slice(targets.length)), placesOf(found.slice(0, targets.length))), released)
+  const former = [...(state.former ?? []), ...library].filter(
+    (one) => !targets.some((other) => isSameTarget(one, other)),
+  )
+  const found = await Promise.all([...targets, ...former].map(find))
+  const [current, earlier] = [found.slice(0, targets.length), found.slice(targets.length)]
+  const onWorkload = await reconcile(placesOf(current.slice(0, 1)), desired)
+  const onOthers = await reconcile(placesOf(current.slice(1)), desired)
+  await reconcile(without(placesOf(earlier), placesOf(current)), RELEASED)
 
-  const missing = found.slice(0, targets.length).filter(({ places }) => places === undefined)
-  const next = narrowed(memory, desired, { workload, conflicts: onWorkload, isComplete: missing.length === 0 })
+  const next = narrowed(memory, desired, current[0], onWorkload)
   if (!isStored(memory, next)) {
     await saveMemory(kubernetes, subject, memory, next)
     wrote(memoryObject(subject))
@@ -61,12 +67,25 @@ export const settle = async (
     return undefined
   }
   const isWanted = Object.keys(desired.labels).length > 0
-  return {
-    conflicts: [...onWorkload, ...onOthers],
-    missing: isWanted ? missing.map(({ target }) => target) : [],
-    messages,
-  }
+  const missing = current.filter(({ places }) => isWanted && places === undefined).map(({ target }) => target)
+  return { conflicts: [...onWorkload, ...onOthers], missing, messages }
 }
+
+type Desired = Omit<WantedLabels, 'inherited'>
+
+const RELEASED: Desired = { labels: {}, unknown: [] }
+
+/** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
+const libraryTargets = ({ application }: Subject, { inherited }: State): Target[] =>
+  inherited === undefined
+    ? []
+    : [
+        { kind: 'StatefulSet', name: application },
+        { kind: 'Service', name: application },
+      ]
+
+const isAt = ({ object: { kind, metadata } }: Place, targets: readonly Target[]): boolean =>
+  targets.some((target) => target.kind === kind && target.name === metadata.name)
 
 const placesOf = (found: readonly Found[]): Place[] => found.flatMap(({ places }) => places ?? [])
 
@@ -79,26 +98,22 @@ const without = (places: readonly Place[], others: readonly Place[]): Place[] =>
 
 const versionOf = ({ stored }: Memory): string | undefined => stored?.metadata.resourceVersion
 
-type Seen = { workload: Found | undefined; conflicts: readonly Conflict[]; isComplete: boolean }
-
-/** The memory once the cluster is settled: the labels that are held, and of the inherited ones those that are still there. */
+/** The memory once the cluster is settled: the labels that are held, and of the inherited ones those that are wanted yet. */
 const narrowed = (
   { state, labels }: Memory,
-  desired: Omit<WantedLabels, 'inherited'>,
-  seen: Seen,
+  desired: Desired,
+  workload: Found | undefined,
+  conflicts: readonly Conflict[],
 ): Pick<Memory, 'state' | 'labels'> => {
-  const isRefused = (key: string) => seen.conflicts.some((conflict) => conflict.key === key)
+  const refused = new Set(conflicts.map(({ key }) => key))
   const held = [
-    ...Object.entries(desired.labels).filter(([key]) => !isRefused(key)),
+    ...Object.entries(desired.labels).filter(([key]) => !refused.has(key)),
     ...Object.entries(labels).filter(([key]) => isUnknown(desired, key)),
   ]
   const inherited = Object.entries(state.inherited ?? {}).filter(
-    ([key, value]) => !seen.isComplete || at(desired.labels, key) === value || isUnknown(desired, key),
+    ([key, value]) => at(desired.labels, key) === value || isUnknown(desired, key),
   )
-  return {
-    state: withInherited(withWorkloadKind(state, seen.workload), inherited),
-    labels: Object.fromEntries(held),
-  }
+  return { state: withInherited(withWorkloadKind(state, workload), inherited), labels: Object.fromEntries(held) }
 }
 
 const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>

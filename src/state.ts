@@ -74,6 +74,10 @@ export const isEmpty = ({ config, relations, leader, accepted, inherited, former
   leader === undefined &&
   [relations, accepted, inherited ?? {}, former ?? []].every((part) => Object.keys(part).length === 0)
 
+/** Whether the application was removed not long ago, and nothing has come of it since. */
+export const isRemoved = ({ config, relations, accepted }: State): boolean =>
+  accepted.application?.gone !== undefined && config === undefined && Object.keys(relations).length === 0
+
 /** Where the labels of an application belong, in the order in which they are applied. */
 export const targetsOf = (application: string, { workload, service, enrolment }: Config = {}): Target[] => {
   const kind = workload?.kind ?? 'Workload'
@@ -87,6 +91,9 @@ export const targetsOf = (application: string, { workload, service, enrolment }:
 export const isSameTarget = (one: Target, other: Target): boolean =>
   one.kind === other.kind && one.name === other.name && one.on === other.on
 
+/** Each costs every step a read for a day: a config that changes all the time must not make steps slow. */
+const MOST_FORMER = 16
+
 /** Replaces the former targets, less those that are targets (again), each once and as long ago as it was told first. */
 export const withFormer = (
   { former: _, ...state }: State,
@@ -96,5 +103,6 @@ export const withFormer = (
   const kept = former
     .filter((target, index) => former.findIndex((other) => isSameTarget(target, other)) === index)
     .filter((target) => !targets.some((other) => isSameTarget(target, other)))
+    .slice(-MOST_FORMER)
   return kept.length === 0 ? state : { ...state, former: kept }
 }

@@ -12,12 +12,17 @@ export type StepDependencies = {
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number): Kubernetes
   clock: Clock
-  /** How long a step may take before it gives up with Unavailable. */
-  timeoutMilliseconds: number
 }
 
-/** The outcome of each change, in their order, or why it was refused. */
-export type Step = (subject: Subject, changes: readonly Change[]) => Promise<readonly (Outcome | Error)[]>
+/**
+ * Answers with the outcome of each change, in their order, or why it failed. Rejects with Unavailable when it is not done by the
+ * deadline, in milliseconds since the epoch.
+ */
+export type Step = (
+  subject: Subject,
+  changes: readonly Change[],
+  deadline: number,
+) => Promise<readonly (Outcome | Error)[]>
 
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
@@ -28,9 +33,8 @@ const LONGEST_DELAY_MILLISECONDS = 1_000
  * memory desires it; after a crash at any point, so does the next one.
  */
 export const createStep =
-  ({ connect, clock, timeoutMilliseconds }: StepDependencies): Step =>
-  async (subject, changes) => {
-    const deadline = clock.now() + timeoutMilliseconds
+  ({ connect, clock }: StepDependencies): Step =>
+  async (subject, changes, deadline) => {
     const kubernetes = connect(deadline)
 
     /** Starts `action` over for as long as others are faster: it answers undefined then, or rejects with an error that isStale. */
@@ -41,7 +45,7 @@ export const createStep =
         })
         if (won !== undefined) return won
         const wait = delay * (0.5 + clock.random())
-        if (clock.now() + wait >= deadline) throw lostRace(subject, timeoutMilliseconds)
+        if (clock.now() + wait >= deadline) throw lostRace(subject)
         await clock.sleep(wait)
       }
     }
@@ -61,7 +65,5 @@ export const createStep =
     return taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] }))
   }
 
-const lostRace = ({ namespace, application }: Subject, milliseconds: number): Unavailable =>
-  new Unavailable(
-    `${namespace}/${application} is being written by others as well: lost every race for ${milliseconds} ms`,
-  )
+const lostRace = ({ namespace, application }: Subject): Unavailable =>
+  new Unavailable(`${namespace}/${application} is being written by others as well: every race was lost`)

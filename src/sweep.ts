@@ -1,9 +1,11 @@
-import { labelManager } from './kubernetes/apply-labels.ts'
+import { Application } from './config.ts'
+import { labelManager, workloadKinds } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { Kind, KubernetesObject } from './kubernetes/objects.ts'
 import { appliers } from './kubernetes/ownership.ts'
-import { MEMORY_SELECTOR, stateIn } from './memory.ts'
-import { type Target, targetsOf } from './state.ts'
+import { isPodOf } from './kubernetes/pods.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR, memoryName, stateIn } from './memory.ts'
+import { type State, type Target, targetsOf } from './state.ts'
 
 /** An application of a namespace, and where its labels are held though its memory does not say so. */
 export type Swept = { application: string; former: readonly Target[] }
@@ -19,41 +21,45 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR),
     ...LABELLED.map((kind) => kubernetes.list(kind, namespace)),
   ])
-  const remembered = new Map(
-    memories.map((memory) => [memory.metadata.labels?.['meshstep.dev/application'] ?? '', memory]),
-  )
-  const held = labelled.flat().flatMap((object) => appliers(object).flatMap((manager) => heldBy(manager, object)))
-  const applications = new Set([...remembered.keys(), ...held.map(({ application }) => application)])
+  const objects = labelled.flat()
+  const remembered = new Map(memories.flatMap(applicationOf))
+  const applications = new Set([...remembered.keys(), ...objects.flatMap(holdersOf)])
   return [...applications].toSorted().map((application) => {
     const memory = remembered.get(application)
     const state = memory && stateIn(memory)
     // what a memory that cannot be read says is not known: nothing is let go of
-    const targets = memory && !state ? undefined : targetsOf(application, state?.config)
-    const own = held.filter((one) => one.application === application)
-    return {
-      application,
-      former:
-        targets === undefined
-          ? []
-          : own.filter(({ target }) => !isTargeted(target, targets)).map(({ target }) => target),
-    }
+    if (memory && !state) return { application, former: [] }
+    const targeted = new Set(targetsOf(application, state?.config).flatMap((target) => found(target, objects, state)))
+    const held = objects.filter((object) => holdersOf(object).includes(application) && !targeted.has(object))
+    return { application, former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })) }
   })
+}
+
+const applicationOf = (memory: KubernetesObject): [string, KubernetesObject][] => {
+  const application = memory.metadata.labels?.[APPLICATION_LABEL] ?? ''
+  return memory.metadata.name === memoryName(application) ? [[application, memory]] : []
 }
 
 const PREFIX = labelManager('')
 
-const heldBy = (
-  manager: string,
-  { kind, metadata: { name } }: KubernetesObject,
-): { application: string; target: Target }[] =>
-  manager.startsWith(PREFIX)
-    ? [{ application: manager.slice(PREFIX.length), target: { kind: kind as Target['kind'], name } }]
-    : []
+/** The applications whose field manager holds something on the object. */
+const holdersOf = (object: KubernetesObject): string[] =>
+  appliers(object)
+    .filter((manager) => manager.startsWith(PREFIX))
+    .map((manager) => manager.slice(PREFIX.length))
+    .filter((application) => Application.safeParse(application).success)
 
-const isTargeted = ({ kind, name }: Target, targets: readonly Target[]): boolean =>
-  targets.some((target) =>
-    target.on === 'pods'
-      ? kind === 'Pod'
-      : target.name === name &&
-        (target.kind === kind || (target.kind === 'Workload' && kind !== 'Service' && kind !== 'Pod')),
+/** The objects among those listed that a step would look at for a target. */
+const found = (
+  { kind, name, on }: Target,
+  objects: readonly KubernetesObject[],
+  state: State | undefined,
+): KubernetesObject[] => {
+  const kinds: readonly string[] = kind === 'Workload' ? workloadKinds(state?.workloadKind) : [kind]
+  const named = kinds.flatMap(
+    (one) => objects.find((object) => object.kind === one && object.metadata.name === name) ?? [],
   )
+  const [workload] = named
+  if (workload === undefined) return []
+  return on === 'pods' ? objects.filter((object) => object.kind === 'Pod' && isPodOf(workload, object)) : [workload]
+}

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthorize } from '../src/authorize.ts'
+import { createAuthenticate } from '../src/authorize.ts'
 import { createEmbeddedApi } from '../src/embedded/api.ts'
 import { createKubernetes } from '../src/kubernetes/client.ts'
 import { fakeClock } from './helpers/clock.ts'
 
 const SENDER = 'system:serviceaccount:shop:relation-changed-oidc-eventing.knative.dev-trigger'
 
-const authorize = (authorization: string | undefined, application?: string) => {
+const authorize = async (authorization: string | undefined, application?: string): Promise<void> => {
   const api = createEmbeddedApi({
     tokens: { good: SENDER },
     audiences: ['meshstep'],
@@ -24,7 +24,8 @@ const authorize = (authorization: string | undefined, application?: string) => {
     clock,
     deadline: clock.now() + 1_000,
   })
-  return createAuthorize({ audience: 'meshstep' })(kubernetes, authorization, { namespace: 'shop', application })
+  const sender = await createAuthenticate({ audience: 'meshstep' })(kubernetes, authorization)
+  await sender.authorize({ namespace: 'shop', application })
 }
 
 describe('an event is refused', () => {

@@ -146,7 +146,7 @@ describe('what is refused, before anything is done', () => {
       '/',
       binary(TYPE, { ...GOOD, remote: { application: 'beacon', data: { x: 'x'.repeat(1024 * 1024) } } }),
       413,
-      /memory of web would have \d+ bytes, at most 786432 fit/,
+      /memory of web would have \d+ bytes, at most 1048576 fit/,
     ],
   ])('%s', async (_, path, init, status, message) => {
     const world = createWorld()
@@ -177,8 +177,8 @@ describe('what is refused, before anything is done', () => {
 
 describe('an API server that does not do its part', () => {
   const answer =
-    (status: number, headers: Record<string, string> = {}) =>
-    async () => ({ status, headers, body: JSON.stringify({ kind: 'Status', message: `said ${status}` }) })
+    (status: number, headers: Record<string, string> = {}, message = `said ${status}`) =>
+    async () => ({ status, headers, body: JSON.stringify({ kind: 'Status', message }) })
 
   test.each<[string, (() => Promise<never>) | ReturnType<typeof answer>, number, RegExp]>([
     [
@@ -191,7 +191,13 @@ describe('an API server that does not do its part', () => {
     ['fails', answer(500), 503, /said 500/],
     ['is behind a gateway that fails', answer(502), 503, /502/],
     ['refuses the token', answer(401), 500, /said 401\. The token of the service account/],
-    ['lacks a permission', answer(403), 500, /said 403\. Grant it to the service account/],
+    [
+      'lacks a permission',
+      answer(403, {}, 'User "meshstep" cannot get resource "configmaps"'),
+      500,
+      /cannot get resource "configmaps"\. Grant it with a Role/,
+    ],
+    ['refuses for another reason', answer(403, {}, 'exceeded quota'), 500, /403 exceeded quota$/],
     ['says something unexpected', answer(418), 500, /said 418/],
   ])('%s', async (_, intercept, status, message) => {
     const world = createWorld()
@@ -201,6 +207,34 @@ describe('an API server that does not do its part', () => {
     expect(((await response.json()) as Reply).message).toMatch(message)
     if (status === 503) expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(world.calls.filter(isWrite)).toEqual([])
+  })
+
+  test.each([
+    ['null', 'null'],
+    ['nothing', ''],
+    ['an empty object', '{}'],
+    ['a page', '<html>sign in</html>'],
+    ['another kind', '{"kind":"Pod","metadata":{}}'],
+  ])('%s where an object should be is never taken for one without content', async (_, body) => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    const before = world.labels()
+    world.intercept = async ({ path }) => (path.includes('configmaps') ? { status: 200, headers: {}, body } : undefined)
+    const response = await world.post(event('pod-restarted', { pod: { name: 'web-0', uid: 'u' } }))
+    expect([response.status, ((await response.json()) as Reply).message]).toEqual([
+      503,
+      expect.stringContaining(
+        'GET ConfigMap shop/juju-service-mesh-web-labels: the API server answered something that is not a ConfigMap',
+      ),
+    ])
+    expect(world.labels()).toEqual(before)
+  })
+
+  test('a list without items is no empty list', async () => {
+    const world = createWorld()
+    world.intercept = async ({ path }) =>
+      path.endsWith('/pods') ? { status: 200, headers: {}, body: '{"kind":"PodList"}' } : undefined
+    expect((await world.post(event('resync', { application: undefined }))).status).toBe(503)
   })
 
   test('Retry-After is handed on when it is later than we wait', async () => {
@@ -246,6 +280,54 @@ describe('an API server that does not do its part', () => {
       500,
       expect.stringContaining('APPLY Service shop/web: 422 Service "web" is invalid'),
     ])
+  })
+})
+
+describe('hostile data', () => {
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
+
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    ['a hundred levels of it', { remote: { application: 'beacon', data: nested(100) } }, /at most 64 levels/],
+    ['a namespace that is no string', { namespace: { toString: 1, valueOf: 1 } }, /does not agree|data\.namespace/],
+    ['a relation id beyond integers', { relation: { ...GOOD.relation, id: 1e21 } }, /data\.relation\.id/],
+  ])('%s is refused', async (_, changes, message) => {
+    const response = await createWorld().app.request(
+      '/',
+      binary(TYPE, { ...GOOD, ...changes }, { 'ce-subject': 'shop/web' }),
+    )
+    expect([response.status, ((await response.json()) as Reply).message]).toEqual([400, expect.stringMatching(message)])
+  })
+
+  test('a source called constructor is a source, and takes nobody along', async () => {
+    const world = createWorld()
+    const time = '2026-01-01T00:00:00Z'
+    await world.send('relation-changed', meshRelation({ a: '1' }), { source: '/x', time })
+    expect(
+      (await world.send('relation-changed', meshRelation({ a: '2' }), { source: 'constructor', time })).status,
+    ).toBe('changed')
+  })
+
+  test('ten thousand bad labels do not make a long answer', async () => {
+    const labels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`bad key ${index}`, '1']))
+    const { messages } = await createWorld().send('relation-changed', meshRelation(labels))
+    expect([messages.length, messages.at(-1)]).toEqual([21, 'and 9980 more messages'])
+  })
+
+  test('a tracestate of unreasonable length is not handed on', async () => {
+    const response = await createWorld().app.request(
+      '/',
+      binary(TYPE, GOOD, { 'ce-tracestate': 'x'.repeat(513), 'ce-traceparent': '00-a-b-01' }),
+    )
+    expect([response.headers.get('ce-tracestate'), response.headers.get('ce-traceparent')]).toEqual([null, '00-a-b-01'])
+  })
+
+  test('numbers that JSON does not have are the same the second time', async () => {
+    const world = createWorld()
+    const body = `{"namespace":"shop","application":"web","relation":${JSON.stringify(GOOD.relation)},"remote":{"application":"beacon","data":{"x":-0,"y":1e400}}}`
+    for (const _ of ['first', 'second']) await world.app.request('/', binary(TYPE, body))
+    world.calls.length = 0
+    await world.app.request('/', binary(TYPE, body))
+    expect(world.calls.filter(isWrite)).toEqual([])
   })
 })
 

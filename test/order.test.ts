@@ -61,11 +61,23 @@ describe('a tombstone', () => {
   })
 })
 
-test('a removal is overtaken by anything later from its source', () => {
-  const state = accept(emptyState(), 'relation/7', at('sequence 6'))
-  expect(isOvertaken(state, at('sequence 5'))).toBe(true)
-  expect(isOvertaken(state, at('sequence 7'))).toBe(false)
-  expect(isOvertaken(state, at('sequence 5', '/b'))).toBe(false)
+test('the end of something is not stale when it is told again, as a change would be', () => {
+  const gone = accept(emptyState(), 'relation/7', at('sequence 2'), '2026-01-01T00:00:00Z')
+  expect(isOvertaken(gone, 'relation/7', at('sequence 2'))).toBe(false)
+  expect(isOvertaken(gone, 'relation/7', at('sequence 1'))).toBe(true)
+  expect(accept(gone, 'relation/7', at('sequence 2'), '2026-01-02T00:00:00Z')).toEqual(gone)
+})
+
+test.each([['constructor'], ['__proto__'], ['toString'], ['7']])('a source may be called %s', (source) => {
+  const state = accept(emptyState(), 'config', at('sequence 2', source))
+  expect(isStale(state, 'config', at('sequence 1', source))).toBe(true)
+  expect(isStale(emptyState(), 'config', at('sequence 1', source))).toBe(false)
+})
+
+test('a sequence of unreasonable length is refused', () => {
+  expect(() => positionOf({ source: '/a', extensions: { sequence: '1'.repeat(257) } })).toThrow(
+    /at most 256 characters/,
+  )
 })
 
 test('a sender with a new source for every event does not fill the memory', () => {

@@ -25,7 +25,7 @@ const publisher = (answers: readonly (number | Error)[], tokenFile = '/nonexiste
     if (answer instanceof Error) throw answer
     return new Response(null, { status: answer ?? 202 })
   }) as typeof globalThis.fetch
-  const publish = createPublisher({ sink: () => 'http://broker/', clock, tokenFile, fetch })
+  const publish = createPublisher({ sink: 'http://broker/', clock, tokenFile, fetch })
   return { requests, publish: () => publish(EVENT, clock.now() + 5_000) }
 }
 
@@ -42,6 +42,15 @@ describe('a sink that does not accept', () => {
     await expect(publish()).rejects.toMatchObject({ name: 'Unavailable', message: expect.stringMatching(message) })
     expect(requests.length).toBeGreaterThan(3)
   })
+})
+
+test('a sink that refuses is not asked again', async () => {
+  const { publish, requests } = publisher([400])
+  await expect(publish()).rejects.toMatchObject({
+    name: 'Broken',
+    message: expect.stringMatching(/refused.*answered 400/),
+  })
+  expect(requests).toHaveLength(1)
 })
 
 test('an event is sent in binary mode until it is accepted, and then no more', async () => {

@@ -1,5 +1,6 @@
 import { parse as parseYaml } from 'yaml'
 import * as z from 'zod'
+import { Application, Namespace, ObjectName } from '../config.ts'
 import { Refused } from '../errors.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Event } from './cloud-event.ts'
@@ -19,15 +20,11 @@ export const referenceIn = ({ type, data }: Event): Reference | undefined => {
   if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
   const reference = ObjectReference.safeParse(data)
   if (!reference.success)
-    throw new Refused(400, 'data: expected a reference to a Pod, a Lease or a ConfigMap with name and namespace')
+    throw new Refused(400, 'data: expected a reference to a Pod or a ConfigMap with name and namespace')
   return reference.data
 }
 
-const ObjectReference = z.object({
-  kind: z.enum(['Pod', 'Lease', 'ConfigMap']),
-  namespace: z.string().min(1),
-  name: z.string().min(1),
-})
+const ObjectReference = z.object({ kind: z.enum(['Pod', 'ConfigMap']), namespace: Namespace, name: ObjectName })
 
 /** Such an event in mode Resource, with the object as it is now. */
 export const withObject = (event: Event, object: KubernetesObject): Event => ({
@@ -53,8 +50,13 @@ export const fromKnative = (event: Event): Event | Ignored => {
   const object = Resource.safeParse(event.data)
   if (!object.success)
     throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
-  const translated = translate(object.data as KubernetesObject & { metadata: { namespace: string } }, verb)
+  const translated = translate(object.data, verb)
   if ('ignored' in translated) return translated
+  // of documents a wrong name is an error, but pods and Leases of others are none of ours
+  if (object.data.kind !== 'ConfigMap' && !Application.safeParse(translated.data.application).success)
+    return {
+      ignored: `${object.data.kind} ${object.data.metadata.name} belongs to nothing that could be an application`,
+    }
   const { extensions, id, source, time } = event
   return {
     id,
@@ -66,22 +68,37 @@ export const fromKnative = (event: Event): Event | Ignored => {
   }
 }
 
-const Resource = z.looseObject({
+/** What is read of a Pod, a Lease or a ConfigMap; all else may be anything. */
+const Resource = z.object({
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().min(1) }),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string().min(1),
+    uid: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    ownerReferences: z
+      .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().optional() }))
+      .optional(),
+  }),
+  spec: z
+    .object({ holderIdentity: z.string().optional(), leaseTransitions: z.int().optional() })
+    .optional()
+    .catch(undefined),
+  data: z.record(z.string(), z.string()).optional(),
 })
+type Resource = z.infer<typeof Resource>
 
 /** The data of one of our events, and the name of the function it is for. */
 type Translated = { name: string; data: { application: unknown } & Record<string, unknown> }
 
-const translate = (object: KubernetesObject, verb: string): Translated | Ignored => {
+const translate = (object: Resource, verb: string): Translated | Ignored => {
   if (object.kind === 'Pod') return fromPod(object, verb)
   if (object.kind === 'Lease') return fromLease(object, verb)
   if (object.kind === 'ConfigMap') return fromDocument(object, verb)
   return { ignored: `a ${object.kind} is not a lifecycle event` }
 }
 
-const fromPod = (pod: KubernetesObject, verb: string): Translated | Ignored => {
+const fromPod = (pod: Resource, verb: string): Translated | Ignored => {
   if (verb !== 'add') return { ignored: `${verb} of a Pod is not a lifecycle event: only its add is` }
   const application = applicationOf(pod)
   if (application === undefined)
@@ -94,26 +111,21 @@ const fromPod = (pod: KubernetesObject, verb: string): Translated | Ignored => {
   }
 }
 
-type Owner = { kind: string; name: string; controller?: boolean }
-
-const ownerOf = ({ metadata }: KubernetesObject): Owner | undefined =>
-  ((metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
+const ownerOf = ({ metadata }: Resource) => metadata.ownerReferences?.find(({ controller }) => controller === true)
 
 /** By its label, else by its owner; a ReplicaSet is named after its Deployment and the hash of its template. */
-const applicationOf = (pod: KubernetesObject): string | undefined => {
+const applicationOf = (pod: Resource): string | undefined => {
   const owner = ownerOf(pod)
-  const hash = pod.metadata.labels?.['pod-template-hash']
-  const workload = owner?.kind === 'ReplicaSet' && hash ? owner.name.replace(new RegExp(`-${hash}$`), '') : owner?.name
+  const suffix = `-${pod.metadata.labels?.['pod-template-hash']}`
+  const isOfDeployment = owner?.kind === 'ReplicaSet' && owner.name.endsWith(suffix)
+  const workload = isOfDeployment ? owner.name.slice(0, -suffix.length) : owner?.name
   return pod.metadata.labels?.[APPLICATION_LABEL] ?? workload
 }
 
 /** By its label, else by the pod that holds it: `tempo-0`, or `tempo-0_{uuid}`, is unit 0 of tempo. Else it is named after it. */
-const fromLease = (lease: KubernetesObject, verb: string): Translated | Ignored => {
+const fromLease = (lease: Resource, verb: string): Translated | Ignored => {
   if (verb === 'delete') return { ignored: 'a deleted Lease does not say who leads' }
-  const { holderIdentity, leaseTransitions } = (lease.spec ?? {}) as {
-    holderIdentity?: string
-    leaseTransitions?: number
-  }
+  const { holderIdentity, leaseTransitions } = lease.spec ?? {}
   if (!holderIdentity) return { ignored: `Lease ${lease.metadata.name} has no holder` }
   const pod = holderIdentity.split('_')[0] ?? holderIdentity
   const [, workload, ordinal] = /^(.+)-(\d+)$/.exec(pod) ?? []
@@ -125,7 +137,7 @@ const fromLease = (lease: KubernetesObject, verb: string): Translated | Ignored 
   }
 }
 
-const fromDocument = (document: KubernetesObject, verb: string): Translated | Ignored => {
+const fromDocument = (document: Resource, verb: string): Translated | Ignored => {
   const kind = document.metadata.labels?.[DOCUMENT_LABEL]
   const isGone = verb === 'delete'
   if (kind !== 'relation' && kind !== 'config')
@@ -143,21 +155,41 @@ const fromDocument = (document: KubernetesObject, verb: string): Translated | Ig
     : { name: 'relation-changed', data: { application, relation, remote: valueIn(document, 'remote') } }
 }
 
-/** A value of a document: JSON, or YAML, of which JSON is a part. The schema `failsafe` knows strings alone. */
+/** YAML takes far longer to read than JSON of the same length. */
+const LONGEST_YAML = 64 * 1024
+
+/** A value of a document, JSON or YAML. The schema `failsafe` knows strings alone. */
 const valueIn = (
-  { metadata: { namespace, name }, data }: KubernetesObject,
+  { metadata: { namespace, name }, data }: Resource,
   key: string,
   schema: 'core' | 'failsafe' = 'core',
 ): unknown => {
   const text = data?.[key]
   if (text === undefined) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is missing`)
+  if (schema === 'core' && /^\s*[[{]/.test(text)) {
+    const value = jsonIn(text)
+    if (value !== undefined) return value
+  }
+  if (text.length > LONGEST_YAML)
+    throw new Refused(
+      400,
+      `ConfigMap ${namespace}/${name}: data.${key} is not JSON, and YAML may have ${LONGEST_YAML} characters at most`,
+    )
   try {
-    return parseYaml(text, { schema, maxAliasCount: 0 })
+    return parseYaml(text, { schema, maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' })
   } catch (error) {
     const problem = (error as Error).message.split('\n')[0]
     throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, {
       cause: error,
     })
+  }
+}
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // YAML may begin like JSON
   }
 }
 

@@ -52,8 +52,9 @@ export const fieldConflicts = (error: unknown): FieldConflict[] =>
   error instanceof ApiError && error.status === 409
     ? error.causes
         .filter(({ reason }) => reason === 'FieldManagerConflict')
-        .map(({ field = '', message = '' }) => ({
-          field,
-          manager: /^conflict with "(.*?)"/.exec(message)?.[1] ?? message,
-        }))
+        .map(({ field = '', message = '' }) => ({ field, manager: managerIn(message) }))
     : []
+
+/** `conflict with "kubectl-label" using apps/v1`: the name is quoted as Go does it. */
+const managerIn = (message: string): string =>
+  /^conflict with "((?:[^"\\]|\\.)*)"/.exec(message)?.[1]?.replace(/\\(.)/g, '$1') ?? message

@@ -2,15 +2,16 @@ import { at } from '../record.ts'
 import type { Target } from '../state.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
-import { labelDifference, type SeenLabels, type WantedLabels } from './label-difference.ts'
+import { type LabelConflict, labelDifference, type WantedLabels } from './label-difference.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
-import { type FieldPath, otherHolders, ownedKeys, stringsAt, withStringsAt } from './ownership.ts'
+import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
+import { isPodOf, selectorOf } from './pods.ts'
 
 /** The field manager that holds an application's labels: its name on an object says whose they are when the memory is lost. */
 export const labelManager = (application: string): string => `meshstep/${application}`
 
 /** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
-export type Conflict = { object: string; key: string; manager: string; value: string; wanted: string }
+export type Conflict = { object: string } & LabelConflict
 
 /** What was done at one place: the names of the objects written, and what stands in the way. */
 export type LabelReport = { written: readonly string[]; conflicts: readonly Conflict[] }
@@ -26,9 +27,9 @@ export const observe = async (
   kubernetes: Kubernetes,
   namespace: string,
   { kind, name, on }: Target,
-  first: Kind = 'StatefulSet',
+  first?: Kind,
 ): Promise<Place[] | undefined> => {
-  const kinds = kind === 'Workload' ? [first, ...WORKLOAD_KINDS.filter((other) => other !== first)] : [kind]
+  const kinds = kind === 'Workload' ? workloadKinds(first) : [kind]
   for (const candidate of kinds) {
     const object = await kubernetes.find({ kind: candidate, namespace, name })
     if (object) return on === 'pods' ? await podsOf(kubernetes, object) : [{ object, path: pathIn(candidate) }]
@@ -36,23 +37,20 @@ export const observe = async (
   return undefined
 }
 
-const WORKLOAD_KINDS = ['StatefulSet', 'Deployment'] as const
+/** The kinds that a workload may be of, in the order in which they are looked for. */
+export const workloadKinds = (first: Kind = 'StatefulSet'): readonly Kind[] =>
+  first === 'Deployment' ? ['Deployment', 'StatefulSet'] : ['StatefulSet', 'Deployment']
 
 const pathIn = (kind: Kind): FieldPath =>
   kind === 'StatefulSet' || kind === 'Deployment' ? TEMPLATE_LABELS : OWN_LABELS
 
-const podsOf = async (kubernetes: Kubernetes, { metadata, spec }: KubernetesObject): Promise<Place[]> => {
-  const { matchLabels = {} } = (spec?.selector ?? {}) as { matchLabels?: Record<string, string> }
-  const selector = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
-  const pods = await kubernetes.list('Pod', metadata.namespace ?? '', selector.join(','))
+/** Pods that are being deleted are left alone: nothing would be gained. */
+const podsOf = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<Place[]> => {
+  const pods = await kubernetes.list('Pod', workload.metadata.namespace ?? '', selectorOf(workload))
   return pods
-    .filter((pod) => pod.metadata.deletionTimestamp === undefined && isOwned(pod))
+    .filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodOf(workload, pod))
     .map((object) => ({ object, path: OWN_LABELS }))
 }
-
-/** A pod made by a workload: one that somebody started by hand with the same labels is not part of it. */
-const isOwned = ({ metadata }: KubernetesObject): boolean =>
-  ((metadata.ownerReferences ?? []) as { controller?: boolean }[]).some(({ controller }) => controller === true)
 
 /** Brings the labels at one place to what is wanted, with no call when they are so already. */
 export const reconcileLabels = async (
@@ -61,21 +59,18 @@ export const reconcileLabels = async (
   wanted: WantedLabels,
   manager: string,
 ): Promise<LabelReport> => {
-  const { remove, apply, conflicts } = labelDifference(seenAt(place, manager), wanted)
-  const object = nameOf({ kind: place.object.kind, ...place.object.metadata })
-  if (Object.keys(remove).length > 0) await removeLabels(kubernetes, place, remove, manager)
-  const late = apply === undefined ? [] : await applyLabels(kubernetes, place, apply, manager)
+  const { object, path } = place
+  const seen = { labels: stringsAt(object, path), holders: holdersAt(object, path, manager) }
+  const { remove, apply, conflicts } = labelDifference(seen, wanted)
+  const isRemoving = Object.keys(remove).length > 0
+  if (isRemoving) await removeLabels(kubernetes, place, remove, manager)
+  const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, place, apply, manager)
+  const name = nameOf({ kind: object.kind, ...object.metadata })
   return {
-    written: apply !== undefined || Object.keys(remove).length > 0 ? [object] : [],
-    conflicts: [...conflicts, ...late].map((conflict) => ({ object, ...conflict })),
+    written: isRemoving || applied.changed ? [name] : [],
+    conflicts: [...conflicts, ...applied.conflicts].map((conflict) => ({ object: name, ...conflict })),
   }
 }
-
-const seenAt = ({ object, path }: Place, manager: string): SeenLabels => ({
-  labels: stringsAt(object, path),
-  owned: ownedKeys(object, manager, path),
-  holders: (key) => otherHolders(object, manager, path, key),
-})
 
 /** Each label is removed only while it has the value given. */
 const removeLabels = async (
@@ -98,35 +93,40 @@ const removeLabels = async (
   )
 }
 
-/** Applies all labels but those that turn out, at that moment, to be held by somebody else; returns these. */
+type Applied = { changed: boolean; conflicts: readonly LabelConflict[] }
+
+const NOTHING: Applied = { changed: false, conflicts: [] }
+
+/** Applies all labels but those that turn out, at that moment, to be held by somebody else. */
 const applyLabels = async (
   kubernetes: Kubernetes,
   { object, path }: Place,
   labels: Readonly<Record<string, string>>,
   manager: string,
-): Promise<Omit<Conflict, 'object'>[]> => {
+): Promise<Applied> => {
   try {
-    await kubernetes.apply(withStringsAt(object, path, labels), manager)
-    return []
+    const { metadata } = await kubernetes.apply(withStringsAt(object, path, labels), manager)
+    return { changed: metadata.resourceVersion !== object.metadata.resourceVersion, conflicts: [] }
   } catch (error) {
-    const prefix = `.${path.join('.')}.`
-    const held = fieldConflicts(error)
-      .map(({ field, manager: holder }) => ({ key: field.slice(prefix.length), manager: holder }))
-      .filter(({ key }) => Object.hasOwn(labels, key))
-    if (held.length === 0) throw error
-    const rest = Object.fromEntries(
-      Object.entries(labels).filter(([key]) => held.every((conflict) => conflict.key !== key)),
-    )
-    const more = await applyLabels(kubernetes, { object, path }, rest, manager)
-    const seen = stringsAt(object, path)
-    return [
-      ...held.map(({ key, manager: holder }) => ({
-        key,
-        manager: holder,
-        value: at(seen, key) ?? 'unknown',
-        wanted: labels[key] ?? '',
-      })),
-      ...more,
-    ]
+    const conflicts = lateConflicts(error, { object, path }, labels)
+    if (conflicts.length === 0) throw error
+    const refused = conflicts.map(({ key }) => key)
+    const rest = Object.fromEntries(Object.entries(labels).filter(([key]) => !refused.includes(key)))
+    const applied = await applyLabels(kubernetes, { object, path }, rest, manager)
+    return { changed: applied.changed, conflicts: [...conflicts, ...applied.conflicts] }
   }
+}
+
+const lateConflicts = (
+  error: unknown,
+  { object, path }: Place,
+  labels: Readonly<Record<string, string>>,
+): LabelConflict[] => {
+  const prefix = `.${path.join('.')}.`
+  const causes = fieldConflicts(error).map(({ field, manager }) => ({ key: field.slice(prefix.length), manager }))
+  return Object.entries(labels).flatMap(([key, wanted]) => {
+    const managers = causes.filter((cause) => cause.key === key).map(({ manager }) => manager)
+    const value = at(stringsAt(object, path), key) ?? 'unknown'
+    return managers.length === 0 ? [] : [{ key, manager: managers.join(', '), value, wanted }]
+  })
 }

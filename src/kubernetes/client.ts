@@ -16,7 +16,7 @@ export type TransportRequest = {
 
 export type TransportAnswer = { status: number; headers: Record<string, string | string[] | undefined>; body: string }
 
-export type PatchOperation = { op: 'test' | 'add' | 'remove' | 'replace'; path: string; value?: unknown }
+export type PatchOperation = { op: 'test' | 'remove'; path: string; value?: unknown }
 
 /**
  * The calls a step makes. Each rejects with ApiError when the API server refuses it, and with Unavailable when the API server is
@@ -53,20 +53,23 @@ export const createKubernetes = ({
   deadline,
   callTimeoutMilliseconds = 5_000,
 }: Options): Kubernetes => {
-  type Call = { method: TransportRequest['method']; path: string; contentType?: string; body?: unknown; about: string }
+  type Call = {
+    method: TransportRequest['method']
+    path: string
+    contentType?: string
+    body?: unknown
+    /** What is answered when all is well; a deletion may answer with a Status or with the object. */
+    kind?: string
+    about: string
+  }
 
   const attempt = async ({ method, path, contentType, body }: Call): Promise<TransportAnswer | Error> => {
     const headers: Record<string, string> = { accept: 'application/json' }
     if (contentType !== undefined) headers['content-type'] = contentType
     const timeoutMilliseconds = Math.max(1, Math.min(callTimeoutMilliseconds, deadline - clock.now()))
     try {
-      return await transport({
-        method,
-        path,
-        headers,
-        body: body === undefined ? undefined : JSON.stringify(body),
-        timeoutMilliseconds,
-      })
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      return await transport({ method, path, headers, body: text, timeoutMilliseconds })
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }
@@ -75,21 +78,24 @@ export const createKubernetes = ({
   const send = async (call: Call): Promise<KubernetesObject> => {
     for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
       const answer = await attempt(call)
-      if (isTransient(answer)) await pause(call.about, delay, answer)
-      else return objectIn(call.about, answer)
+      const result = resultOf(call.about, call.kind, answer)
+      if (!(result instanceof Error)) return result
+      if (!isTransient(answer, result)) throw result
+      const wait = Math.max(delay * (0.5 + clock.random()), retryAfterMilliseconds(answer))
+      if (clock.now() + wait >= deadline) throw unavailable(call.about, answer, result)
+      await clock.sleep(wait)
     }
-  }
-
-  const pause = async (about: string, delay: number, answer: TransportAnswer | Error): Promise<void> => {
-    const wait = Math.max(delay * (0.5 + clock.random()), retryAfterMilliseconds(answer))
-    if (clock.now() + wait >= deadline) throw unavailable(about, answer)
-    await clock.sleep(wait)
   }
 
   return {
     find: async (reference) => {
       try {
-        return await send({ method: 'GET', path: pathOf(reference), about: `GET ${nameOf(reference)}` })
+        return await send({
+          method: 'GET',
+          path: pathOf(reference),
+          kind: reference.kind,
+          about: `GET ${nameOf(reference)}`,
+        })
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -98,7 +104,12 @@ export const createKubernetes = ({
     list: async (kind, namespace, labelSelector) => {
       const query = labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(labelSelector)}`
       const path = `${pathOf({ kind, namespace })}${query}`
-      const { items } = await send({ method: 'GET', path, about: `LIST ${nameOf({ kind, namespace })}` })
+      const { items } = await send({
+        method: 'GET',
+        path,
+        kind: `${kind}List`,
+        about: `LIST ${nameOf({ kind, namespace })}`,
+      })
       // items of a list carry neither kind nor apiVersion
       return (items as KubernetesObject[]).map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind }))
     },
@@ -110,6 +121,7 @@ export const createKubernetes = ({
         path,
         contentType: JSON_TYPE,
         body: object,
+        kind: object.kind,
         about: `CREATE ${nameOf(referenceTo(object))}`,
       })
     },
@@ -120,6 +132,7 @@ export const createKubernetes = ({
         path,
         contentType: JSON_TYPE,
         body: object,
+        kind: object.kind,
         about: `UPDATE ${nameOf(referenceTo(object))}`,
       })
     },
@@ -130,6 +143,7 @@ export const createKubernetes = ({
         path,
         contentType: APPLY_TYPE,
         body: object,
+        kind: object.kind,
         about: `APPLY ${nameOf(referenceTo(object))}`,
       })
     },
@@ -140,6 +154,7 @@ export const createKubernetes = ({
         path,
         contentType: PATCH_TYPE,
         body: operations,
+        kind: reference.kind,
         about: `PATCH ${nameOf(reference)}`,
       })
     },
@@ -174,23 +189,51 @@ const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject):
   name,
 })
 
-const objectIn = (about: string, answer: TransportAnswer | Error): KubernetesObject => {
-  if (answer instanceof Error) throw answer
-  if (answer.status >= 300) throw new ApiError(about, answer.status, answer.body)
-  return JSON.parse(answer.body)
+/** The object that was answered, or why there is none. */
+const resultOf = (
+  about: string,
+  kind: string | undefined,
+  answer: TransportAnswer | Error,
+): KubernetesObject | Error => {
+  if (answer instanceof Error) return answer
+  if (answer.status >= 300) return new ApiError(about, answer.status, answer.body)
+  return parsed(answer.body, kind) ?? new NotAnObject(kind)
 }
 
-const isTransient = (answer: TransportAnswer | Error): boolean =>
-  answer instanceof Error ? !(answer instanceof Broken) : answer.status === 429 || answer.status >= 500
+/** A proxy in between may answer 200 with a page of its own: that must never read as an object without content. */
+class NotAnObject extends Error {
+  override readonly name = 'NotAnObject'
+
+  constructor(kind = 'Status') {
+    super(`the API server answered something that is not a ${kind}`)
+  }
+}
+
+const parsed = (body: string, kind: string | undefined): KubernetesObject | undefined => {
+  try {
+    const value: KubernetesObject | null = JSON.parse(body)
+    if (typeof value?.kind !== 'string' || (kind !== undefined && value.kind !== kind)) return undefined
+    const isComplete = value.kind.endsWith('List') ? Array.isArray(value.items) : typeof value.metadata === 'object'
+    return isComplete ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
+  if (answer instanceof Error) return !(answer instanceof Broken)
+  return answer.status === 429 || answer.status >= 500 || result instanceof NotAnObject
+}
 
 const retryAfterMilliseconds = (answer: TransportAnswer | Error): number => {
   const seconds = answer instanceof Error ? 0 : Number(answer.headers['retry-after'] ?? 0)
   return Number.isFinite(seconds) ? seconds * 1_000 : 0
 }
 
-const unavailable = (about: string, answer: TransportAnswer | Error): Unavailable => {
+const unavailable = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
   if (answer instanceof Error)
     return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })
+  const message = result instanceof ApiError ? result.message : `${about}: ${result.message}`
   const retryAfterSeconds = Math.max(2, Math.ceil(retryAfterMilliseconds(answer) / 1_000))
-  return new Unavailable(new ApiError(about, answer.status, answer.body).message, { retryAfterSeconds })
+  return new Unavailable(message, { retryAfterSeconds })
 }

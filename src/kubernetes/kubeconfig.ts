@@ -24,7 +24,9 @@ export const kubeconfigEndpoint = (files: string): Endpoint => {
     server: cluster.server,
     credentials: async () => {
       const options: https.RequestOptions = {}
-      await config.applyToHTTPSOptions(options)
+      await config.applyToHTTPSOptions(options).catch((error: Error) => {
+        throw new Broken(`KUBECONFIG ${files}: no credentials: ${error.message}`, { cause: error })
+      })
       const { ca, cert, key, servername, rejectUnauthorized, auth } = options
       const headers = { ...(options.headers as Record<string, string>) }
       if (auth) headers.authorization ??= `Basic ${Buffer.from(auth).toString('base64')}`

@@ -1,13 +1,8 @@
 import { at } from '../record.ts'
+import type { Holders } from './ownership.ts'
 
 /** What is seen of the labels on one object. */
-export type SeenLabels = {
-  readonly labels: Readonly<Record<string, string>>
-  /** The keys our field manager holds. */
-  readonly owned: readonly string[]
-  /** The other field managers that hold a key. */
-  holders(key: string): readonly string[]
-}
+export type SeenLabels = { readonly labels: Readonly<Record<string, string>>; readonly holders: Holders }
 
 /** What is wanted of the labels on one object. */
 export type WantedLabels = {
@@ -36,10 +31,10 @@ export type LabelDifference = {
 /** What to write so that an object carries the wanted labels, and no label that somebody else holds is touched. */
 export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDifference => {
   const conflicts = conflictsOf(seen, wanted)
-  const refused = conflicts.map(({ key }) => key)
+  const refused = new Set(conflicts.map(({ key }) => key))
   const hold = Object.fromEntries([
-    ...Object.entries(wanted.labels).filter(([key]) => !refused.includes(key)),
-    ...Object.entries(seen.labels).filter(([key]) => seen.owned.includes(key) && isUnknown(wanted, key)),
+    ...Object.entries(wanted.labels).filter(([key]) => !refused.has(key)),
+    ...Object.entries(seen.labels).filter(([key]) => seen.holders.own.has(key) && isUnknown(wanted, key)),
   ])
   const remove = Object.fromEntries(
     Object.entries(wanted.inherited)
@@ -53,15 +48,15 @@ export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDi
 export const isUnknown = ({ labels, unknown }: Pick<WantedLabels, 'labels' | 'unknown'>, key: string): boolean =>
   at(labels, key) === undefined && (unknown === 'all' || unknown.includes(key))
 
-const conflictsOf = (seen: SeenLabels, { labels, inherited }: WantedLabels): LabelConflict[] =>
+const conflictsOf = ({ labels: seen, holders }: SeenLabels, { labels, inherited }: WantedLabels): LabelConflict[] =>
   Object.entries(labels).flatMap(([key, wanted]) => {
-    const value = at(seen.labels, key)
-    const holders = seen.holders(key)
-    const isOurs = seen.owned.includes(key) && holders.length === 0
+    const value = at(seen, key)
+    const others = holders.others.get(key) ?? []
+    const isOurs = holders.own.has(key) && others.length === 0
     if (value === undefined || value === wanted || value === at(inherited, key) || isOurs) return []
-    return [{ key, manager: holders.join(', ') || 'unknown', value, wanted }]
+    return [{ key, manager: others.join(', ') || 'unknown', value, wanted }]
   })
 
-const isHeld = ({ labels, owned }: SeenLabels, hold: Readonly<Record<string, string>>): boolean =>
-  owned.length === Object.keys(hold).length &&
-  Object.entries(hold).every(([key, value]) => owned.includes(key) && at(labels, key) === value)
+const isHeld = ({ labels, holders }: SeenLabels, hold: Readonly<Record<string, string>>): boolean =>
+  holders.own.size === Object.keys(hold).length &&
+  Object.entries(hold).every(([key, value]) => holders.own.has(key) && at(labels, key) === value)

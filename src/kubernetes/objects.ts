@@ -33,7 +33,6 @@ const resources = {
   ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },
   Service: { apiVersion: 'v1', plural: 'services' },
   Pod: { apiVersion: 'v1', plural: 'pods' },
-  Lease: { apiVersion: 'coordination.k8s.io/v1', plural: 'leases' },
   StatefulSet: { apiVersion: 'apps/v1', plural: 'statefulsets' },
   Deployment: { apiVersion: 'apps/v1', plural: 'deployments' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },

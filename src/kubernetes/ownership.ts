@@ -3,26 +3,32 @@ import type { KubernetesObject, ManagedFields } from './objects.ts'
 /** A place in an object, as field names from its root. */
 export type FieldPath = readonly string[]
 
-/** The keys of the map at `path` that `manager` holds through server-side apply. */
-export const ownedKeys = (object: KubernetesObject, manager: string, path: FieldPath): string[] =>
-  entriesOf(object)
-    .filter((entry) => entry.manager === manager && entry.operation === 'Apply')
-    .flatMap((entry) => keysAt(entry, path))
+/** Who holds the members of a map, by their key. */
+export type Holders = {
+  /** Those that one manager holds through server-side apply. */
+  readonly own: ReadonlySet<string>
+  /** The managers that hold a member besides, through whichever operation. */
+  readonly others: ReadonlyMap<string, readonly string[]>
+}
 
-/** The managers besides `manager` that hold `key` in the map at `path`, through whichever operation. */
-export const otherHolders = (object: KubernetesObject, manager: string, path: FieldPath, key: string): string[] =>
-  entriesOf(object)
-    .filter((entry) => entry.manager !== manager && keysAt(entry, path).includes(key))
-    .map((entry) => entry.manager)
+/** Reads `metadata.managedFields` for the map at `path`, seen by `manager`. */
+export const holdersAt = ({ metadata }: KubernetesObject, path: FieldPath, manager: string): Holders => {
+  const own = new Set<string>()
+  const others = new Map<string, string[]>()
+  for (const entry of metadata.managedFields ?? [])
+    for (const key of keysAt(entry, path)) {
+      if (isAppliedBy(entry, manager)) own.add(key)
+      else others.set(key, [...(others.get(key) ?? []), entry.manager])
+    }
+  return { own, others }
+}
+
+const isAppliedBy = ({ manager, operation, subresource }: ManagedFields, by: string): boolean =>
+  manager === by && operation === 'Apply' && subresource === undefined
 
 /** Who applied something to this object, by field manager. */
-export const appliers = (object: KubernetesObject): string[] =>
-  entriesOf(object)
-    .filter(({ operation }) => operation === 'Apply')
-    .map(({ manager }) => manager)
-
-const entriesOf = (object: KubernetesObject): ManagedFields[] =>
-  (object.metadata.managedFields ?? []).filter(({ subresource }) => subresource === undefined)
+export const appliers = ({ metadata }: KubernetesObject): string[] =>
+  (metadata.managedFields ?? []).filter((entry) => isAppliedBy(entry, entry.manager)).map(({ manager }) => manager)
 
 /** fieldsV1 nests `f:` names; `.` stands for the map itself. */
 const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {

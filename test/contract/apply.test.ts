@@ -2,9 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldConflicts, isStale } from '../../src/kubernetes/api-error.ts'
 import { labelManager, reconcileLabels } from '../../src/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { appliers, otherHolders, ownedKeys, stringsAt, withStringsAt } from '../../src/kubernetes/ownership.ts'
+import { appliers, type FieldPath, holdersAt, stringsAt, withStringsAt } from '../../src/kubernetes/ownership.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, CREATOR, openCluster, pod, service, workload } from './cluster.ts'
+
+const ownedKeys = (object: KubernetesObject, manager: string, path: FieldPath): string[] => [
+  ...holdersAt(object, path, manager).own,
+]
+
+const otherHolders = (object: KubernetesObject, manager: string, path: FieldPath, key: string): readonly string[] =>
+  holdersAt(object, path, manager).others.get(key) ?? []
 
 const OURS = labelManager('web')
 const MODE = 'istio.io/dataplane-mode'

@@ -45,7 +45,7 @@ export const openCluster = async (): Promise<Cluster> => {
   const timeoutMilliseconds = 20_000
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds })),
+    enqueue: createQueue(createStep({ connect, clock })),
     connect,
     publish: async ({ type }) => {
       throw new Error(`Nothing is to be published, got ${type}`)

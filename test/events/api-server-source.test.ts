@@ -53,6 +53,17 @@ describe('a document that cannot be read is refused, by name and key', () => {
     expect(() => fromKnative(knative('add', document('relation', data as Record<string, string>)))).toThrow(message)
   })
 
+  test('YAML of a length that would take minutes', () => {
+    const remote = Array.from({ length: 10_000 }, (_, index) => `key-${index}: 1`).join('\n')
+    expect(() =>
+      fromKnative(knative('add', document('relation', { application: 'web', relation: '{}', remote }))),
+    ).toThrow(/YAML may have 65536 characters/)
+  })
+
+  test('owners that are no list', () => {
+    expect(() => fromKnative(knative('add', pod({ ownerReferences: {} })))).toThrow(/expected a Kubernetes object/)
+  })
+
   test('data that is no object of Kubernetes', () => {
     expect(() => fromKnative(knative('add', { a: 1 }))).toThrow(/expected a Kubernetes object/)
   })
@@ -106,6 +117,12 @@ describe('a Pod that is added is pod-restarted', () => {
       undefined,
     ],
     ['by its bare ReplicaSet', { name: 'web-abcde', ownerReferences: owner('ReplicaSet', 'web') }, 'web', undefined],
+    [
+      'by its ReplicaSet, whatever its hash looks like',
+      { labels: { 'pod-template-hash': '(a+)+b' }, ownerReferences: owner('ReplicaSet', 'web') },
+      'web',
+      undefined,
+    ],
     ['by its Job', { name: 'web-12', ownerReferences: owner('Job', 'web') }, 'web', undefined],
   ])('%s', (_, metadata, application, unit) => {
     const event = fromKnative(knative('add', pod(metadata)))

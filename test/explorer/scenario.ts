@@ -38,7 +38,7 @@ const process = (transport: Transport) => {
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   return createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds: 60_000 })),
+    enqueue: createQueue(createStep({ connect, clock })),
     connect,
     publish: async () => undefined,
     clock,

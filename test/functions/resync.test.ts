@@ -93,4 +93,30 @@ describe('resync of a namespace', () => {
     ])
     expect(world.published).toEqual([])
   })
+
+  test('finds what an object of the other kind of workload holds, and a pod that was detached', async () => {
+    const world = createWorld([workload('Deployment'), service()])
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    world.api.seed([workload('StatefulSet')], { manager: 'juju' })
+    forget(world)
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-broken', { relation: { id: 7 } })
+    await world.post(ping())
+    for (const found of world.published) await world.post(found)
+    expect(
+      world.api.objects().filter(({ kind, spec }) => kind === 'Deployment' && JSON.stringify(spec).includes('mesh')),
+    ).toEqual([])
+  })
+
+  test('passes by a field manager that names no application', async () => {
+    const world = createWorld()
+    world.api.handle({
+      method: 'PATCH',
+      path: `/api/v1/namespaces/${NAMESPACE}/services/web?fieldManager=meshstep%2FAlice`,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: '{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","labels":{"x":"1"}}}',
+    })
+    await world.post(ping())
+    expect(world.published).toEqual([])
+  })
 })

@@ -7,7 +7,6 @@ describe('an event that was overtaken', () => {
   test.each([
     ['a change of a relation', 'relation-changed', meshRelation({ old: '1' })],
     ['the end of a relation', 'relation-broken', { relation: { id: 7 } }],
-    ['the removal of the application', 'application-removed', {}],
   ])('%s is stale and leaves no trace', async (_, type, data) => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('5'))
@@ -87,7 +86,7 @@ describe('what is gone stays gone', () => {
     expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }, 8), at('2'))).status).toBe('stale')
     expect((await world.send('config-changed', { config: {} }, at('2'))).status).toBe('stale')
     expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }, 8), at('4'))).status).toBe('changed')
-    expect((await world.send('application-removed', {}, at('3'))).status).toBe('stale')
+    expect((await world.send('application-removed', {}, at('3'))).status).toBe('unchanged')
     expect(world.labels().template.mesh).toBe('on')
   })
 
@@ -102,6 +101,77 @@ describe('what is gone stays gone', () => {
     await world.send('resync', {})
     expect(world.memory()).toBeUndefined()
   })
+})
+
+describe('a removal', () => {
+  type Sent = [type: string, sequence: string, data: Record<string, unknown>]
+  const config: Sent = ['config-changed', '1', { config: { labels: { a: '1' } } }]
+  const related: Sent = ['relation-changed', '2', meshRelation({ mesh: 'on' })]
+  const removed: Sent = ['application-removed', '3', {}]
+  const broken: Sent = ['relation-broken', '4', { relation: { id: 7 } }]
+  const again: Sent = ['config-changed', '4', { config: { labels: { b: '1' } } }]
+
+  const endOf = async (events: readonly Sent[]) => {
+    const world = createWorld()
+    for (const [type, sequence, data] of events) await world.send(type, data, at(sequence))
+    return [world.labels(), world.memory()?.labels]
+  }
+
+  test('is not undone by a later end of a relation that came first', async () => {
+    const [labels] = await endOf([config, related, broken, removed])
+    expect(labels).toEqual((await endOf([config, related, removed, broken]))[0])
+    expect(labels).toEqual((await endOf([]))[0])
+  })
+
+  test.each([
+    ['first', [related, again, removed]],
+    ['last', [related, removed, again]],
+  ])('leaves what the same source said after it, when that comes %s', async (_, events) => {
+    const [labels, memory] = await endOf(events as Sent[])
+    expect(labels).toMatchObject({ template: { b: '1' } })
+    expect(memory).toEqual({ b: '1' })
+  })
+
+  test('told again is no write, and its tombstone does not get younger', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation(), at('1'))
+    await world.send('application-removed', {}, at('2'))
+    world.clock.advance(60_000)
+    world.calls.length = 0
+    expect((await world.send('application-removed', {}, at('2'))).status).toBe('unchanged')
+    expect(world.calls.filter(isWrite)).toEqual([])
+  })
+
+  test('is not brought back by the Lease that its last pod renews', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation(), at('1'))
+    await world.send('application-removed', {}, at('2'))
+    expect((await world.send('leader-elected', { unit: 'web/0', epoch: 1 })).status).toBe('stale')
+    expect(world.memory()?.state.leader).toBeUndefined()
+  })
+})
+
+test('the end of a relation, told again after a failure, is not stale', async () => {
+  const world = createWorld()
+  await world.send('relation-changed', meshRelation(), at('1'))
+  world.intercept = async ({ method, path }) =>
+    method === 'PATCH' && path.includes('services') ? { status: 500, headers: {}, body: '' } : undefined
+  await expect(world.send('relation-broken', { relation: { id: 7 } }, at('2'))).rejects.toThrow(/503/)
+  world.intercept = undefined
+  expect((await world.send('relation-broken', { relation: { id: 7 } }, at('2'))).status).toBe('changed')
+  world.calls.length = 0
+  expect((await world.send('relation-broken', { relation: { id: 7 } })).status).toBe('unchanged')
+  expect(world.calls.filter(isWrite)).toEqual([])
+})
+
+test('an election without an epoch does not undo a later one with an epoch', async () => {
+  const world = createWorld()
+  const source = '/test'
+  await world.send('leader-elected', { unit: 'web/1', epoch: 2 }, { source, time: '2026-01-01T00:00:09Z' })
+  expect((await world.send('leader-elected', { unit: 'web/0' }, { source, time: '2026-01-01T00:00:03Z' })).status).toBe(
+    'stale',
+  )
+  expect(world.memory()?.state.leader).toEqual({ unit: 'web/1', epoch: 2 })
 })
 
 describe('pods', () => {

@@ -80,7 +80,7 @@ export const createWorld = (objects: readonly KubernetesObject[] = [workload(), 
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, timeoutMilliseconds: 10_000 })),
+    enqueue: createQueue(createStep({ connect, clock })),
     connect,
     publish: async (event) => {
       published.push(event)

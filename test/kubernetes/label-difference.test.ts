@@ -7,8 +7,10 @@ type Held = Record<string, { value: string; by: readonly string[] }>
 /** Labels on an object by who holds them; `us` is our field manager. */
 const seen = (held: Held): SeenLabels => ({
   labels: Object.fromEntries(Object.entries(held).map(([key, { value }]) => [key, value])),
-  owned: Object.keys(held).filter((key) => held[key]?.by.includes('us')),
-  holders: (key) => (held[key]?.by ?? []).filter((manager) => manager !== 'us'),
+  holders: {
+    own: new Set(Object.keys(held).filter((key) => held[key]?.by.includes('us'))),
+    others: new Map(Object.entries(held).map(([key, { by }]) => [key, by.filter((manager) => manager !== 'us')])),
+  },
 })
 
 const want = (labels: Record<string, string>, more: Partial<WantedLabels> = {}): WantedLabels => ({

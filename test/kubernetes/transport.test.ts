@@ -230,7 +230,10 @@ describe('a request', () => {
   })
 
   test('escapes what comes from outside', async () => {
-    const { url, requests } = await startServer((_, response) => void response.end('{"items":[]}'))
+    const { url, requests } = await startServer((request, response) => {
+      const kind = request.url?.includes('?') ? 'ConfigMapList' : 'ConfigMap'
+      response.end(JSON.stringify({ kind, metadata: {}, items: [] }))
+    })
     const kubernetes = connectTo(url)
     await kubernetes.find({ kind: 'ConfigMap', namespace: 'a/b', name: '..?x' })
     await kubernetes.list('ConfigMap', 'shop', 'a in (b,c)')

@@ -349,15 +349,33 @@ describe('an application moves over from the charm library', () => {
     expect([world.labels().template.mesh, world.labels().service.mesh]).toEqual(['new', 'new'])
   })
 
-  test('leftovers on a workload that does not exist yet are cleaned up when it does', async () => {
-    const world = moved({ old: '1' })
-    world.api.handle({ method: 'DELETE', path: `/apis/apps/v1/namespaces/${NAMESPACE}/statefulsets/web`, headers: {} })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
-    world.api.seed([workload()], { manager: 'juju' })
-    setLabels(world, 'web', { old: '1' })
-    await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'u' } })
-    expect(world.labels().template).toEqual({ ...TEMPLATE, mesh: 'on' })
+  test('only where the library wrote: a workload that the config names otherwise keeps what its owner gave it', async () => {
+    const world = createWorld([workload(), service(), workload('Deployment', 'other'), service('other')])
+    inherit(world, { labels: '{"team": "blue"}' })
+    await world.send('config-changed', { config: { workload: { kind: 'Deployment', name: 'other' } } })
+    expect(world.labels('other').template.team).toBe('blue')
+    expect(world.labels().template.team).toBeUndefined()
+  })
+
+  test('once: a label that somebody sets afterwards is theirs', async () => {
+    const world = createWorld([workload()])
+    inherit(world, { labels: '{"mesh": "on"}' }, { mesh: 'on' })
+    await world.send('relation-changed', meshRelation({ other: '1' }))
     expect(world.memory()?.state.inherited).toBeUndefined()
+    setLabels(world, 'admin', { mesh: 'on' })
+    await world.send('resync', {})
+    expect(world.labels().template.mesh).toBe('on')
+  })
+
+  test('and is removed with nothing left, though its workload is gone already', async () => {
+    const world = moved({ mesh: 'on' })
+    world.api.handle({
+      method: 'DELETE',
+      path: `/apis/apps/v1/namespaces/${NAMESPACE}/statefulsets/web`,
+      headers: {},
+    })
+    await world.send('application-removed', {})
+    expect([world.labels().service, world.memory()]).toEqual([OWN, undefined])
   })
 
   test.each([
@@ -441,6 +459,43 @@ describe('in-place enrolment', () => {
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
     expect(world.object('Pod', 'debug')?.metadata.labels).toEqual(OWN)
+  })
+})
+
+describe('pods of others, in place', () => {
+  const labelledPods = (world: World) =>
+    world.api
+      .objects()
+      .filter(({ kind, metadata }) => kind === 'Pod' && metadata.labels?.mesh === 'on')
+      .map(({ metadata }) => metadata.name)
+
+  test('are left alone when the selector has expressions only', async () => {
+    const object = workload('Deployment')
+    const selector = { matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: ['web'] }] }
+    const db = workload('StatefulSet', 'db')
+    const world = createWorld([{ ...object, spec: { ...object.spec, selector } }, service(), db])
+    await world.send('config-changed', { config: { enrolment: 'in-place' } })
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    expect(labelledPods(world)).toEqual([expect.stringMatching(/^web-/), expect.stringMatching(/^web-/)])
+  })
+
+  test('are left alone when they have the same labels but another controller', async () => {
+    const world = createWorld()
+    const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', uid: 'j', controller: true }]
+    world.api.seed(
+      [
+        {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: 'migrate-x', namespace: NAMESPACE, labels: OWN, ownerReferences },
+          spec: { containers: [{ name: 'c', image: 'x' }] },
+        },
+      ],
+      { manager: 'kube-controller-manager' },
+    )
+    await world.send('config-changed', { config: { enrolment: 'in-place' } })
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    expect(labelledPods(world)).toEqual(['web-0', 'web-1'])
   })
 })
 

@@ -1,0 +1,30 @@
+import type { KubernetesObject } from './objects.ts'
+
+type Owner = { kind: string; name: string; uid: string; controller?: boolean }
+
+type Selector = {
+  matchLabels?: Record<string, string>
+  matchExpressions?: { key: string; operator: string; values?: string[] }[]
+}
+
+/** The label selector of a workload, as a list takes it. A workload always has one, and it is never empty. */
+export const selectorOf = ({ spec }: KubernetesObject): string => {
+  const { matchLabels = {}, matchExpressions = [] } = (spec?.selector ?? {}) as Selector
+  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
+    if (operator === 'Exists') return key
+    if (operator === 'DoesNotExist') return `!${key}`
+    return `${key} ${operator.toLowerCase()} (${values.join(',')})`
+  })
+  return [...labels, ...expressions].join(',')
+}
+
+/**
+ * Whether the workload made the pod: a StatefulSet itself, a Deployment through a ReplicaSet that is named after it and after the hash of
+ * its template. A pod that only carries the same labels, of a Job or started by hand, is not part of it.
+ */
+export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObject): boolean => {
+  const owner = ((pod.metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
+  if (kind !== 'Deployment') return owner?.uid === metadata.uid
+  return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
+}
