@@ -20,8 +20,13 @@ const common: BuildOptions = {
   keepNames: true,
   legalComments: 'none',
   logLevel: 'warning',
-  // Some dependencies are CommonJS and require Node's own modules.
-  banner: { js: `import{createRequire}from'node:module';const require=createRequire(import.meta.url);` },
+  banner: {
+    js: [
+      // Some dependencies are CommonJS and require Node's own modules.
+      `import{createRequire}from'node:module';const require=createRequire(import.meta.url);`,
+      `if(parseInt(process.versions.node)<24){process.stderr.write('meshstep needs Node 24 or later, this is '+process.version+'\\n');process.exit(1)}`,
+    ].join(''),
+  },
 }
 
 await rm('dist', { recursive: true, force: true })

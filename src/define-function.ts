@@ -47,7 +47,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
     name,
     type: `dev.meshstep.${name}.v1`,
     receive: (event, now) => {
-      const { namespace, application, ...fields } = withSubject(event)
+      const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
       const subject = parse(Subject, { namespace, application })
       const parsed = parse(Data, fields)
       const arrival = { position: positionOf(event), now }
@@ -65,19 +65,25 @@ const isDeeperThan = (value: unknown, levels: number): boolean =>
   (levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1)))
 
 /** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
-const withSubject = ({ subject, data }: Event): Record<string, unknown> => {
-  if (isDeeperThan(data, DEEPEST)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
-  if (typeof data !== 'object' || data === null || Array.isArray(data))
-    throw new Refused(400, `data: expected a JSON object, got ${data === undefined ? 'nothing' : shown(data)}`)
-  if (subject === undefined) return { ...data }
+const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record<string, unknown> => {
+  const fields = objectIn(data)
+  if (subject === undefined) return fields
   const [namespace, application, ...more] = subject.split('/')
-  if (more.length > 0) throw new Refused(400, `subject: expected {namespace}/{application}, got ${shown(subject)}`)
-  const fields: Record<string, unknown> = { namespace, application, ...data }
-  if (fields.namespace === namespace && fields.application === application) return fields
-  const inData = [fields.namespace, fields.application]
-    .map((name) => (typeof name === 'string' ? name : shown(name)))
-    .join('/')
-  throw new Refused(400, `subject: ${shown(subject)} does not agree with the data, ${inData.slice(0, 130)}`)
+  if (more.length > 0 || (application === undefined && !isForNamespaces))
+    throw new Refused(400, `subject: expected {namespace}/{application}, got ${shown(subject)}`)
+  const both: Record<string, unknown> = { namespace, application, ...fields }
+  if (both.namespace === namespace && both.application === application) return both
+  const inData = [both.namespace, both.application].map((name) => (typeof name === 'string' ? name : shown(name)))
+  throw new Refused(400, `subject: ${shown(subject)} does not agree with the data, ${inData.join('/').slice(0, 130)}`)
+}
+
+/** No data is an empty object: not every event has more to say than its subject. */
+const objectIn = (data: unknown): Record<string, unknown> => {
+  if (data === undefined || data === null) return {}
+  if (isDeeperThan(data, DEEPEST)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
+  if (typeof data === 'object' && !Array.isArray(data) && !(data instanceof Uint8Array)) return { ...data }
+  const got = data instanceof Uint8Array ? 'bytes: is the content type missing?' : shown(data)
+  throw new Refused(400, `data: expected a JSON object, got ${got}`)
 }
 
 /** JSON, of a length for a message. */

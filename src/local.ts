@@ -4,7 +4,7 @@ import { example } from './embedded/example.ts'
 import { startEmbeddedApi } from './embedded/server.ts'
 import { startSource } from './embedded/source.ts'
 import { createTransport } from './kubernetes/transport.ts'
-import { runUntilSignal } from './run.ts'
+import { portProblem, runUntilSignal } from './run.ts'
 import { type RunningServer, startServer } from './server.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -21,7 +21,9 @@ await runUntilSignal(async () => {
 async function startEmbedded(settings: Settings, log: pino.Logger): Promise<RunningServer> {
   const api = createEmbeddedApi()
   api.seed(example, { manager: 'juju' })
-  const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT })
+  const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT }).catch((error: Error) => {
+    throw portProblem(error, 'EMBEDDED_PORT', settings.EMBEDDED_PORT)
+  })
   const credentials = async () => ({})
   const transport = createTransport({ server: embedded.url, credentials })
   const server = await startServer({ settings, names: process.argv.slice(2), transport, log })

@@ -13,6 +13,7 @@ import { createHandler } from './handle.ts'
 import { createKubernetes, type Transport } from './kubernetes/client.ts'
 import { createPublisher } from './publish.ts'
 import { createQueue } from './queue.ts'
+import { portProblem } from './run.ts'
 import type { Settings } from './settings.ts'
 import { createStep } from './step.ts'
 
@@ -76,10 +77,7 @@ export const startDeadLetterServer = async ({
 const functionsNamed = (names: readonly string[]) => {
   const known = all.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0)
-    throw new Broken(
-      `${unknown.join(', ')}: no such function. There are ${known.join(', ')}, or dead-letter on its own`,
-    )
+  if (unknown.length > 0) throw new Broken(`${unknown.join(', ')}: no such function. There are ${known.join(', ')}`)
   return all.filter(({ name }) => names.length === 0 || names.includes(name))
 }
 
@@ -95,7 +93,9 @@ const listen = async (app: Hono, wanted: number): Promise<{ port: number; close(
     })
   })
   server.listen(wanted)
-  await once(server, 'listening')
+  await once(server, 'listening').catch((error: Error) => {
+    throw portProblem(error, 'PORT', wanted)
+  })
   return { port: (server.address() as AddressInfo).port, close: () => close(server, () => inFlight === 0) }
 }
 

@@ -36,7 +36,12 @@ export const RelationIdentity = z.strictObject({
   role: z.enum(['provides', 'requires', 'peers']),
 })
 
-export const Relation = z.strictObject({ ...RelationIdentity.shape, remote: Remote })
+export const Relation = z.strictObject({
+  ...RelationIdentity.shape,
+  remote: Remote,
+  /** The ConfigMap that it is kept in. */
+  document: ObjectName.optional(),
+})
 export type Relation = z.infer<typeof Relation>
 
 /** The last `sequence` or `time` accepted from each source, and since when what it was about is gone (RFC 3339). */

@@ -63,7 +63,20 @@ describe('what is refused, before anything is done', () => {
     ['data that is no JSON', '/', binary(TYPE, '{"namespace"'), 400, /JSON/i],
     ['data that is not UTF-8', '/', { ...binary(TYPE, ''), body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, /UTF-8/i],
     ['data that is no object', '/', binary(TYPE, [1]), 400, /data: expected a JSON object, got \[1\]/],
-    ['no data', '/', binary(TYPE, ''), 400, /data: expected a JSON object, got nothing/],
+    [
+      'no data where there must be some',
+      '/',
+      binary(TYPE, '', { 'ce-subject': 'shop/web' }),
+      400,
+      /data\.relation: .*expected object/,
+    ],
+    [
+      'a subject without an application',
+      '/',
+      binary(TYPE, GOOD, { 'ce-subject': 'shop' }),
+      400,
+      /subject: expected \{namespace\}\/\{application\}, got "shop"/,
+    ],
     ['no namespace', '/', binary(TYPE, { ...GOOD, namespace: undefined }), 400, /data\.namespace: .*expected string/],
     [
       'a namespace that cannot be',
@@ -329,6 +342,18 @@ describe('hostile data', () => {
     await world.app.request('/', binary(TYPE, body))
     expect(world.calls.filter(isWrite)).toEqual([])
   })
+})
+
+test.each([
+  ['application-removed', 'shop/web'],
+  ['resync', 'shop/web'],
+  ['resync', 'shop'],
+])('%s needs no data beside its subject %s', async (name, subject) => {
+  const response = await createWorld().app.request(
+    '/',
+    binary(`dev.meshstep.${name}.v1`, '', { 'ce-subject': subject }),
+  )
+  expect(response.status).toBe(200)
 })
 
 describe('the answer', () => {

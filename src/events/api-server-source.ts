@@ -149,11 +149,22 @@ const fromDocument = (document: Resource, verb: string): Translated | Ignored =>
     return isGone
       ? { name: 'application-removed', data: { application } }
       : { name: 'config-changed', data: { application, config: valueIn(document, 'config') } }
-  const relation = valueIn(document, 'relation')
-  return isGone
-    ? { name: 'relation-broken', data: { application, relation } }
-    : { name: 'relation-changed', data: { application, relation, remote: valueIn(document, 'remote') } }
+  const { name } = document.metadata
+  if (isGone) return { name: 'relation-broken', data: { application, document: name, ...relationNamedIn(document) } }
+  const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
+  return { name: 'relation-changed', data: { application, document: name, relation, remote } }
 }
+
+/** What a deleted document said last may be unreadable, and then its own name says which relation goes. */
+const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
+  try {
+    return { relation: RelationId.parse(valueIn(document, 'relation')) }
+  } catch {
+    return {}
+  }
+}
+
+const RelationId = z.object({ id: z.int().nonnegative() })
 
 /** YAML takes far longer to read than JSON of the same length. */
 const LONGEST_YAML = 64 * 1024

@@ -187,7 +187,14 @@ describe('a document', () => {
   test('delete of a relation is relation-broken', () => {
     expect(fromKnative(knative('delete', document('relation', json)))).toMatchObject({
       type: 'dev.meshstep.relation-broken.v1',
-      data: { namespace: 'shop', application: 'web', relation },
+      data: { namespace: 'shop', application: 'web', document: 'relation-7', relation: { id: 7 } },
+    })
+  })
+
+  test('delete of a relation that can no longer be read goes by its name', () => {
+    const broken = document('relation', { application: 'web', relation: '{"id": ' })
+    expect(fromKnative(knative('delete', broken))).toMatchObject({
+      data: { application: 'web', document: 'relation-7' },
     })
   })
 

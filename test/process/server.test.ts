@@ -23,7 +23,7 @@ describe('a process that cannot start ends with 1 and says why', () => {
     const { environment } = await startCluster()
     const { ended, errors } = start({ names: ['relation-changed', 'relation-joined'], environment })
     expect(await ended).toEqual({ code: 1, signal: null })
-    expect(errors()).toMatch(/^relation-joined: no such function\. There are relation-changed, .*dead-letter/)
+    expect(errors()).toMatch(/^relation-joined: no such function\. There are relation-changed, .*resync$/m)
   })
 
   test('there is no cluster', async () => {
@@ -48,7 +48,7 @@ describe('a process that cannot start ends with 1 and says why', () => {
     const { cluster, server } = await serveOnCluster()
     const second = start({ environment: { ...cluster.environment, PORT: String(server.port) } })
     expect(await second.ended).toEqual({ code: 1, signal: null })
-    expect(second.errors()).toContain(`address already in use`)
+    expect(second.errors()).toContain(`PORT: port ${server.port} cannot be opened (EADDRINUSE)`)
   })
 })
 

@@ -1,0 +1,21 @@
+// Runs its arguments with Node 24: this one if it is new enough, else the one among the dependencies. Itself runs on Node 20.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+const isNewEnough = Number.parseInt(process.versions.node, 10) >= 24
+const installed = fileURLToPath(
+  new URL(`node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
+)
+
+if (!isNewEnough && !existsSync(installed)) {
+  process.stderr.write(
+    `meshstep needs Node 24 or later, this is ${process.version}, and npm has none for ${process.platform}-${process.arch}: install it.\n`,
+  )
+  process.exit(1)
+}
+
+const child = spawn(isNewEnough ? process.execPath : installed, process.argv.slice(2), { stdio: 'inherit' })
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
