@@ -20,6 +20,10 @@ import { until } from '../process/helpers.ts'
 /** Who made the objects, as the API server sees it. */
 export const CREATOR = 'juju'
 
+/** The tests touch a cluster only when they are told to, by `npm run test:contract`. */
+const clusterOf = ({ MESHSTEP_CONTRACT, KUBECONFIG }: NodeJS.ProcessEnv): string | undefined =>
+  MESHSTEP_CONTRACT === 'cluster' ? KUBECONFIG : undefined
+
 /** A namespace of its own on the cluster that KUBECONFIG names, or else on an embedded API over HTTP. */
 export type Cluster = {
   readonly namespace: string
@@ -37,7 +41,7 @@ export type Cluster = {
 }
 
 export const openCluster = async (): Promise<Cluster> => {
-  const { endpoint, close } = await endpointFor(process.env.KUBECONFIG)
+  const { endpoint, close } = await endpointFor(clusterOf(process.env))
   const transport = createTransport(endpoint)
   const namespace = `meshstep-contract-${crypto.randomUUID().slice(0, 8)}`
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
