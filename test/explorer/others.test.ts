@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from 'vitest'
 import { NAMESPACE, service, workload } from '../helpers/world.ts'
-import { DEEP, ends, FOREIGN, MEMORY, numbered, OWN, related, restarted, TEMPLATE, WIDE } from './race.ts'
+import { DEEP, ends, FOREIGN, LOSSY, MEMORY, numbered, OWN, related, restarted, TEMPLATE, WIDE } from './race.ts'
 import { call, check, type Scenario } from './scenario.ts'
+import type { Bounds } from './scheduler.ts'
 
 const inherited = {
   apiVersion: 'v1',
@@ -91,7 +92,8 @@ const scenarios: Scenario[] = [
 let schedules = 0
 
 test.each(scenarios)('$name', async (scenario) => {
-  const count = await check({ foreign: FOREIGN, ...scenario })
+  const scenarioIn = (bounds: Bounds) => check({ foreign: FOREIGN, ...scenario, bounds })
+  const count = (await scenarioIn(scenario.bounds)) + (await scenarioIn(LOSSY))
   schedules += count
   expect(count).toBeGreaterThan(100)
 })

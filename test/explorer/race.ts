@@ -21,6 +21,7 @@ export const ends = (ours: Record<string, string>, memory: Record<string, string
   memory,
 })
 
-/** The bounds for the races that everything else is built on, and for the others. */
-export const DEEP = { preemptions: 2, crashes: 1 }
-export const WIDE = { preemptions: 1, crashes: 1 }
+/** The bounds for the races that everything else is built on, for the others, and for all once more with a lost answer. */
+export const DEEP = { preemptions: 2, crashes: 1, losses: 0 }
+export const WIDE = { preemptions: 1, crashes: 1, losses: 0 }
+export const LOSSY = { preemptions: 1, crashes: 0, losses: 1 }

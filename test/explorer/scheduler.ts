@@ -12,12 +12,16 @@ export type Bounds = {
   preemptions: number
   /** How many actors die, each before one of its calls, and are started again. */
   crashes: number
+  /** How many calls are made, but their answer does not arrive. */
+  losses: number
 }
 
-/** One decision: which actor makes its next call, or dies instead of making it. */
-type Option = { actor: string; crash: boolean; preemptions: number; crashes: number }
+/** One decision: whose turn it is, what becomes of its next call, and what has been spent of the bounds by then. */
+type Option = { actor: string; event: 'call' | 'loss' | 'crash'; spent: Bounds }
 
-type Running = { actor: Actor; pending: { proceed(): void; describe: string }[]; isDone: boolean; failure?: unknown }
+type Pending = { describe: string; proceed(isLost: boolean): void }
+
+type Running = { actor: Actor; pending: Pending[]; isDone: boolean; failure?: unknown }
 
 export type Run = {
   /** At each decision, the options that the bounds allow; the one taken is first. */
@@ -35,16 +39,20 @@ export const runSchedule = async (actors: readonly Actor[], path: readonly numbe
   const running = new Map<string, Running>()
   const trace: string[] = []
   const taken: Option[][] = []
-  let spent: Bounds = { preemptions: 0, crashes: 0 }
+  let spent: Bounds = { preemptions: 0, crashes: 0, losses: 0 }
   let current: string | undefined
 
   const start = (actor: Actor): void => {
     const self: Running = { actor, pending: [], isDone: false }
     running.set(actor.name, self)
     const gate: Gate = (call, { method, path: target }) =>
-      new Promise((resolve) => {
-        const describe = `${actor.name}: ${method} ${target}`
-        self.pending.push({ describe, proceed: () => resolve(call()) })
+      new Promise((resolve, reject) => {
+        const proceed = (isLost: boolean) => {
+          const answer = call()
+          if (isLost) reject(new Error('the connection was lost'))
+          else resolve(answer)
+        }
+        self.pending.push({ describe: `${actor.name}: ${method} ${target}`, proceed })
       })
     actor.run(gate).then(
       () => {
@@ -61,19 +69,17 @@ export const runSchedule = async (actors: readonly Actor[], path: readonly numbe
     const ready = [...running.values()].filter(({ pending }) => pending.length > 0).map(({ actor }) => actor.name)
     const first = ready.filter((name) => name === current)
     const others = ready.filter((name) => name !== current)
-    const moves = [...first, ...others].map((actor) => {
+    const calls = [...first, ...others].map((actor): Option => {
       const isPreemption = first.length > 0 && actor !== current
-      return { actor, crash: false, preemptions: spent.preemptions + (isPreemption ? 1 : 0), crashes: spent.crashes }
+      return { actor, event: 'call', spent: { ...spent, preemptions: spent.preemptions + (isPreemption ? 1 : 0) } }
     })
-    const crashes = first.map((actor) => ({
-      actor,
-      crash: true,
-      preemptions: spent.preemptions,
-      crashes: spent.crashes + 1,
-    }))
-    return [...moves, ...crashes].filter(
-      (option) => option.preemptions <= bounds.preemptions && option.crashes <= bounds.crashes,
+    const losses = first.map(
+      (actor): Option => ({ actor, event: 'loss', spent: { ...spent, losses: spent.losses + 1 } }),
     )
+    const crashes = first.map(
+      (actor): Option => ({ actor, event: 'crash', spent: { ...spent, crashes: spent.crashes + 1 } }),
+    )
+    return [...calls, ...losses, ...crashes].filter((option) => isWithin(option.spent, bounds))
   }
 
   for (const actor of actors) start(actor)
@@ -84,10 +90,10 @@ export const runSchedule = async (actors: readonly Actor[], path: readonly numbe
     const option = options[path[taken.length] ?? 0]
     if (option === undefined) throw new Error('the actors are not deterministic')
     taken.push(options)
-    spent = { preemptions: option.preemptions, crashes: option.crashes }
+    spent = option.spent
     current = option.actor
     const self = running.get(option.actor)
-    if (option.crash && self) {
+    if (option.event === 'crash' && self) {
       trace.push(`${option.actor}: dies`)
       running.delete(option.actor)
       start({ ...self.actor, name: `${option.actor}'` })
@@ -95,8 +101,9 @@ export const runSchedule = async (actors: readonly Actor[], path: readonly numbe
       continue
     }
     const call = self?.pending.shift()
-    trace.push(call?.describe ?? '')
-    call?.proceed()
+    const isLost = option.event === 'loss'
+    trace.push(`${call?.describe}${isLost ? ' (its answer is lost)' : ''}`)
+    call?.proceed(isLost)
   }
   const stuck = [...running.values()]
     .filter(({ isDone }) => !isDone)
@@ -104,6 +111,9 @@ export const runSchedule = async (actors: readonly Actor[], path: readonly numbe
   const failed = [...running.values()].map(({ failure }) => failure).filter((failure) => failure !== undefined)
   return { options: taken, trace, failures: [...stuck, ...failed] }
 }
+
+const isWithin = (spent: Bounds, bounds: Bounds): boolean =>
+  spent.preemptions <= bounds.preemptions && spent.crashes <= bounds.crashes && spent.losses <= bounds.losses
 
 /** Every schedule within the bounds, one after another: `run` is given the path of each, and answers with what it met. */
 export const explore = async (run: (path: readonly number[]) => Promise<Run>): Promise<number> => {
