@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { Broken, Unavailable } from '../errors.ts'
-import { ApiError, isNotFound } from './api-error.ts'
+import { isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
+import { isNotFound } from './api-error.ts'
 import { apiVersionOf, type Kind, type KubernetesObject, nameOf, pathOf, type Reference } from './objects.ts'
 
 /** One HTTP exchange with the API server. Rejects when there was no answer within `timeoutMilliseconds`, and with Broken when none can come. */
@@ -188,52 +188,3 @@ const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject):
   namespace,
   name,
 })
-
-/** The object that was answered, or why there is none. */
-const resultOf = (
-  about: string,
-  kind: string | undefined,
-  answer: TransportAnswer | Error,
-): KubernetesObject | Error => {
-  if (answer instanceof Error) return answer
-  if (answer.status >= 300) return new ApiError(about, answer.status, answer.body)
-  return parsed(answer.body, kind) ?? new NotAnObject(kind)
-}
-
-/** A proxy in between may answer 200 with a page of its own: that must never read as an object without content. */
-class NotAnObject extends Error {
-  override readonly name = 'NotAnObject'
-
-  constructor(kind = 'Status') {
-    super(`the API server answered something that is not a ${kind}`)
-  }
-}
-
-const parsed = (body: string, kind: string | undefined): KubernetesObject | undefined => {
-  try {
-    const value: KubernetesObject | null = JSON.parse(body)
-    if (typeof value?.kind !== 'string' || (kind !== undefined && value.kind !== kind)) return undefined
-    const isComplete = value.kind.endsWith('List') ? Array.isArray(value.items) : typeof value.metadata === 'object'
-    return isComplete ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
-  if (answer instanceof Error) return !(answer instanceof Broken)
-  return answer.status === 429 || answer.status >= 500 || result instanceof NotAnObject
-}
-
-const retryAfterMilliseconds = (answer: TransportAnswer | Error): number => {
-  const seconds = answer instanceof Error ? 0 : Number(answer.headers['retry-after'] ?? 0)
-  return Number.isFinite(seconds) ? seconds * 1_000 : 0
-}
-
-const unavailable = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
-  if (answer instanceof Error)
-    return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })
-  const message = result instanceof ApiError ? result.message : `${about}: ${result.message}`
-  const retryAfterSeconds = Math.max(2, Math.ceil(retryAfterMilliseconds(answer) / 1_000))
-  return new Unavailable(message, { retryAfterSeconds })
-}

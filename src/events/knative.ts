@@ -1,15 +1,10 @@
-import { parse as parseYaml } from 'yaml'
 import * as z from 'zod'
 import { Application, Namespace, ObjectName } from '../config.ts'
 import { Refused } from '../errors.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Event } from './cloud-event.ts'
-
-/** Why an event of Knative's means nothing here. */
-export type Ignored = { ignored: string }
-
-/** Labels a ConfigMap that is a document: `relation` or `config`. */
-const DOCUMENT_LABEL = 'meshstep.dev/kind'
+import { fromDocument } from './document.ts'
+import { type Ignored, Resource, type Translated } from './translation.ts'
 
 const APPLICATION_LABEL = 'app.kubernetes.io/name'
 
@@ -68,29 +63,6 @@ export const fromKnative = (event: Event): Event | Ignored => {
   }
 }
 
-/** What is read of a Pod, a Lease or a ConfigMap; all else may be anything. */
-const Resource = z.object({
-  kind: z.string(),
-  metadata: z.object({
-    name: z.string(),
-    namespace: z.string().min(1),
-    uid: z.string().optional(),
-    labels: z.record(z.string(), z.string()).optional(),
-    ownerReferences: z
-      .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().optional() }))
-      .optional(),
-  }),
-  spec: z
-    .object({ holderIdentity: z.string().optional(), leaseTransitions: z.int().optional() })
-    .optional()
-    .catch(undefined),
-  data: z.record(z.string(), z.string()).optional(),
-})
-type Resource = z.infer<typeof Resource>
-
-/** The data of one of our events, and the name of the function it is for. */
-type Translated = { name: string; data: { application: unknown } & Record<string, unknown> }
-
 const translate = (object: Resource, verb: string): Translated | Ignored => {
   if (object.kind === 'Pod') return fromPod(object, verb)
   if (object.kind === 'Lease') return fromLease(object, verb)
@@ -134,73 +106,6 @@ const fromLease = (lease: Resource, verb: string): Translated | Ignored => {
   return {
     name: 'leader-elected',
     data: { application, unit, ...(leaseTransitions !== undefined && { epoch: leaseTransitions }) },
-  }
-}
-
-const fromDocument = (document: Resource, verb: string): Translated | Ignored => {
-  const kind = document.metadata.labels?.[DOCUMENT_LABEL]
-  const isGone = verb === 'delete'
-  if (kind !== 'relation' && kind !== 'config')
-    return {
-      ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config`,
-    }
-  const application = valueIn(document, 'application', 'failsafe')
-  if (kind === 'config')
-    return isGone
-      ? { name: 'application-removed', data: { application } }
-      : { name: 'config-changed', data: { application, config: valueIn(document, 'config') } }
-  const { name } = document.metadata
-  if (isGone) return { name: 'relation-broken', data: { application, document: name, ...relationNamedIn(document) } }
-  const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
-  return { name: 'relation-changed', data: { application, document: name, relation, remote } }
-}
-
-/** What a deleted document said last may be unreadable, and then its own name says which relation goes. */
-const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
-  try {
-    return { relation: RelationId.parse(valueIn(document, 'relation')) }
-  } catch {
-    return {}
-  }
-}
-
-const RelationId = z.object({ id: z.int().nonnegative() })
-
-/** YAML takes far longer to read than JSON of the same length. */
-const LONGEST_YAML = 64 * 1024
-
-/** A value of a document, JSON or YAML. The schema `failsafe` knows strings alone. */
-const valueIn = (
-  { metadata: { namespace, name }, data }: Resource,
-  key: string,
-  schema: 'core' | 'failsafe' = 'core',
-): unknown => {
-  const text = data?.[key]
-  if (text === undefined) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is missing`)
-  if (schema === 'core' && /^\s*[[{]/.test(text)) {
-    const value = jsonIn(text)
-    if (value !== undefined) return value
-  }
-  if (text.length > LONGEST_YAML)
-    throw new Refused(
-      400,
-      `ConfigMap ${namespace}/${name}: data.${key} is not JSON, and YAML may have ${LONGEST_YAML} characters at most`,
-    )
-  try {
-    return parseYaml(text, { schema, maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' })
-  } catch (error) {
-    const problem = (error as Error).message.split('\n')[0]
-    throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, {
-      cause: error,
-    })
-  }
-}
-
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // YAML may begin like JSON
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fromKnative } from '../../src/events/api-server-source.ts'
 import type { Event } from '../../src/events/cloud-event.ts'
+import { fromKnative } from '../../src/events/knative.ts'
 
 const knative = (verb: string, object: Record<string, unknown>, mode = 'resource'): Event => ({
   id: '1',

@@ -1,0 +1,27 @@
+import * as z from 'zod'
+
+/** Why an event of Knative's means nothing here. */
+export type Ignored = { ignored: string }
+
+/** The data of one of our events, and the name of the function it is for. */
+export type Translated = { name: string; data: { application: unknown } & Record<string, unknown> }
+
+/** What is read of a Pod, a Lease or a ConfigMap; all else may be anything. */
+export const Resource = z.object({
+  kind: z.string(),
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string().min(1),
+    uid: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    ownerReferences: z
+      .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().optional() }))
+      .optional(),
+  }),
+  spec: z
+    .object({ holderIdentity: z.string().optional(), leaseTransitions: z.int().optional() })
+    .optional()
+    .catch(undefined),
+  data: z.record(z.string(), z.string()).optional(),
+})
+export type Resource = z.infer<typeof Resource>

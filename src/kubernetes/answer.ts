@@ -1,0 +1,56 @@
+import { Broken, Unavailable } from '../errors.ts'
+import { ApiError } from './api-error.ts'
+import type { TransportAnswer } from './client.ts'
+import type { KubernetesObject } from './objects.ts'
+
+/** The object of `kind` that was answered, or why there is none; `about` names the call in it. */
+export const resultOf = (
+  about: string,
+  kind: string | undefined,
+  answer: TransportAnswer | Error,
+): KubernetesObject | Error => {
+  if (answer instanceof Error) return answer
+  if (answer.status >= 300) return new ApiError(about, answer.status, answer.body)
+  return parsed(answer.body, kind) ?? new NotAnObject(kind)
+}
+
+/** A proxy in between may answer 200 with a page of its own: that must never read as an object without content. */
+class NotAnObject extends Error {
+  override readonly name = 'NotAnObject'
+
+  constructor(kind = 'Status') {
+    super(`the API server answered something that is not a ${kind}`)
+  }
+}
+
+const parsed = (body: string, kind: string | undefined): KubernetesObject | undefined => {
+  try {
+    const value: KubernetesObject | null = JSON.parse(body)
+    if (typeof value?.kind !== 'string' || (kind !== undefined && value.kind !== kind)) return undefined
+    const isComplete = value.kind.endsWith('List') ? Array.isArray(value.items) : typeof value.metadata === 'object'
+    return isComplete ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the same call may go well a moment later. */
+export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
+  if (answer instanceof Error) return !(answer instanceof Broken)
+  return answer.status === 429 || answer.status >= 500 || result instanceof NotAnObject
+}
+
+/** How long the API server asks to be left alone, 0 when it does not say. */
+export const retryAfterMilliseconds = (answer: TransportAnswer | Error): number => {
+  const seconds = answer instanceof Error ? 0 : Number(answer.headers['retry-after'] ?? 0)
+  return Number.isFinite(seconds) ? seconds * 1_000 : 0
+}
+
+/** What is said of a call that was retried until the deadline. */
+export const unavailable = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
+  if (answer instanceof Error)
+    return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })
+  const message = result instanceof ApiError ? result.message : `${about}: ${result.message}`
+  const retryAfterSeconds = Math.max(2, Math.ceil(retryAfterMilliseconds(answer) / 1_000))
+  return new Unavailable(message, { retryAfterSeconds })
+}
