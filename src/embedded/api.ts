@@ -1,6 +1,7 @@
 import type { KubernetesObject as PublicObject } from '../kubernetes/objects.ts'
-import { decodeObject, mediaType } from './body.ts'
+import { mediaType } from './body.ts'
 import type { Result } from './call.ts'
+import { decodeObject } from './decode.ts'
 import { discovery } from './discovery.ts'
 import { copyOf, type JsonMap, type KubernetesObject } from './json.ts'
 import { openapi } from './openapi.ts'
@@ -8,7 +9,7 @@ import { onResource } from './resources.ts'
 import { type ResourceAttributes, type Reviewers, reviewOf } from './reviews.ts'
 import { type Answer, NoSuchPath, type Request, targetOf } from './route.ts'
 import { ensureNamespace, plant } from './seed.ts'
-import { notAllowed, Refusal } from './status.ts'
+import { notAllowed, Refusal, tooLarge } from './status.ts'
 import { Store } from './store.ts'
 import { openWatch, type WatchEvent } from './watch.ts'
 import type { World } from './world.ts'
@@ -64,6 +65,12 @@ const split = (path: string): { pathname: string; query: URLSearchParams } => {
 const isWatch = (request: Request, query: URLSearchParams): boolean =>
   request.method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '')
 
+const longestBody = 3 * 1024 * 1024
+
+const refuseLongBody = ({ method, body }: Request): void => {
+  if (method !== 'GET' && body !== undefined && Buffer.byteLength(body) > longestBody) throw tooLarge(longestBody)
+}
+
 /** The documents and reviews that are not resources. */
 const special = (request: Request, pathname: string, reviewers: Reviewers): Answer | undefined => {
   if (healthPaths.includes(pathname)) return text(200, 'ok')
@@ -112,6 +119,7 @@ export const createEmbeddedApi = ({
   const answer = (request: Request): Answer => {
     const { pathname, query } = split(request.path)
     try {
+      refuseLongBody(request)
       const known = special(request, pathname, { tokens, audiences, allows })
       if (known) return known
       if (isWatch(request, query)) return firstOf(request)

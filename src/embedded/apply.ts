@@ -10,7 +10,7 @@ import {
   prune,
   union,
 } from './field-set.ts'
-import { isEmpty, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
+import { at, isEmpty, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
 import type { Kind } from './kind.ts'
 import {
   isWriter,
@@ -47,12 +47,15 @@ const mergeLists = (live: readonly Part[], config: readonly Part[]): Json[] => {
 
 /** What was applied, laid over what is there. */
 const merge = (live: Json | undefined, config: Json, shape: Shape | undefined): Json => {
-  if (live === undefined || live === null || isLeaf(config, shape) || isLeaf(live, shape)) return config
+  if (live === undefined || live === null || isLeaf(live, shape)) return config
+  // null where the live object has members is a map or list without any
+  if (config === null) return live
+  if (isLeaf(config, shape)) return config
   if (Array.isArray(config)) return mergeLists(partsOf(live, shape), partsOf(config, shape))
   const merged: JsonMap = { ...(live as JsonMap) }
   for (const { element, value, shape: inner } of partsOf(config, shape)) {
     const key = element.slice(2)
-    merged[key] = merge(merged[key], value, inner)
+    merged[key] = merge(at(merged, key), value, inner)
   }
   return merged
 }
@@ -125,7 +128,7 @@ export const serverSideApply = (
   const fields = appliedFields(tracked(config, kind, writer.subresource), kind)
   const owned = others.reduce((sum, owner) => union(sum, owner.fields), fields)
   const merged = merge(live ?? {}, config, kind.shape)
-  const pruned = withoutNulls(prune(merged, previous?.fields, owned, kind.shape)) as JsonMap
+  const pruned = mapOf(prune(merged, previous?.fields, owned, kind.shape))
   const object = { ...pruned, metadata: withIdentity(pruned.metadata, mapOf(merged).metadata) }
   const old = tracked(live ?? kind.zero, kind, writer.subresource)
   const next = tracked(object, kind, writer.subresource)
@@ -135,5 +138,6 @@ export const serverSideApply = (
   const left = loseFields(others, written, removed)
   const stamp = written || removed ? { time } : previous?.time === undefined ? {} : { time: previous.time }
   const self = fields === undefined ? [] : [{ ...writer, ...stamp, fields }]
-  return { object, owners: [...left, ...self] }
+  // An applied null is a value like any other until here: to take away what others hold is a conflict
+  return { object: withoutNulls(object) as JsonMap, owners: [...left, ...self] }
 }

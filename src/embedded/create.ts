@@ -9,6 +9,9 @@ import { refuseInvalid, type World, type Write } from './world.ts'
 
 const systemNames = ['selfLink', 'resourceVersion', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields']
 
+// What leaves room for the suffix in a label's 63 characters
+const longestBase = 58
+
 const suffix = (world: World): string => nameHash(`suffix ${world.store.nextSerial()}`, 5)
 
 const newMetadata = (world: World, { kind }: Write, metadata: JsonMap, namespace: string | undefined): ObjectMeta => {
@@ -16,7 +19,7 @@ const newMetadata = (world: World, { kind }: Write, metadata: JsonMap, namespace
   const sent = Object.fromEntries(Object.entries(metadata).filter(([key]) => !systemNames.includes(key)))
   return {
     ...sent,
-    name: String(name || (generateName ? `${generateName}${suffix(world)}` : '')),
+    name: String(name || (generateName ? `${String(generateName).slice(0, longestBase)}${suffix(world)}` : '')),
     ...(namespace === undefined ? {} : { namespace }),
     uid: world.uid(),
     creationTimestamp: world.now(),

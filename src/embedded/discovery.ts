@@ -12,7 +12,9 @@ const served = (kind: Kind): JsonMap[] => {
     ...(shortNames.length ? { shortNames: [...shortNames] } : {}),
     ...(categories.length ? { categories: [...categories] } : {}),
   }
-  const main = { name, singularName: named.toLowerCase(), namespaced, kind: named, verbs, ...extra }
+  // Namespaces are deleted one by one
+  const own = named === 'Namespace' ? verbs.filter((verb) => verb !== 'deletecollection') : verbs
+  const main = { name, singularName: named.toLowerCase(), namespaced, kind: named, verbs: own, ...extra }
   const status = { name: `${name}/status`, singularName: '', namespaced, kind: named, verbs: statusVerbs }
   return kind.status ? [main, status] : [main]
 }

@@ -1,14 +1,13 @@
-import { equal, isMap, type Json, listOf } from './json.ts'
-
-export type Operation = { op: string; path: string; from?: string; value?: Json }
+import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from './json.ts'
 
 /** An operation that cannot be done: a failed test, or a path that does not exist. */
 export class PatchFailure extends Error {
   override readonly name = 'PatchFailure'
 }
 
-const pointer = (path: string): string[] => {
-  if (path !== '' && !path.startsWith('/')) throw new PatchFailure(`not a JSON pointer: ${path}`)
+const pointer = (path: Json | undefined): string[] => {
+  if (typeof path !== 'string' || !/^(\/|$)/.test(path))
+    throw new PatchFailure(`not a JSON pointer: ${JSON.stringify(path)}`)
   return path
     .split('/')
     .slice(1)
@@ -22,11 +21,7 @@ const index = (list: readonly Json[], key: string, limit: number): number => {
 }
 
 const child = (value: Json, key: string): Json => {
-  const found = Array.isArray(value)
-    ? value[index(value, key, value.length - 1)]
-    : isMap(value)
-      ? value[key]
-      : undefined
+  const found = Array.isArray(value) ? value[index(value, key, value.length - 1)] : at(value, key)
   if (found === undefined) throw new PatchFailure(`no member ${key}`)
   return found
 }
@@ -79,18 +74,18 @@ const test = (document: Json, path: readonly string[], value: Json | undefined):
   return document
 }
 
-const perform = (document: Json, { op, path, from, value }: Operation): Json => {
+const perform = (document: Json, { op, path, from, value }: JsonMap): Json => {
   const to = pointer(path)
-  const source = (): Json => valueAt(document, pointer(from ?? ''))
+  const source = (): Json => valueAt(document, pointer(from))
   if (op === 'add') return add(document, to, present(value))
   if (op === 'remove') return remove(document, to)
   if (op === 'replace') return replace(document, to, present(value))
   if (op === 'copy') return add(document, to, source())
-  if (op === 'move') return add(remove(document, pointer(from ?? '')), to, source())
+  if (op === 'move') return add(remove(document, pointer(from)), to, source())
   if (op === 'test') return test(document, to, value)
-  throw new PatchFailure(`unknown operation ${op}`)
+  throw new PatchFailure('unknown operation')
 }
 
 /** JSON Patch: all operations in order, or a PatchFailure. See RFC 6902. */
 export const jsonPatch = (document: Json, operations: Json): Json =>
-  listOf(operations).reduce<Json>((patched, operation) => perform(patched, operation as Operation), document)
+  listOf(operations).reduce<Json>((patched, operation) => perform(patched, mapOf(operation)), document)

@@ -35,6 +35,10 @@ export const at = (value: Json | undefined, ...path: string[]): Json | undefined
   return here
 }
 
+/** A label's value. Keys come from outside: every map inherits a constructor. */
+export const labelOf = (labels: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(labels, key) ? labels[key] : undefined
+
 /** A copy of the map with another value at the path; undefined removes it. Maps on the way are made as needed. */
 export const withAt = (map: JsonMap, path: readonly string[], value: Json | undefined): JsonMap => {
   const [key, ...rest] = path
@@ -86,6 +90,15 @@ export const copyOf = (value: Json): Json => {
     if (member !== undefined) copy[key] = copyOf(member)
   }
   return copy
+}
+
+/** The value of a JSON text, or undefined when it is none. */
+export const parsed = (text: string): Json | undefined => {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }
 
 /** JSON with the keys of every map in alphabetical order, as Go writes maps. */

@@ -51,6 +51,19 @@ export const kinds: readonly Kind[] = [
     deleteAnswersObject: true,
     selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
   }),
+  builtin('', 'v1', {
+    kind: 'Event',
+    plural: 'events',
+    shortNames: ['ev'],
+    zero: { involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' },
+    createOnPut: true,
+    selectable: [
+      ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
+        (field) => `involvedObject.${field}`,
+      ),
+      ...['reason', 'reportingComponent', 'source', 'type'],
+    ],
+  }),
   builtin('apps', 'v1', {
     kind: 'StatefulSet',
     plural: 'statefulsets',

@@ -1,4 +1,5 @@
 import { keyProblems, problems } from './formats.ts'
+import { labelOf } from './json.ts'
 import { type Token, tokens } from './selector-lexer.ts'
 import { badRequest } from './status.ts'
 
@@ -6,7 +7,10 @@ type Labels = Readonly<Record<string, unknown>>
 export type Selector = (labels: Labels) => boolean
 
 const operators = ['in', 'notin', '=', '==', '!=', 'gt', 'lt']
-const names: Record<string, string> = { '>': 'gt', '<': 'lt' }
+const names = new Map([
+  ['>', 'gt'],
+  ['<', 'lt'],
+])
 
 /** Reads tokens one by one; whether `in` and `notin` are words or operators depends on the place. */
 class Reader {
@@ -75,7 +79,7 @@ const compared = (key: string, value: string, holds: (label: number, bound: numb
   const bound = Number(value)
   if (!/^-?\d+$/.test(value))
     throw new Error(`values[0]: Invalid value: "${value}": for 'Gt', 'Lt' operators, the value must be an integer`)
-  return (labels) => labels[key] !== undefined && holds(Number(labels[key]), bound)
+  return (labels) => labelOf(labels, key) !== undefined && holds(Number(labelOf(labels, key)), bound)
 }
 
 const requirement = (reader: Reader): Selector => {
@@ -84,20 +88,20 @@ const requirement = (reader: Reader): Selector => {
   if (name.type !== 'word') throw unexpected(name, 'identifier')
   const key = checkedKey(name.text)
   const ahead = reader.peek().type
-  if (first.type === '!') return (labels) => labels[key] === undefined
-  if (ahead === 'end' || ahead === ',') return (labels) => labels[key] !== undefined
+  if (first.type === '!') return (labels) => labelOf(labels, key) === undefined
+  if (ahead === 'end' || ahead === ',') return (labels) => labelOf(labels, key) !== undefined
   return byOperator(key, reader.next(), reader)
 }
 
 const byOperator = (key: string, token: Token, reader: Reader): Selector => {
-  const operator = names[token.text] ?? token.text
+  const operator = names.get(token.text) ?? token.text
   if (!operators.includes(operator)) throw unexpected(token, operators.join(', '))
   const listed = operator === 'in' || operator === 'notin'
   const values = checkedValues(key, listed ? listedValues(reader) : [exactValue(reader)])
   if (operator === 'gt') return compared(key, values[0] ?? '', (label, bound) => label > bound)
   if (operator === 'lt') return compared(key, values[0] ?? '', (label, bound) => label < bound)
   const wanted = operator === 'in' || operator === '=' || operator === '=='
-  return (labels) => values.includes(String(labels[key] ?? '\0')) === wanted
+  return (labels) => values.includes(String(labelOf(labels, key) ?? '\0')) === wanted
 }
 
 const startsRequirement = ({ type }: Token): boolean => type === 'word' || type === '!'

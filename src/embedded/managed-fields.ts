@@ -1,5 +1,5 @@
 import { difference, type FieldSet, union, without } from './field-set.ts'
-import { equal, type Json, type JsonMap, type KubernetesObject, listOf, mapOf } from './json.ts'
+import { equal, isMap, type Json, type JsonMap, type KubernetesObject, listOf, mapOf, parsed } from './json.ts'
 import type { Kind } from './kind.ts'
 
 /** Who writes: one entry of managedFields is kept for each manager, operation, apiVersion and subresource. */
@@ -99,6 +99,13 @@ export const ownersAfterUpdate = (
   return [...left.filter((owner) => owner !== own), { ...writer, time, fields }]
 }
 
+const isElement = (element: string): boolean =>
+  element.startsWith('k:') ? isMap(parsed(element.slice(2))) : /^(\.$|[fvi]:)/.test(element)
+
+/** Whether a value that a client sent is a set of fields. */
+const isFieldSet = (value: Json | undefined): boolean =>
+  isMap(value) && Object.entries(value).every(([element, members]) => isElement(element) && isFieldSet(members))
+
 /**
  * The owners a client sends along with an object: those replace the recorded ones; one empty entry resets them;
  * none, or entries that are not owners, leave them. A status write cannot send any.
@@ -108,7 +115,7 @@ export const ownersSent = (live: KubernetesObject, sent: JsonMap, subresource: s
   if (subresource !== undefined || listOf(entries).length === 0) return ownersOf(live)
   if (equal(entries, [{}])) return []
   const owners = ownersOf({ metadata: { managedFields: entries } } as unknown as KubernetesObject)
-  return owners.every(({ manager, operation }) => manager !== undefined && operation !== undefined)
+  return owners.every(({ manager, operation, fields }) => manager && operation && isFieldSet(fields))
     ? owners
     : ownersOf(live)
 }

@@ -1,4 +1,4 @@
-import { isMap, type Json, type JsonMap, mapOf } from './json.ts'
+import { at, isMap, type Json, type JsonMap, mapOf } from './json.ts'
 
 /** JSON Merge Patch: maps merge, null removes, everything else replaces. See RFC 7396. */
 export const mergePatch = (target: Json | undefined, patch: Json): Json => {
@@ -6,7 +6,7 @@ export const mergePatch = (target: Json | undefined, patch: Json): Json => {
   const out: JsonMap = { ...mapOf(target) }
   for (const [key, value] of Object.entries(patch)) {
     if (value === null || value === undefined) delete out[key]
-    else out[key] = mergePatch(out[key], value)
+    else out[key] = mergePatch(at(out, key), value)
   }
   return out
 }

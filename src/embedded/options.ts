@@ -1,3 +1,4 @@
+import type { Json } from './json.ts'
 import { type FieldError, invalid, Refusal } from './status.ts'
 import { invalidValue, required, unsupported } from './validate.ts'
 
@@ -26,7 +27,7 @@ const forceErrors = (force: string | null, applies: boolean): FieldError[] => {
   ]
 }
 
-const dryRunErrors = (values: readonly string[]): FieldError[] =>
+export const dryRunErrors = (values: readonly Json[]): FieldError[] =>
   values.some((value) => value !== 'All') ? [unsupported('dryRun', [...values], ['All'])] : []
 
 /** Reads and checks them; an apply must name its manager, any other write is known by its User-Agent without one. */

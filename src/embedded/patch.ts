@@ -1,7 +1,10 @@
-import { mediaType, notText, parseJson, parseYamlOrJson } from './body.ts'
-import { isMap, type Json, type JsonMap, type KubernetesObject, mapOf } from './json.ts'
+import { isTooDeep, mediaType, parseJson, parseYamlOrJson } from './body.ts'
+import { checkKind } from './decode.ts'
+import { goType } from './field-types.ts'
+import { isMap, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
 import { jsonPatch, PatchFailure } from './json-patch.ts'
 import type { Kind } from './kind.ts'
+import { wrongType } from './kind-types.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Request } from './route.ts'
 import { badRequest, invalid, Refusal, unsupportedMediaType } from './status.ts'
@@ -26,8 +29,14 @@ const decodedMap = (text: string): JsonMap => {
 
 const withOperations = (live: KubernetesObject, text: string): Json => {
   const operations = decoded(parseJson(text))
-  if (!Array.isArray(operations))
-    throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch')
+  const isPatch = Array.isArray(operations)
+  const wrong = isPatch ? operations.find((operation) => !isMap(operation)) : operations
+  if (wrong !== undefined) {
+    const into = isPatch ? 'Operation' : 'Patch'
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${goType(wrong)} into Go value of type jsonpatch.${into}`,
+    )
+  }
   try {
     return jsonPatch(live, operations)
   } catch (error) {
@@ -50,7 +59,7 @@ const customTypes = ['application/json-patch+json', 'application/merge-patch+jso
 export const patchType = ({ headers }: Request, kind: Kind): string => {
   const type = mediaType(headers)
   if (kind.custom && !customTypes.includes(type)) throw unsupportedMediaType(customTypes)
-  if (type !== applyType && patchers[type] === undefined) {
+  if (type !== applyType && !Object.hasOwn(patchers, type)) {
     throw new Refusal(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
   }
   return type
@@ -59,9 +68,10 @@ export const patchType = ({ headers }: Request, kind: Kind): string => {
 /** The live object as the patch changes it, before defaults and checks. */
 export const patched = (live: KubernetesObject, type: string, text: string, kind: Kind): JsonMap => {
   const object = mapOf(patchers[type]?.(live, text, kind))
-  const wrong = notText(object, kind)
-  if (wrong) throw invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, wrong.error)])
-  return object
+  const error = isTooDeep(object) ? 'exceeded max depth' : wrongType(object, kind)?.error
+  if (error !== undefined) throw invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, error)])
+  checkKind(object, kind)
+  return withoutNulls(object) as JsonMap
 }
 
 /** The object that a server-side apply sends. */
@@ -73,11 +83,11 @@ export const appliedConfig = (
   const read = parseYamlOrJson(text)
   if ('error' in read) throw badRequest(`error decoding YAML: ${read.error}`)
   if (!isMap(read.value)) throw badRequest('error decoding YAML: not an object')
-  const wrong = notText(read.value, kind)
-  if (wrong) {
-    const place = `${address.namespace ?? ''}/${address.name}; ${read.value.apiVersion}, Kind=${read.value.kind}`
-    const why = `${wrong.path}: expected string, got &value.valueUnstructured{Value:${JSON.stringify(wrong.value)}}`
-    throw new Refusal(500, '', `failed to create typed patch object (${place}): ${why}`)
-  }
-  return read.value
+  const wrong = wrongType(read.value, kind)
+  if (wrong === undefined) return read.value
+  const { path, expected, value, error } = wrong
+  if (path === '.apiVersion' || path === '.kind') throw badRequest(`error decoding YAML: ${error}`)
+  const place = `${address.namespace ?? ''}/${address.name}; ${read.value.apiVersion}, Kind=${read.value.kind}`
+  const why = `${path}: expected ${expected}, got &value.valueUnstructured{Value:${JSON.stringify(value)}}`
+  throw new Refusal(500, '', `failed to create typed patch object (${place}): ${why}`)
 }

@@ -21,7 +21,10 @@ const controlledBy = (apiVersion: string, kind: string, name: string, uid: strin
   blockOwnerDeletion: true,
 })
 
-const replicasOf = ({ spec }: KubernetesObject): number => Number(at(spec, 'replicas') ?? 1)
+// A real cluster runs out of nodes
+const mostPods = 500
+
+const replicasOf = ({ spec }: KubernetesObject): number => Math.min(Number(at(spec, 'replicas') ?? 1), mostPods)
 
 const templateHash = ({ spec }: KubernetesObject): string => nameHash(sortedJson(at(spec, 'template')), 10)
 

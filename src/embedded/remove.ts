@@ -4,7 +4,13 @@ import { conflict } from './status.ts'
 import type { Store } from './store.ts'
 import type { World } from './world.ts'
 
-export type Removal = { readonly preconditions?: JsonMap; readonly dryRun: boolean; readonly orphan: boolean }
+export type Removal = {
+  readonly preconditions?: JsonMap
+  readonly dryRun: boolean
+  readonly orphan: boolean
+  /** The uids of what this removal is part of: owners may own each other. */
+  readonly within?: ReadonlySet<unknown>
+}
 
 const checkPreconditions = (kind: Kind, live: KubernetesObject, { uid, resourceVersion }: JsonMap): void => {
   const named = { group: kind.group, plural: kind.kind }
@@ -45,10 +51,12 @@ export const remove = (world: World, live: KubernetesObject, kind: Kind, removal
   if (!isEmpty(live.metadata.finalizers ?? null)) {
     return live.metadata.deletionTimestamp === undefined ? world.store.put(kind, last) : live
   }
+  const within = new Set(removal.within).add(live.metadata.uid)
   const gone = removal.orphan ? [] : dependents(world, kind, live)
   for (const dependent of gone) {
     const current = world.store.get(dependent.kind, dependent.object.metadata.namespace, dependent.object.metadata.name)
-    if (current) remove(world, current, dependent.kind, { dryRun: false, orphan: false })
+    if (current && !within.has(current.metadata.uid))
+      remove(world, current, dependent.kind, { dryRun: false, orphan: false, within })
   }
   return world.store.remove(kind, last)
 }

@@ -1,29 +1,22 @@
 import { serverSideApply } from './apply.ts'
-import { decodeObject, mediaType } from './body.ts'
+import { mediaType } from './body.ts'
 import { type Call, find, list, type Named, named, optionsFor, type Result, settled, writeOf } from './call.ts'
 import { create } from './create.ts'
+import { decodeObject } from './decode.ts'
 import { deleteMany, deleteOne } from './delete.ts'
 import { type JsonMap, mapOf, withoutNulls } from './json.ts'
 import { apiVersionOf, type Kind } from './kind.ts'
 import type { Options } from './options.ts'
 import { appliedConfig, applyType, patched, patchType } from './patch.ts'
 import { checkConfig, checkName, checkNamespace, checkReplace } from './request-checks.ts'
-import { conflict, invalid, notAllowed, notFound, Refusal } from './status.ts'
+import { conflict, notAllowed, notFound, Refusal } from './status.ts'
 import { checkVersion, update } from './update.ts'
-import { invalidValue } from './validate.ts'
 import type { Write } from './world.ts'
 
 const typed = (object: JsonMap, kind: Kind): JsonMap => ({ ...object, apiVersion: apiVersionOf(kind), kind: kind.kind })
 
-const decodedBody = ({ request, target: { kind } }: Call): JsonMap => {
-  const object = decodeObject(request.body ?? '', mediaType(request.headers), kind)
-  if (object.kind !== undefined && object.kind !== kind.kind) {
-    throw invalid(kind, String(mapOf(object.metadata).name ?? ''), [
-      invalidValue('kind', object.kind, `must be ${kind.kind}`),
-    ])
-  }
-  return typed(withoutNulls(object) as JsonMap, kind)
-}
+const decodedBody = ({ request, target: { kind } }: Call): JsonMap =>
+  typed(withoutNulls(decodeObject(request.body ?? '', mediaType(request.headers), kind)) as JsonMap, kind)
 
 const post = (call: Call): Result => {
   const { target } = call
@@ -114,7 +107,8 @@ const verbs: Readonly<Record<string, (call: Call) => Result>> = {
 
 /** Answers one request on a resource; every refusal is thrown. */
 export const onResource = (call: Call): Result => {
-  const verb = verbs[call.request.method]
+  const { method } = call.request
+  const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
   if (verb === undefined) throw notAllowed()
   return verb(call)
 }

@@ -45,6 +45,7 @@ const inNamespace = ([first, , third]: readonly string[]): boolean =>
 const addressOf = (path: string): Address => {
   const parts = path.split('/').filter((part) => part !== '')
   const core = parts[0] === 'api'
+  if (!core && parts[0] !== 'apis') throw new NoSuchPath()
   const apiVersion = core ? String(parts[1]) : `${parts[1]}/${parts[2]}`
   const rest = parts.slice(core ? 2 : 3).map(decoded)
   return inNamespace(rest)

@@ -1,15 +1,15 @@
-type Labels = Readonly<Record<string, unknown>>
-
-type LabelSelectorObject = {
-  matchLabels?: Labels
-  matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] }[]
-}
+import { type Json, type JsonMap, labelOf, listOf, mapOf } from './json.ts'
 
 /** A selector as workloads carry it, `{ matchLabels, matchExpressions }`. */
-export const matches = ({ matchLabels = {}, matchExpressions = [] }: LabelSelectorObject, labels: Labels): boolean =>
-  Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-  matchExpressions.every(({ key, operator, values = [] }) => {
-    if (operator === 'Exists') return labels[key] !== undefined
-    if (operator === 'DoesNotExist') return labels[key] === undefined
-    return values.includes(String(labels[key] ?? '\0')) === (operator === 'In')
+export const matches = (
+  { matchLabels, matchExpressions }: JsonMap,
+  labels: Readonly<Record<string, unknown>>,
+): boolean =>
+  Object.entries(mapOf(matchLabels)).every(([key, value]) => labelOf(labels, key) === value) &&
+  listOf(matchExpressions).every((expression) => {
+    const { key, operator, values } = mapOf(expression)
+    const label = labelOf(labels, String(key)) as Json | undefined
+    if (operator === 'Exists') return label !== undefined
+    if (operator === 'DoesNotExist') return label === undefined
+    return (label !== undefined && listOf(values).includes(label)) === (operator === 'In')
   })

@@ -58,6 +58,16 @@ export const alreadyExists = (kind: Named, name: string): Refusal =>
     kind: kind.plural,
   })
 
+export const forbidden = (kind: Named, name: string, why: string): Refusal =>
+  new Refusal(403, 'Forbidden', `${resourceName(kind)} "${name}" is forbidden: ${why}`, {
+    name,
+    ...grouped(kind.group),
+    kind: kind.plural,
+  })
+
+export const tooLarge = (limit: number): Refusal =>
+  new Refusal(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`)
+
 /** `kind` is the resource's plural for storage conflicts and its kind for delete preconditions. */
 export const conflict = (kind: { group: string; plural: string }, name: string, why: string): Refusal =>
   new Refusal(409, 'Conflict', `Operation cannot be fulfilled on ${resourceName(kind)} "${name}": ${why}`, {

@@ -29,26 +29,29 @@ const mergeItems = (current: Json[], patch: Json[], key: string, shape: Shape | 
   return merged
 }
 
-const mergeList = (current: Json[], patch: Json[], shape: Shape | undefined): Json[] => {
-  const [key] = Object.keys(shape?.keys ?? {})
-  if (patch.some((item) => isMap(item) && item.$patch === 'replace')) return listOf(fresh(patch))
-  if (key !== undefined) return mergeItems(current, patch, key, shape)
-  if (shape?.set) return [...current, ...patch.filter((item) => !current.some((each) => equal(each, item)))]
-  return patch
+const identity = (item: Json, key: string | undefined): Json | undefined =>
+  key === undefined ? item : mapOf(item)[key]
+
+const placeIn = (list: readonly Json[], item: Json, key: string | undefined): number =>
+  list.findIndex((each) => equal(identity(each, key), identity(item, key)))
+
+/** Items that `order` names come in its order, before what is not live in front of them; the others keep theirs. */
+const ordered = (items: Json[], order: Json[], live: Json[], key: string | undefined): Json[] => {
+  const placed = items.map((item) => ({ item, place: placeIn(order, item, key), before: placeIn(live, item, key) }))
+  const others = placed.filter(({ place }) => place < 0).toSorted((a, b) => a.before - b.before)
+  const named = placed.filter(({ place }) => place >= 0).toSorted((a, b) => a.place - b.place)
+  const sorted = named.flatMap((each) => {
+    const next = others.findIndex(({ before }) => before < 0 || before >= each.before)
+    return [...others.splice(0, next < 0 ? others.length : next), each]
+  })
+  return [...sorted, ...others].map(({ item }) => item)
 }
 
-/** Items that the order names come in that order; the others stay behind the item they were behind. */
-const ordered = (items: Json[], order: Json[], key: string | undefined): Json[] => {
-  const identity = (item: Json): Json | undefined => (key === undefined ? item : mapOf(item)[key])
-  const place = new Map(order.map((item, index) => [JSON.stringify(identity(item)), index]))
-  let last = -1
-  return items
-    .map((item) => {
-      last = place.get(JSON.stringify(identity(item))) ?? last
-      return { item, last }
-    })
-    .toSorted((a, b) => a.last - b.last)
-    .map(({ item }) => item)
+const mergeList = (live: Json[], patch: Json[], shape: Shape | undefined): Json[] => {
+  const [key] = Object.keys(shape?.keys ?? {})
+  if (patch.some((item) => isMap(item) && item.$patch === 'replace')) return listOf(fresh(patch))
+  if (key !== undefined) return ordered(mergeItems(live, patch, key, shape), patch, live, key)
+  return shape?.set ? ordered([...new Set([...live, ...patch])], patch, live, undefined) : patch
 }
 
 const mergeMember = (current: Json | undefined, patch: Json, shape: Shape | undefined): Json => {
@@ -56,15 +59,16 @@ const mergeMember = (current: Json | undefined, patch: Json, shape: Shape | unde
   return isMap(patch) && isMap(current) ? strategicMerge(current, patch, shape) : fresh(patch)
 }
 
-const withDirectives = (merged: JsonMap, patch: JsonMap, shape: Shape | undefined): JsonMap => {
+const withDirectives = (merged: JsonMap, live: JsonMap, patch: JsonMap, shape: Shape | undefined): JsonMap => {
   const out = { ...merged }
   for (const [directive, value] of Object.entries(patch)) {
     const name = directive.slice(directive.indexOf('/') + 1)
     if (directive.startsWith(deletePrefix)) {
-      out[name] = listOf(out[name]).filter((item) => !listOf(value).some((gone) => equal(gone, item)))
+      out[name] = listOf(at(out, name)).filter((item) => !listOf(value).some((gone) => equal(gone, item)))
     }
-    if (directive.startsWith(orderPrefix) && out[name] !== undefined) {
-      out[name] = ordered(listOf(out[name]), listOf(value), Object.keys(fieldOf(shape, name)?.keys ?? {})[0])
+    if (directive.startsWith(orderPrefix) && at(out, name) !== undefined) {
+      const [key] = Object.keys(fieldOf(shape, name)?.keys ?? {})
+      out[name] = ordered(listOf(at(out, name)), listOf(value), listOf(at(live, name)), key)
     }
   }
   const retained = patch.$retainKeys
@@ -87,5 +91,5 @@ export const strategicMerge = (current: Json | undefined, patch: Json, shape: Sh
     if (value === null || value === undefined) delete out[key]
     else out[key] = mergeMember(at(out, key), value, fieldOf(shape, key))
   }
-  return withDirectives(out, patch, shape)
+  return withDirectives(out, mapOf(current), patch, shape)
 }

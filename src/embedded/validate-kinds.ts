@@ -16,12 +16,18 @@ const dataErrors: Check = (object, previous) => {
     reason: 'FieldValueTooLong',
     message: `Too long: may not be more than ${sizeLimit} bytes`,
   }
-  const frozen = previous?.immutable === true && !equal(previous.data, object.data)
+  const frozen = previous?.immutable === true ? ['immutable', 'data', 'binaryData'] : []
+  const thawed = frozen.filter((field) => !equal(previous?.[field], object[field]))
   return [
-    ...(frozen ? [forbidden('data', 'field is immutable when `immutable` is set')] : []),
+    ...thawed.map((field) => forbidden(field, 'field is immutable when `immutable` is set')),
     ...keys,
     ...(size > sizeLimit ? [tooLong] : []),
   ]
+}
+
+const secretErrors: Check = (object, previous) => {
+  const moved = previous !== undefined && object.type !== previous.type
+  return [...(moved ? [invalidValue('type', object.type, 'field is immutable')] : []), ...dataErrors(object, previous)]
 }
 
 const serviceErrors: Check = (object, previous) => {
@@ -63,7 +69,7 @@ const oneOf =
   (path: readonly string[], values: readonly string[]): Check =>
   (object) => {
     const value = at(object, ...path)
-    if (value === undefined || values.includes(String(value))) return []
+    if (value === undefined || values.some((each) => each === value)) return []
     const rest =
       'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
     return [unsupported(path.join('.'), value, values), invalidValue('<nil>', null, rest)]
@@ -72,7 +78,7 @@ const oneOf =
 /** The rules of each kind beyond its metadata. */
 const checks: Readonly<Record<string, Check>> = {
   ConfigMap: dataErrors,
-  Secret: dataErrors,
+  Secret: secretErrors,
   Service: serviceErrors,
   Pod: podErrors,
   StatefulSet: statefulSetErrors,

@@ -1,5 +1,5 @@
 import { keyProblems, problems } from './formats.ts'
-import { type Json, type JsonMap, mapOf, sortedJson } from './json.ts'
+import { type Json, type JsonMap, listOf, mapOf, sortedJson } from './json.ts'
 import type { Kind } from './kind.ts'
 import type { FieldError } from './status.ts'
 
@@ -72,10 +72,19 @@ export const metadataErrors = (kind: Kind, metadata: JsonMap): FieldError[] => [
 
 const immutable = ['name', 'namespace', 'uid'] as const
 
+/** Who waits for an object to be cleaned up is known when its deletion begins. */
+const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => {
+  if (previous.deletionTimestamp === undefined) return []
+  const added = listOf(metadata.finalizers).filter((each) => !listOf(previous.finalizers).includes(each))
+  const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((each) => JSON.stringify(each)).join(', ')}}`
+  return added.length === 0 ? [] : [forbidden('metadata.finalizers', why)]
+}
+
 /** What is wrong with the metadata of a changed object. */
 export const metadataUpdateErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => [
   ...immutable
     .filter((key) => metadata[key] !== previous[key])
     .map((key) => invalidValue(`metadata.${key}`, metadata[key], 'field is immutable')),
+  ...finalizerErrors(metadata, previous),
   ...mapErrors(metadata),
 ]

@@ -5,6 +5,7 @@ import { kindOf } from './kinds.ts'
 import type { Writer } from './managed-fields.ts'
 import { type Desired, plans } from './pod-plans.ts'
 import { remove } from './remove.ts'
+import { Refusal } from './status.ts'
 import { update } from './update.ts'
 import type { World } from './world.ts'
 
@@ -38,7 +39,12 @@ const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadat
     workload.kind === 'StatefulSet' ? { hostname: metadata.name, subdomain: at(workload.spec, 'serviceName') } : {}
   if (typeof metadata.name === 'string' && world.store.get(kind, namespace, metadata.name)) return
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, ...named } }
-  create(world, pod, { kind, writer: { ...writerOf(), apiVersion: 'v1' }, dryRun: false }, namespace)
+  try {
+    create(world, pod, { kind, writer: { ...writerOf(), apiVersion: 'v1' }, dryRun: false }, namespace)
+  } catch (error) {
+    // A template may be of pods that cannot be, e.g. when the workload's name is too long for their labels
+    if (!(error instanceof Refusal)) throw error
+  }
 }
 
 const removePod = (world: World, kind: Kind, pod: KubernetesObject): void => {

@@ -45,3 +45,48 @@ test('a label named like a member of every object has no holder once it is gone'
   expect(metadata?.labels).toBeUndefined()
   expect((metadata?.managedFields ?? []).map(({ manager }) => manager)).not.toContain('us')
 })
+
+const ports = [{ port: 80, protocol: 'TCP', targetPort: 80 }]
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'default', labels: { app: 'web' }, annotations: { a: 'b' }, finalizers: ['x/y'] },
+  spec: { ports, selector: { app: 'web' } },
+}
+
+const applyOf = (text: string) => {
+  const api = createEmbeddedApi()
+  api.seed([service], { manager: 'juju' })
+  const answer = api.handle({
+    method: 'PATCH',
+    path: '/api/v1/namespaces/default/services/web?fieldManager=us',
+    headers: { 'content-type': 'application/apply-patch+yaml' },
+    body: `{apiVersion: v1, kind: Service, ${text}}`,
+  })
+  return { status: answer.status, object: JSON.parse(answer.body) }
+}
+
+test.each([
+  'metadata: {labels: }',
+  'metadata: {annotations: }',
+  'metadata: {finalizers: }',
+  'spec: ',
+  'spec: {ports: }',
+  'metadata: ',
+])('null is a map or list without members: an apply of %j leaves what others hold', (text) => {
+  const { status, object } = applyOf(text)
+  expect(status).toBe(200)
+  const { labels, annotations, finalizers, managedFields } = object.metadata
+  expect({ labels, annotations, finalizers }).toEqual({
+    labels: service.metadata.labels,
+    annotations: service.metadata.annotations,
+    finalizers: service.metadata.finalizers,
+  })
+  expect(object.spec).toMatchObject(service.spec)
+  const juju = (managedFields as { manager: string; fieldsV1: unknown }[]).find(({ manager }) => manager === 'juju')
+  expect(juju?.fieldsV1).toMatchObject({ 'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } } })
+})
+
+test('null for what is held as a whole is a conflict', () => {
+  expect(applyOf('spec: {selector: }')).toMatchObject({ status: 409, object: { reason: 'Conflict' } })
+})

@@ -123,6 +123,13 @@ describe.skipIf(reason !== undefined)(`a real kubectl${reason === undefined ? ''
     )
   })
 
+  test.each(['configmap/settings', 'service/web', 'statefulset/web', 'pod/web-0', 'namespace/shop', 'ap/policy'])(
+    'describe %s',
+    async (name) => {
+      expect(await kubectl('-n', 'shop', 'describe', name)).toMatch(/^Name: +(settings|web|web-0|shop|policy)\n/)
+    },
+  )
+
   test('label adds, refuses to overwrite, overwrites and removes', async () => {
     const label = (...words: string[]) => kubectl('label', 'namespace', 'shop', ...words)
     const value = () => kubectl('get', 'namespace', 'shop', '-o', 'jsonpath={.metadata.labels.team}')

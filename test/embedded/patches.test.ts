@@ -56,6 +56,11 @@ const operations: [document: Json, operations: Json, result: Json | 'fails'][] =
   [{ a: 1 }, [{ op: 'test', path: '/b', value: 2 }], 'fails'],
   [{ a: 1 }, [{ op: 'remove', path: 'a' }], 'fails'],
   [{ a: 1 }, [{ op: 'frob', path: '/a' }], 'fails'],
+  [{ a: 1 }, [{ op: 'remove' }], 'fails'],
+  [{ a: 1 }, [{ path: '/a' }], 'fails'],
+  [{ a: 1 }, [{ op: 'remove', path: 1 }], 'fails'],
+  [{ a: 1 }, [{ op: 'copy', path: '/b' }], 'fails'],
+  [{ a: 1 }, [{ op: 'copy', from: '/constructor', path: '/b' }], 'fails'],
 ]
 
 test.each(operations)('JSON patch: %j with %j is %j', (document, patch, result) => {
@@ -97,6 +102,18 @@ const strategic: { name: string; current: Json; patch: Json; result: Json }[] = 
     result: pod({ securityContext: { runAsUser: 3 } }),
   },
   {
+    name: 'new items of a keyed list come first',
+    current: containers({ name: 'a' }, { name: 'b' }),
+    patch: containers({ name: 'c' }, { name: 'd' }),
+    result: containers({ name: 'c' }, { name: 'd' }, { name: 'a' }, { name: 'b' }),
+  },
+  {
+    name: 'items that are not in the patch stay in front of those they were in front of',
+    current: containers({ name: 'a' }, { name: 'b' }, { name: 'c' }),
+    patch: containers({ name: 'b' }, { name: 'd' }),
+    result: containers({ name: 'a' }, { name: 'b' }, { name: 'd' }, { name: 'c' }),
+  },
+  {
     name: '$setElementOrder orders what is there',
     current: containers({ name: 'a' }, { name: 'b' }),
     patch: pod({
@@ -109,7 +126,7 @@ const strategic: { name: string; current: Json; patch: Json; result: Json }[] = 
     name: '$deleteFromPrimitiveList takes values out of a set',
     current: { metadata: { finalizers: ['a', 'b'] } },
     patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'], finalizers: ['c'] } },
-    result: { metadata: { finalizers: ['b', 'c'] } },
+    result: { metadata: { finalizers: ['c', 'b'] } },
   },
   {
     name: '$retainKeys drops the other members',

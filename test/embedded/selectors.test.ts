@@ -26,6 +26,9 @@ test.each([
   ['n<5', false],
   ['in in (a)', false],
   ['example.com/in,app', false],
+  ['constructor', false],
+  ['!constructor', true],
+  ['constructor!=a', true],
 ])('%j selects it: %j', (selector, selected) => {
   expect(labelSelector(selector)(labels)).toBe(selected)
 })
@@ -63,6 +66,8 @@ test.each([
   [{ matchExpressions: [{ key: 'other', operator: 'NotIn', values: ['web'] }] }, true],
   [{ matchExpressions: [{ key: 'app', operator: 'Exists' }] }, true],
   [{ matchExpressions: [{ key: 'app', operator: 'DoesNotExist' }] }, false],
+  [{ matchExpressions: [{ key: 'constructor', operator: 'Exists' }] }, false],
+  [{ matchExpressions: [{ key: 'constructor', operator: 'NotIn', values: ['a'] }] }, true],
 ])('the selector object %j matches: %j', (selector, matched) => {
   expect(matches(selector, labels)).toBe(matched)
 })
