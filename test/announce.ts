@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process'
+import { sharedFile } from './shared.ts'
+
+const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0
+
+/** What is missing here, and what is therefore not tested. */
+const skipped = (): string[] => [
+  ...(sharedFile('fixtures') === undefined
+    ? [
+        'answers of a real API server, requests of real Knative, schemas of the manifests: no recordings beside the repository',
+      ]
+    : []),
+  ...(runs('kubectl', 'kustomize', '--help')
+    ? []
+    : ['kubectl against the embedded API, the manifests: no kubectl of 1.22 or later']),
+  ...(runs('openssl', 'version') ? [] : ['TLS to the API server: no openssl']),
+]
+
+/** Says, before the tests run, which of them cannot. */
+export const setup = (): void => {
+  for (const what of skipped()) process.stdout.write(`skipped: ${what}\n`)
+}
