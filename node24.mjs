@@ -18,4 +18,8 @@ if (!isNewEnough && !existsSync(installed)) {
 
 const child = spawn(isNewEnough ? process.execPath : installed, process.argv.slice(2), { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('error', (error) => {
+  process.stderr.write(`Node 24 among the dependencies cannot be run (${error.message}): install Node 24 or later.\n`)
+  process.exit(1)
+})
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

@@ -1,5 +1,5 @@
 import { defineFunction } from '../src/define-function.ts'
-import { accept, isOvertaken, isPassed } from '../src/order.ts'
+import { accept, isOvertaken, isPassed, isStale } from '../src/order.ts'
 import { emptyState, type State } from '../src/state.ts'
 
 /**
@@ -12,6 +12,8 @@ export const applicationRemoved = defineFunction({
   fold: (state, _, { position, now }) => {
     if (isOvertaken(state, 'application', position))
       return { state, stale: 'the application was removed again after this event' }
+    // told again: what has come since is not its business
+    if (isStale(state, 'application', position)) return { state }
     const isLater = (about: string) => isPassed(state, about, position)
     const { config, leader, inherited, former } = state
     const relations = Object.entries(state.relations).filter(([id]) => isLater(`relation/${id}`))

@@ -8,8 +8,8 @@ export const relationChanged = defineFunction({
   name: 'relation-changed',
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },
   fold: (state, { relation, remote, document }, { position, now }) => {
-    const about = `relation/${relation.id}`
-    if (isStale(state, about, position))
+    const about = [`relation/${relation.id}`, ...(document === undefined ? [] : [`document/${document}`])]
+    if (about.some((name) => isStale(state, name, position)))
       return { state, stale: `relation ${relation.id} has moved on since this event` }
     // a document that names another relation than before has given the former one up
     const former = Object.values(state.relations)
@@ -19,6 +19,6 @@ export const relationChanged = defineFunction({
     const others = Object.entries(state.relations).filter(([id]) => !former.includes(Number(id)))
     const changed = { ...relation, remote, ...(document !== undefined && { document }) }
     const relations = { ...Object.fromEntries(others), [relation.id]: changed }
-    return { state: accept({ ...ended, relations }, about, position) }
+    return { state: about.reduce((before, name) => accept(before, name, position), { ...ended, relations }) }
   },
 })

@@ -80,10 +80,11 @@ const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record
 /** No data is an empty object: not every event has more to say than its subject. */
 const objectIn = (data: unknown): Record<string, unknown> => {
   if (data === undefined || data === null) return {}
+  if (data instanceof Uint8Array)
+    throw new Refused(400, 'data: expected a JSON object, got bytes: is the content type missing?')
   if (isDeeperThan(data, DEEPEST)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
-  if (typeof data === 'object' && !Array.isArray(data) && !(data instanceof Uint8Array)) return { ...data }
-  const got = data instanceof Uint8Array ? 'bytes: is the content type missing?' : shown(data)
-  throw new Refused(400, `data: expected a JSON object, got ${got}`)
+  if (typeof data === 'object' && !Array.isArray(data)) return { ...data }
+  throw new Refused(400, `data: expected a JSON object, got ${shown(data)}`)
 }
 
 /** JSON, of a length for a message. */

@@ -22,6 +22,9 @@ export class Unavailable extends Error {
   }
 }
 
+/** Whether the error is Broken. By its name: what is bundled apart has a class of its own. */
+export const isBroken = (error: unknown): error is Broken => error instanceof Error && error.name === 'Broken'
+
 /** Somebody has to repair something first, and `message` says what: answered with 500. */
 export class Broken extends Error {
   override readonly name = 'Broken'

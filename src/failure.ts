@@ -1,4 +1,4 @@
-import { Broken, Refused, Unavailable } from './errors.ts'
+import { isBroken, Refused, Unavailable } from './errors.ts'
 import { InvalidEvent } from './events/cloud-event.ts'
 import { ApiError } from './kubernetes/api-error.ts'
 
@@ -18,7 +18,7 @@ export const failureOf = (error: unknown): Failure => {
     return failure(error.status, REASONS[error.status] ?? 'refused', message)
   if (error instanceof Unavailable)
     return failure(503, 'unavailable', message, { 'retry-after': String(error.retryAfterSeconds) })
-  if (error instanceof Broken) return failure(500, 'broken', message)
+  if (isBroken(error)) return failure(500, 'broken', message)
   if (error instanceof ApiError) return failure(500, error.reason || 'api-error', `${message}${advice(error)}`)
   return failure(500, 'defect', `This is a defect of meshstep, please report it: ${message}`)
 }

@@ -44,10 +44,10 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const take = async (
     sent: Event,
     deadline: number,
-    { only, sender }: { only?: string; sender?: Sender },
+    { only, sender }: { only?: string | undefined; sender?: Sender | undefined },
   ): Promise<Handled> => {
     const kubernetes = connect(deadline)
-    const event = isFromKnative(sent) ? await translated(kubernetes, sent) : sent
+    const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
     if ('ignored' in event) return { ...NOTHING, messages: [`ignored: ${event.ignored}`] }
     const { name, receive } = functionFor(functions, event, only)
     const { namespace, application, change } = receive(event, new Date(clock.now()))
@@ -60,24 +60,30 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
 
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
   const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
-    const applications = await sweep(connect(deadline), namespace)
+    const waiting = await sweep(connect(deadline), namespace)
     const failures: Error[] = []
-    for (const swept of applications) {
-      const { application } = swept
-      const failure = await publish(resyncOf(namespace, swept, newId()), deadline).catch((error: Error) => error)
-      if (failure instanceof Unavailable) throw failure
-      if (failure) failures.push(new Error(`resync of ${application}: ${failure.message}`))
+    const { length } = waiting
+    const work = async () => {
+      for (let swept = waiting.shift(); swept !== undefined; swept = waiting.shift())
+        await publish(resyncOf(namespace, swept, newId()), deadline).catch((error: Error) => failures.push(error))
     }
-    const sent = `resync was sent to ${applications.length - failures.length} applications`
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    const lasting = failures.find((error) => error instanceof Unavailable)
+    if (lasting)
+      throw new Unavailable(`resync failed for ${failures.length} of ${length} applications: ${lasting.message}`)
+    const sent = `resync was sent to ${length - failures.length} applications`
     return { ...NOTHING, messages: [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)] }
   }
 
   return async (event, { only, authorization }) => {
     const deadline = clock.now() + timeoutMilliseconds
     const sender = await authenticate?.(connect(deadline), authorization)
-    return await take(event, deadline, { ...(only !== undefined && { only }), ...(sender && { sender }) })
+    return await take(event, deadline, { only, sender })
   }
 }
+
+/** How many applications are resynced at a time: one that takes long must not keep all others from their turn. */
+const AT_ONCE = 8
 
 const MOST_FAILURES = 20
 
@@ -93,9 +99,15 @@ const resyncOf = (namespace: string, { application, former }: Swept, id: string)
 
 const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
 
-const translated = async (kubernetes: Kubernetes, event: Event): Promise<Event | Ignored> => {
+const translated = async (
+  kubernetes: Kubernetes,
+  event: Event,
+  sender: Sender | undefined,
+): Promise<Event | Ignored> => {
   const reference = referenceIn(event)
   if (!reference) return fromKnative(event)
+  // whose object it is, is not known before it is read: the sender must be allowed all of the namespace
+  await sender?.authorize({ namespace: reference.namespace })
   const object = await kubernetes.find(reference)
   return object ? fromKnative(withObject(event, object)) : { ignored: `${nameOf(reference)} is gone` }
 }

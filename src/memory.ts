@@ -20,7 +20,10 @@ export type Memory = {
 }
 
 /** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
-export const MAXIMUM_BYTES = 1024 * 1024
+const MAXIMUM_BYTES = 1024 * 1024
+
+/** How much an event may fill: settling may add labels that somebody else has let go of. */
+export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 
 const MEMORY_MANAGER = 'meshstep'
 

@@ -12,6 +12,8 @@ const LONGEST_SEQUENCE = 256
 export const positionOf = ({ source, time, extensions: { sequence } }: Sent): Position => {
   if (sequence && sequence.length > LONGEST_SEQUENCE)
     throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
+  // JSON.parse keeps such a key, what reads it afterwards may not
+  if (source === '__proto__') throw new Refused(400, `source: ${source} cannot be remembered`)
   if (sequence) return { source, at: `sequence ${sequence}` }
   return { source, at: time === undefined ? undefined : `time ${time}` }
 }
@@ -43,14 +45,20 @@ const isRepeatOfTheEnd = ({ accepted }: State, about: string, { source, at: posi
   )
 }
 
-/** Remembers `position` as the last one accepted about `about`; with `gone`, as its tombstone, which keeps the time it got first. */
-export const accept = (state: State, about: string, { source, at: position }: Position, gone?: string): State => {
+/**
+ * Remembers `position` as the last one accepted about `about`, unless a later one is; with `gone`, as its tombstone, which a repeat does
+ * not make younger.
+ */
+export const accept = (state: State, about: string, position: Position, gone?: string): State => {
   const { [about]: before, ...others } = state.accepted
-  const { [source]: _, ...otherSources } = before?.bySource ?? {}
-  const kept = position === undefined ? before?.bySource : withLast(otherSources, source, position)
-  if (kept === undefined || Object.keys(kept).length === 0) return { ...state, accepted: others }
-  const end = gone === undefined ? {} : { gone: before?.gone ?? gone }
-  return { ...state, accepted: { ...others, [about]: { bySource: kept, ...end } } }
+  const { source, at: value } = position
+  const { [source]: last, ...otherSources } = before?.bySource ?? {}
+  const isNews = value !== undefined && !isPassed(state, about, position)
+  const bySource = isNews ? withLast(otherSources, source, value) : before?.bySource
+  if (bySource === undefined || Object.keys(bySource).length === 0) return { ...state, accepted: others }
+  const isRepeat = before?.gone !== undefined && (value === undefined || value === last)
+  const end = gone === undefined ? {} : { gone: isRepeat ? before.gone : gone }
+  return { ...state, accepted: { ...others, [about]: { bySource, ...end } } }
 }
 
 const withLast = (others: Record<string, string>, source: string, position: string): Record<string, string> =>

@@ -28,7 +28,8 @@ export const createPublisher =
       const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
       const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
-      const request = { method: 'POST', headers: { ...headers, ...authorization }, body, signal }
+      const redirect = 'manual' as const // a redirected POST becomes a GET, which accepts nothing
+      const request = { method: 'POST', headers: { ...headers, ...authorization }, body, signal, redirect }
       const response = await fetch(sink, request).catch((error: Error) => error)
       if (response instanceof Error) return `did not answer: ${response.message}`
       const text = await response.text().catch(() => '')

@@ -21,7 +21,7 @@ export const createQueue = (step: Step): Enqueue => {
     const results = await step(subject, changes, deadline).catch((error: unknown) => batch.map(() => error))
     for (const [index, { resolve, reject }] of batch.entries()) {
       const result = results[index]
-      if (result instanceof Error) reject(result)
+      if (result === undefined || result instanceof Error) reject(result)
       else resolve(result as Outcome)
     }
   }

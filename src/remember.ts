@@ -3,10 +3,10 @@ import type { Kubernetes } from './kubernetes/client.ts'
 import { desiredLabels } from './labels/desired.ts'
 import {
   type Content,
+  FULL_BYTES,
   isInherited,
   isStored,
   loadMemory,
-  MAXIMUM_BYTES,
   type Memory,
   memoryObject,
   saveMemory,
@@ -74,9 +74,8 @@ const foldAll = (
       const candidate = ahead(memory, folded, application, now)
       const size = sizeOf(candidate)
       // what makes room is always taken, and what is only observed is not worth a refusal
-      const isTooLarge = size > MAXIMUM_BYTES && size > sizeOf(next)
-      if (isTooLarge && observation)
-        return { message: `the memory is full: this ${application} event is not remembered` }
+      const isTooLarge = size > FULL_BYTES && size > sizeOf(next)
+      if (isTooLarge && observation) return { message: 'the memory is full: this event is not remembered' }
       if (isTooLarge) throw new Refused(413, tooLarge(application, size))
       state = folded
       next = candidate
@@ -89,7 +88,7 @@ const foldAll = (
 }
 
 const tooLarge = (application: string, bytes: number): string =>
-  `the memory of ${application} would have ${bytes} bytes, at most ${MAXIMUM_BYTES} fit into a ConfigMap: send less relation data or config`
+  `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
 
 /**
  * What is written before anything is done: besides what is held, the labels that are newly desired, and the places of before that are

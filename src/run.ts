@@ -1,4 +1,4 @@
-import { Broken } from './errors.ts'
+import { Broken, isBroken } from './errors.ts'
 
 /**
  * The life of a process: starts, stops at SIGTERM or SIGINT, and exits with 0 when all is finished; with 1 and the reason when it
@@ -14,7 +14,7 @@ export const runUntilSignal = async (start: () => Promise<{ stop(): Promise<void
     await running.stop()
     process.exit(0)
   } catch (error) {
-    process.stderr.write(`${(error as Error).name === 'Broken' ? (error as Error).message : (error as Error).stack}\n`)
+    process.stderr.write(`${isBroken(error) ? (error as Error).message : (error as Error).stack}\n`)
     process.exit(1)
   }
 }

@@ -2,7 +2,7 @@ import { type Conflict, labelManager, observe, type Place, reconcileLabels } fro
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
 import { desiredLabels } from './labels/desired.ts'
-import { isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import { type Content, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
 import { at } from './record.ts'
 import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
 
@@ -104,7 +104,7 @@ const narrowed = (
   desired: Desired,
   workload: Found | undefined,
   conflicts: readonly Conflict[],
-): Pick<Memory, 'state' | 'labels'> => {
+): Content => {
   const refused = new Set(conflicts.map(({ key }) => key))
   const held = [
     ...Object.entries(desired.labels).filter(([key]) => !refused.has(key)),

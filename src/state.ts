@@ -97,7 +97,7 @@ export const isSameTarget = (one: Target, other: Target): boolean =>
   one.kind === other.kind && one.name === other.name && one.on === other.on
 
 /** Each costs every step a read for a day: a config that changes all the time must not make steps slow. */
-const MOST_FORMER = 16
+const MOST_FORMER = 100
 
 /** Replaces the former targets, less those that are targets (again), each once and as long ago as it was told first. */
 export const withFormer = (

@@ -39,13 +39,15 @@ export const createStep =
 
     /** Starts `action` over for as long as others are faster: it answers undefined then, or rejects with an error that isStale. */
     const untilWon = async <T>(action: () => Promise<T | undefined>): Promise<T> => {
+      let lost: unknown
       for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
         const won = await action().catch((error: unknown) => {
           if (!isStale(error)) throw error
+          lost = error
         })
         if (won !== undefined) return won
         const wait = delay * (0.5 + clock.random())
-        if (clock.now() + wait >= deadline) throw lostRace(subject)
+        if (clock.now() + wait >= deadline) throw lostRace(subject, lost)
         await clock.sleep(wait)
       }
     }
@@ -65,5 +67,9 @@ export const createStep =
     return taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] }))
   }
 
-const lostRace = ({ namespace, application }: Subject): Unavailable =>
-  new Unavailable(`${namespace}/${application} is being written by others as well: every race was lost`)
+const lostRace = ({ namespace, application }: Subject, cause: unknown): Unavailable => {
+  const last = cause instanceof Error ? ` (${cause.message})` : ''
+  return new Unavailable(`${namespace}/${application} is being written by others as well, every race was lost${last}`, {
+    cause,
+  })
+}

@@ -159,7 +159,7 @@ describe('what is refused, before anything is done', () => {
       '/',
       binary(TYPE, { ...GOOD, remote: { application: 'beacon', data: { x: 'x'.repeat(1024 * 1024) } } }),
       413,
-      /memory of web would have \d+ bytes, at most 1048576 fit/,
+      /memory of web would have \d+ bytes, at most 983040 fit/,
     ],
   ])('%s', async (_, path, init, status, message) => {
     const world = createWorld()

@@ -44,11 +44,11 @@ describe('a sink that does not accept', () => {
   })
 })
 
-test('a sink that refuses is not asked again', async () => {
-  const { publish, requests } = publisher([400])
+test.each([[302], [400], [401]])('a sink that refuses with %i is not asked again', async (status) => {
+  const { publish, requests } = publisher([status])
   await expect(publish()).rejects.toMatchObject({
     name: 'Broken',
-    message: expect.stringMatching(/refused.*answered 400/),
+    message: expect.stringMatching(/refused.*it answered/),
   })
   expect(requests).toHaveLength(1)
 })

@@ -11,7 +11,7 @@ const APPLICATION_LABEL = 'app.kubernetes.io/name'
 const TYPE = /^dev\.knative\.apiserver\.(resource|ref)\.(add|update|delete)$/
 
 /** The object that an ApiServerSource in mode Reference names; undefined when the event carries it itself, or it is gone for good. */
-export const referenceIn = ({ type, data }: Event): Reference | undefined => {
+export const referenceIn = ({ type, data }: Event): (Reference & { namespace: string }) | undefined => {
   if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
   const reference = ObjectReference.safeParse(data)
   if (!reference.success)

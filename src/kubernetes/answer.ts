@@ -1,4 +1,4 @@
-import { Broken, Unavailable } from '../errors.ts'
+import { isBroken, Unavailable } from '../errors.ts'
 import { ApiError } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
@@ -27,16 +27,21 @@ const parsed = (body: string, kind: string | undefined): KubernetesObject | unde
   try {
     const value: KubernetesObject | null = JSON.parse(body)
     if (typeof value?.kind !== 'string' || (kind !== undefined && value.kind !== kind)) return undefined
-    const isComplete = value.kind.endsWith('List') ? Array.isArray(value.items) : typeof value.metadata === 'object'
+    const isComplete = value.kind.endsWith('List')
+      ? isList(value.items)
+      : typeof value.metadata === 'object' && value.metadata !== null
     return isComplete ? value : undefined
   } catch {
     return undefined
   }
 }
 
+/** Some servers say null for no items. */
+const isList = (items: unknown): boolean => Array.isArray(items) || items === null
+
 /** Whether the same call may go well a moment later. */
 export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
-  if (answer instanceof Error) return !(answer instanceof Broken)
+  if (answer instanceof Error) return !isBroken(answer)
   return answer.status === 429 || answer.status >= 500 || result instanceof NotAnObject
 }
 

@@ -111,7 +111,7 @@ export const createKubernetes = ({
         about: `LIST ${nameOf({ kind, namespace })}`,
       })
       // items of a list carry neither kind nor apiVersion
-      return (items as KubernetesObject[]).map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind }))
+      return ((items ?? []) as KubernetesObject[]).map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind }))
     },
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)

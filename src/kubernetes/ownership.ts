@@ -17,18 +17,18 @@ export const holdersAt = ({ metadata }: KubernetesObject, path: FieldPath, manag
   const others = new Map<string, string[]>()
   for (const entry of metadata.managedFields ?? [])
     for (const key of keysAt(entry, path)) {
-      if (isAppliedBy(entry, manager)) own.add(key)
+      if (entry.manager === manager && isApplied(entry)) own.add(key)
       else others.set(key, [...(others.get(key) ?? []), entry.manager])
     }
   return { own, others }
 }
 
-const isAppliedBy = ({ manager, operation, subresource }: ManagedFields, by: string): boolean =>
-  manager === by && operation === 'Apply' && subresource === undefined
+const isApplied = ({ operation, subresource }: ManagedFields): boolean =>
+  operation === 'Apply' && subresource === undefined
 
 /** Who applied something to this object, by field manager. */
 export const appliers = ({ metadata }: KubernetesObject): string[] =>
-  (metadata.managedFields ?? []).filter((entry) => isAppliedBy(entry, entry.manager)).map(({ manager }) => manager)
+  (metadata.managedFields ?? []).filter(isApplied).map(({ manager }) => manager)
 
 /** fieldsV1 nests `f:` names; `.` stands for the map itself. */
 const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {

@@ -17,6 +17,10 @@ export type Credentials = { headers?: Record<string, string> } & Pick<
   'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'
 >
 
+/** Credentials may come from a program that hangs. */
+const rejection = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+
 /** Requests over node:https with one keep-alive agent; `close` ends its idle connections. */
 export const createTransport = ({ server, credentials }: Endpoint): Transport & { close(): void } => {
   const secure = server.startsWith('https:')
@@ -24,8 +28,8 @@ export const createTransport = ({ server, credentials }: Endpoint): Transport & 
   const base = server.replace(/\/+$/, '')
 
   const send: Transport = async ({ method, path, headers, body, timeoutMilliseconds }) => {
-    const { headers: authentication, ...tls } = await credentials()
     const signal = AbortSignal.timeout(timeoutMilliseconds)
+    const { headers: authentication, ...tls } = await Promise.race([credentials(), rejection(signal)])
     const request = (secure ? https : http).request(base + path, {
       ...tls,
       agent,

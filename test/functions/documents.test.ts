@@ -27,4 +27,26 @@ describe('a relation that is kept in a document', () => {
     expect((await world.send('relation-broken', { document: 'another' })).status).toBe('unchanged')
     expect(world.labels().template).toHaveProperty('mesh')
   })
+
+  test('is not brought back by what the document said before', async () => {
+    const world = createWorld()
+    const at = (sequence: string) => ({ extensions: { sequence } })
+    await world.send('relation-changed', kept(8, { mesh: 'on' }), at('2'))
+    expect((await world.send('relation-changed', kept(7, { old: '1' }), at('1'))).status).toBe('stale')
+    await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, at('3'))
+    expect((await world.send('relation-changed', kept(7, { old: '1' }), at('1'))).status).toBe('stale')
+    expect(world.memory()?.labels).toEqual({})
+  })
+
+  test('stays when another document has taken it over, and the former one is deleted', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', kept(7, { mesh: 'on' }))
+    await world.send('relation-changed', { ...kept(7, { mesh: 'on' }), document: 'renamed' })
+    await world.send('relation-broken', { document: 'mesh', relation: { id: 7 } })
+    expect(world.labels().template).toHaveProperty('mesh')
+  })
+
+  test('that is named by nothing is refused', async () => {
+    await expect(createWorld().send('relation-broken', {})).rejects.toThrow(/400 .*expected the id of the relation/)
+  })
 })

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { createWorld, event, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
+import {
+  createWorld,
+  event,
+  meshRelation,
+  NAMESPACE,
+  service,
+  setLabels,
+  type World,
+  workload,
+} from '../helpers/world.ts'
 
 const forget = (world: World) =>
   world.api.handle({
@@ -118,5 +127,21 @@ describe('resync of a namespace', () => {
     })
     await world.post(ping())
     expect(world.published).toEqual([])
+  })
+
+  test('goes on to the others when one cannot be resynced for now, and asks to be sent again', async () => {
+    const world = createWorld([workload(), service(), workload('StatefulSet', 'db'), service('db')], {
+      isOwnSink: true,
+    })
+    await world.send('relation-changed', { ...meshRelation({ mesh: 'on' }), application: 'db' })
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    setLabels(world, 'somebody', { mesh: null }, 'services')
+    world.intercept = ({ path }) => (path.endsWith('/services/db') ? { status: 500, headers: {}, body: '' } : undefined)
+    const response = await world.post(ping())
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { message: expect.stringContaining('1 of 2 applications') },
+    ])
+    expect(world.labels().service.mesh).toBe('on')
   })
 })

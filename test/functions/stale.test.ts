@@ -142,6 +142,14 @@ describe('a removal', () => {
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
+  test('told again leaves what another source has said since', async () => {
+    const world = createWorld()
+    await world.send('application-removed', {}, at('3'))
+    await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('1', '/other'))
+    expect((await world.send('application-removed', {}, at('3'))).status).toBe('unchanged')
+    expect(world.labels().template.mesh).toBe('on')
+  })
+
   test('is not brought back by the Lease that its last pod renews', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation(), at('1'))

@@ -67,7 +67,10 @@ export type World = {
 }
 
 /** The functions on an embedded API that holds `objects`, written by a manager `juju`, without HTTP in between. */
-export const createWorld = (objects: readonly KubernetesObject[] = [workload(), service()]): World => {
+export const createWorld = (
+  objects: readonly KubernetesObject[] = [workload(), service()],
+  { isOwnSink = false }: { isOwnSink?: boolean } = {},
+): World => {
   const clock = fakeClock()
   const api = createEmbeddedApi({ now: () => new Date(clock.now()) })
   api.seed(objects, { manager: 'juju' })
@@ -82,9 +85,7 @@ export const createWorld = (objects: readonly KubernetesObject[] = [workload(), 
     functions,
     enqueue: createQueue(createStep({ connect, clock })),
     connect,
-    publish: async (event) => {
-      published.push(event)
-    },
+    publish: isOwnSink ? undefined : async (event) => void published.push(event),
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',

@@ -243,3 +243,11 @@ describe('a request', () => {
     ])
   })
 })
+
+test('credentials that never come, from a program that hangs, do not hold an answer past the deadline', async () => {
+  const { url, requests } = await startServer()
+  const hanging = () => new Promise<object>(() => undefined)
+  const kubernetes = connectTo(url, { milliseconds: 150, callTimeoutMilliseconds: 50, credentials: hanging })
+  expect(await outcome(kubernetes.find(REFERENCE))).toBeInstanceOf(Unavailable)
+  expect(requests).toEqual([])
+})
