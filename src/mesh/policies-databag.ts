@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { read } from '../databag.ts'
+import { pythonJson } from '../python-json.ts'
+import type { Databag } from '../state.ts'
+import { MeshPolicy } from './models.ts'
+import { problemOf } from './problem.ts'
+
+/** The good policies of a databag, and what is wrong with each of the others; or why it cannot be known what is asked for. */
+export type ReadPolicies = { policies: MeshPolicy[]; problems: string[] } | { unreadable: string }
+
+const List = z.array(z.unknown(), 'expected a list of policies')
+
+/** What a consumer of `service_mesh` asks for: the key `policies` of its application databag. Absent, it asks for nothing. */
+export const readPolicies = (databag: Databag): ReadPolicies => {
+  const list = read(databag, 'policies', List)
+  if ('unreadable' in list) return list
+  const elements = (list.value ?? []).map((element, index) => {
+    const result = MeshPolicy.safeParse(element)
+    return result.success ? result.data : problemOf(result.error, element, `policies[${index}]`)
+  })
+  return {
+    policies: elements.filter((element) => typeof element !== 'string'),
+    problems: elements.filter((element) => typeof element === 'string'),
+  }
+}
+
+/** The value of `policies`, byte for byte as the charm library writes it: all keys, in its order, in Python's JSON. */
+export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))
+
+const inWireOrder = (policy: MeshPolicy): MeshPolicy => ({
+  source_namespace: policy.source_namespace,
+  source_app_name: policy.source_app_name,
+  target_namespace: policy.target_namespace,
+  target_app_name: policy.target_app_name,
+  target_selector_labels: policy.target_selector_labels,
+  target_service: policy.target_service,
+  target_type: policy.target_type,
+  endpoints: policy.endpoints.map(({ hosts, ports, methods, paths }) => ({ hosts, ports, methods, paths })),
+})

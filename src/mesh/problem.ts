@@ -1,0 +1,33 @@
+import type * as z from 'zod'
+
+/** `value` in a few words. It looks no deeper than the value itself, which may be nested without end. */
+export const shown = (value: unknown): string => {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : 'a list'
+  return Object.keys(value).length === 0 ? '{}' : 'an object'
+}
+
+/** The first thing that is wrong with `input`, as `name.path[0]: expected …, got …`, and how many more there are. */
+export const problemOf = ({ issues }: z.ZodError, input: unknown, name: string): string => {
+  const [first = name] = issues.slice(0, 1).map((issue) => described(issue, input, name))
+  return issues.length > 1 ? `${first} (and ${issues.length - 1} more)` : first
+}
+
+const described = ({ path, message }: z.core.$ZodIssue, input: unknown, name: string): string => {
+  const value = path.reduce(member, input)
+  const isAboutTheWhole = path.length === 0 && typeof value === 'object' && value !== null && !Array.isArray(value)
+  return `${name}${path.map(step).join('')}: ${message}${isAboutTheWhole ? '' : `, got ${shown(value)}`}`
+}
+
+const member = (value: unknown, key: PropertyKey): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<PropertyKey, unknown>)[key]
+    : undefined
+
+const step = (key: PropertyKey): string => {
+  if (typeof key === 'number') return `[${key}]`
+  const text = String(key)
+  return /^\w{1,80}$/.test(text) ? `.${text}` : `[${shown(text)}]`
+}

@@ -1,0 +1,96 @@
+import * as z from 'zod'
+import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
+
+const Texts = z.array(z.string()).optional()
+
+/** Who sends. All of the given fields must match; any value of a field does. */
+export const Source = z.strictObject({
+  principals: Texts,
+  notPrincipals: Texts,
+  requestPrincipals: Texts,
+  notRequestPrincipals: Texts,
+  namespaces: Texts,
+  notNamespaces: Texts,
+  ipBlocks: Texts,
+  notIpBlocks: Texts,
+  remoteIpBlocks: Texts,
+  notRemoteIpBlocks: Texts,
+  serviceAccounts: Texts,
+  notServiceAccounts: Texts,
+  trustDomains: Texts,
+  notTrustDomains: Texts,
+})
+export type Source = z.infer<typeof Source>
+
+/** What is asked for. All of the given fields must match; any value of a field does. */
+export const Operation = z.strictObject({
+  hosts: Texts,
+  notHosts: Texts,
+  ports: Texts,
+  notPorts: Texts,
+  methods: Texts,
+  notMethods: Texts,
+  paths: Texts,
+  notPaths: Texts,
+})
+export type Operation = z.infer<typeof Operation>
+
+export const Condition = z.strictObject({ key: z.string(), values: Texts, notValues: Texts })
+export type Condition = z.infer<typeof Condition>
+
+/** Matches when one of `from`, one of `to` and all of `when` do; what is absent matches. */
+export const Rule = z.strictObject({
+  from: z.array(z.strictObject({ source: Source.optional() })).optional(),
+  to: z.array(z.strictObject({ operation: Operation.optional() })).optional(),
+  when: z.array(Condition).optional(),
+})
+export type Rule = z.infer<typeof Rule>
+
+const TargetRef = z.strictObject({
+  group: z.string().optional(),
+  kind: z.string(),
+  name: z.string(),
+  namespace: z.string().optional(),
+})
+export type TargetRef = z.infer<typeof TargetRef>
+
+/** https://istio.io/latest/docs/reference/config/security/authorization-policy/ */
+export const AuthorizationPolicySpec = z.strictObject({
+  selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
+  targetRef: TargetRef.optional(),
+  targetRefs: z.array(TargetRef).optional(),
+  action: z.enum(['ALLOW', 'DENY', 'AUDIT', 'CUSTOM']).optional(),
+  provider: z.strictObject({ name: z.string().optional() }).optional(),
+  rules: z.array(Rule).optional(),
+})
+export type AuthorizationPolicySpec = z.infer<typeof AuthorizationPolicySpec>
+
+export type AuthorizationPolicy = KubernetesObject & {
+  metadata: Metadata & { namespace: string }
+  spec: AuthorizationPolicySpec
+}
+
+type Content = { metadata: AuthorizationPolicy['metadata']; spec: AuthorizationPolicySpec }
+
+export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationPolicy => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata,
+  spec,
+})
+
+/**
+ * An object as the API server has it. A field that is not known here makes it unreadable: to overlook one could make of a rule that
+ * matches little one that matches everything.
+ */
+export const readAuthorizationPolicy = ({
+  metadata,
+  spec = {},
+}: KubernetesObject): { policy: AuthorizationPolicy } | { unreadable: string } => {
+  const { namespace } = metadata
+  const name = `AuthorizationPolicy ${namespace}/${metadata.name}`
+  const read = AuthorizationPolicySpec.safeParse(spec)
+  if (namespace === undefined) return { unreadable: `${name}: expected a namespace` }
+  if (!read.success) return { unreadable: `${name}: ${z.prettifyError(read.error).replaceAll('\n', ' ')}` }
+  return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
+}

@@ -1,0 +1,17 @@
+/** Istio's string match: exact, `prefix*`, `*suffix`, and `*` for anything that is not empty. */
+export const matchesText = (pattern: string, text: string): boolean => {
+  if (pattern === '*') return text !== ''
+  if (pattern.startsWith('*')) return text.endsWith(pattern.slice(1))
+  if (pattern.endsWith('*')) return text.startsWith(pattern.slice(0, -1))
+  return pattern === text
+}
+
+const SHOWN = 5
+
+/** `a, b or 97 others`: as much of a list as a sentence bears. */
+export const oneOf = (texts: readonly string[]): string => {
+  const shown = texts.slice(0, texts.length > SHOWN ? SHOWN - 1 : SHOWN)
+  const rest = texts.length - shown.length
+  const named = rest > 0 ? [...shown, `${rest} others`] : shown
+  return named.length < 2 ? named.join('') : `${named.slice(0, -1).join(', ')} or ${named.at(-1)}`
+}

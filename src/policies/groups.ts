@@ -1,0 +1,9 @@
+/** The items that have the same key, together; in the order of the keys, which no order of the items can change. */
+export const groups = <T>(items: readonly T[], keyOf: (item: T) => string): [key: string, items: T[]][] =>
+  [...Map.groupBy(items, keyOf)].toSorted(([one], [other]) => compare(one, other))
+
+/** By UTF-16 code units: the same wherever it runs. */
+const compare = (one: string, other: string): number => {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}
