@@ -1,8 +1,7 @@
-import { afterAll, expect, test } from 'vitest'
 import { NAMESPACE, service, workload } from '../helpers/world.ts'
-import { DEEP, ends, FOREIGN, LOSSY, MEMORY, numbered, OWN, related, restarted, TEMPLATE, WIDE } from './race.ts'
-import { call, check, type Scenario } from './scenario.ts'
-import type { Bounds } from './scheduler.ts'
+import { DEEP, ends, MEMORY, numbered, OWN, related, restarted, TEMPLATE, WIDE } from './race.ts'
+import { runScenarios } from './run-scenarios.ts'
+import { call, type Scenario } from './scenario.ts'
 
 const inherited = {
   apiVersion: 'v1',
@@ -89,15 +88,4 @@ const scenarios: Scenario[] = [
   },
 ]
 
-let schedules = 0
-
-test.each(scenarios)('$name', async (scenario) => {
-  const scenarioIn = (bounds: Bounds) => check({ foreign: FOREIGN, ...scenario, bounds })
-  const count = (await scenarioIn(scenario.bounds)) + (await scenarioIn(LOSSY))
-  schedules += count
-  expect(count).toBeGreaterThan(100)
-})
-
-afterAll(() => {
-  process.stdout.write(`explorer, config, removal and others: ${schedules} schedules\n`)
-})
+runScenarios('config, removal and others', scenarios)

@@ -1,7 +1,6 @@
-import { afterAll, expect, test } from 'vitest'
-import { broken, DEEP, elected, ends, FOREIGN, LOSSY, related, WIDE } from './race.ts'
-import { check, type Scenario } from './scenario.ts'
-import type { Bounds } from './scheduler.ts'
+import { broken, DEEP, elected, ends, related, WIDE } from './race.ts'
+import { runScenarios } from './run-scenarios.ts'
+import type { Scenario } from './scenario.ts'
 
 const scenarios: Scenario[] = [
   {
@@ -44,15 +43,4 @@ const scenarios: Scenario[] = [
   },
 ]
 
-let schedules = 0
-
-test.each(scenarios)('$name', async (scenario) => {
-  const scenarioIn = (bounds: Bounds) => check({ foreign: FOREIGN, ...scenario, bounds })
-  const count = (await scenarioIn(scenario.bounds)) + (await scenarioIn(LOSSY))
-  schedules += count
-  expect(count).toBeGreaterThan(100)
-})
-
-afterAll(() => {
-  process.stdout.write(`explorer, relations: ${schedules} schedules\n`)
-})
+runScenarios('relations', scenarios)
