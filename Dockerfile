@@ -5,7 +5,7 @@ FROM node AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
-COPY build.ts tsconfig.json ./
+COPY build.ts node24.mjs tsconfig.json ./
 COPY functions functions
 COPY src src
 RUN npm run build

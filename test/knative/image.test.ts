@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -64,6 +66,16 @@ describe('Dockerfile', () => {
       .filter((line) => line !== '' && !line.startsWith('#'))
     expect(everything).toBe('*')
     expect(exceptions.map((line) => line.slice(1))).toEqual(fromContext.toSorted())
+  })
+
+  test('what it copies is enough to build the bundle', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'meshstep-image-'))
+    for (const path of fromContext.filter((one) => !one.startsWith('knative/')))
+      cpSync(join(root, path), join(directory, path), { recursive: true })
+    symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+    const { status, stderr } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: directory, encoding: 'utf8' })
+    expect({ status, stderr }).toMatchObject({ status: 0 })
+    expect(existsSync(join(directory, 'dist/server.mjs'))).toBe(true)
   })
 
   test.each(fromContext)('%s, which it copies, exists', (path) => {
