@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { readBody } from './body.ts'
 import { readEvent } from './events/cloud-event.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, respond } from './failure.ts'
 import type { Log } from './function.ts'
 
 /**
@@ -22,10 +22,9 @@ export const createDeadLetterApp = ({ log }: { log: Log }): Hono => {
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok'))
   app.onError((error, context) => {
-    const { status, headers, body } = failureOf(error)
     // nobody keeps it after this: what can be said of it is said here
     log.error({ headers: context.req.header(), reason: error.message }, 'dead letter that cannot be read')
-    return new Response(body, { status, headers })
+    return respond(failureOf(error))
   })
   return app
 }

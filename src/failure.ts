@@ -5,6 +5,9 @@ import { ApiError } from './kubernetes/api-error.ts'
 /** An error as an answer: `body` is JSON of at most 768 bytes. */
 export type Failure = { status: number; headers: Record<string, string>; body: string }
 
+/** The failure as a response. */
+export const respond = ({ status, headers, body }: Failure): Response => new Response(body, { status, headers })
+
 /** A Knative dispatcher crashes on a longer body of a failure when there is a dead-letter sink. */
 const MAXIMUM_BYTES = 768
 

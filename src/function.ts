@@ -3,7 +3,7 @@ import { readBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { Refused, Unavailable } from './errors.ts'
 import { type Event, readEvent, writeEvent } from './events/cloud-event.ts'
-import { type Failure, failureOf } from './failure.ts'
+import { failureOf, respond } from './failure.ts'
 import type { Handle, Handled } from './handle.ts'
 import { at } from './record.ts'
 
@@ -73,8 +73,6 @@ export const createApp = ({
 }
 
 const LONGEST_REASON = 2_000
-
-const respond = ({ status, headers, body }: Failure): Response => new Response(body, { status, headers })
 
 /** https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection */
 const handshake = (context: Context): Response =>

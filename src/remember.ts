@@ -66,12 +66,13 @@ const foldAll = (
   changes: readonly Change[],
   now: Date,
 ): { next: Content; taken: Taken[] } => {
+  const aheadOf = ahead(memory, application, now)
   let { state } = memory
-  let next = ahead(memory, state, application, now)
+  let next = aheadOf(state)
   const taken = changes.map(({ fold, observation }): Taken => {
     try {
       const { state: folded, stale } = fold(state)
-      const candidate = ahead(memory, folded, application, now)
+      const candidate = aheadOf(folded)
       const size = sizeOf(candidate)
       // what makes room is always taken, and what is only observed is not worth a refusal
       const isTooLarge = size > FULL_BYTES && size > sizeOf(next)
@@ -94,15 +95,17 @@ const tooLarge = (application: string, bytes: number): string =>
  * What is written before anything is done: besides what is held, the labels that are newly desired, and the places of before that are
  * none any more. What was desired before and is not held is somebody else's.
  */
-const ahead = (memory: Memory, state: State, application: string, now: Date): Content => {
+const ahead = (memory: Memory, application: string, now: Date): ((state: State) => Content) => {
   const since = now.toISOString()
-  const before = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
-  const desiredBefore = desiredLabels(memory.state).labels
-  const added = Object.entries(desiredLabels(state).labels).filter(([key, value]) => at(desiredBefore, key) !== value)
-  const withPlaces = withFormer(state, [...(state.former ?? []), ...before], targetsOf(application, state.config))
-  return {
-    // as it will be read back: JSON has no -0 and no Infinity
-    state: JSON.parse(JSON.stringify(withPlaces)),
-    labels: { ...memory.labels, ...Object.fromEntries(added) },
+  const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
+  const desired = desiredLabels(memory.state).labels
+  return (state) => {
+    const added = Object.entries(desiredLabels(state).labels).filter(([key, value]) => at(desired, key) !== value)
+    const former = [...(state.former ?? []), ...places]
+    return {
+      // as it will be read back: JSON has no -0 and no Infinity
+      state: JSON.parse(JSON.stringify(withFormer(state, former, targetsOf(application, state.config)))),
+      labels: { ...memory.labels, ...Object.fromEntries(added) },
+    }
   }
 }

@@ -6,7 +6,7 @@ import type { KubernetesObject } from './objects.ts'
 /** The object of `kind` that was answered, or why there is none; `about` names the call in it. */
 export const resultOf = (
   about: string,
-  kind: string | undefined,
+  kind: string | null,
   answer: TransportAnswer | Error,
 ): KubernetesObject | Error => {
   if (answer instanceof Error) return answer
@@ -18,15 +18,15 @@ export const resultOf = (
 class NotAnObject extends Error {
   override readonly name = 'NotAnObject'
 
-  constructor(kind = 'Status') {
-    super(`the API server answered something that is not a ${kind}`)
+  constructor(kind: string | null) {
+    super(`the API server answered something that is not a ${kind ?? 'Status'}`)
   }
 }
 
-const parsed = (body: string, kind: string | undefined): KubernetesObject | undefined => {
+const parsed = (body: string, kind: string | null): KubernetesObject | undefined => {
   try {
     const value: KubernetesObject | null = JSON.parse(body)
-    if (typeof value?.kind !== 'string' || (kind !== undefined && value.kind !== kind)) return undefined
+    if (typeof value?.kind !== 'string' || (kind !== null && value.kind !== kind)) return undefined
     const isComplete = value.kind.endsWith('List')
       ? isList(value.items)
       : typeof value.metadata === 'object' && value.metadata !== null

@@ -58,8 +58,8 @@ export const createKubernetes = ({
     path: string
     contentType?: string
     body?: unknown
-    /** What is answered when all is well; a deletion may answer with a Status or with the object. */
-    kind?: string
+    /** What is answered when all is well; null for a deletion, which may answer with a Status or with the object. */
+    kind: string | null
     about: string
   }
 
@@ -87,15 +87,19 @@ export const createKubernetes = ({
     }
   }
 
+  type Details = Partial<Omit<Call, 'method' | 'about'>> & { verb?: string; query?: string }
+
+  const call = (
+    method: Call['method'],
+    reference: Reference,
+    { verb = method, path = pathOf(reference), query = '', kind = reference.kind, ...content }: Details = {},
+  ): Promise<KubernetesObject> =>
+    send({ method, path: `${path}${query}`, kind, about: `${verb} ${nameOf(reference)}`, ...content })
+
   return {
     find: async (reference) => {
       try {
-        return await send({
-          method: 'GET',
-          path: pathOf(reference),
-          kind: reference.kind,
-          about: `GET ${nameOf(reference)}`,
-        })
+        return await call('GET', reference)
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -103,73 +107,37 @@ export const createKubernetes = ({
     },
     list: async (kind, namespace, labelSelector) => {
       const query = labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(labelSelector)}`
-      const path = `${pathOf({ kind, namespace })}${query}`
-      const { items } = await send({
-        method: 'GET',
-        path,
-        kind: `${kind}List`,
-        about: `LIST ${nameOf({ kind, namespace })}`,
-      })
+      const { items } = await call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
       // items of a list carry neither kind nor apiVersion
       return ((items ?? []) as KubernetesObject[]).map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind }))
     },
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)
-      const path = `${pathOf(collection)}${manager === undefined ? '' : `?${managedBy(manager)}`}`
-      return send({
-        method: 'POST',
-        path,
+      const query = manager === undefined ? '' : managedBy(manager)
+      const path = pathOf(collection)
+      return call('POST', referenceTo(object), { verb: 'CREATE', path, query, contentType: JSON_TYPE, body: object })
+    },
+    replace: (object, manager) =>
+      call('PUT', referenceTo(object), {
+        verb: 'UPDATE',
+        query: managedBy(manager),
         contentType: JSON_TYPE,
         body: object,
-        kind: object.kind,
-        about: `CREATE ${nameOf(referenceTo(object))}`,
-      })
-    },
-    replace: (object, manager) => {
-      const path = `${pathOf(referenceTo(object))}?${managedBy(manager)}`
-      return send({
-        method: 'PUT',
-        path,
-        contentType: JSON_TYPE,
-        body: object,
-        kind: object.kind,
-        about: `UPDATE ${nameOf(referenceTo(object))}`,
-      })
-    },
-    apply: (object, manager) => {
-      const path = `${pathOf(referenceTo(object))}?${managedBy(manager)}`
-      return send({
-        method: 'PATCH',
-        path,
+      }),
+    apply: (object, manager) =>
+      call('PATCH', referenceTo(object), {
+        verb: 'APPLY',
+        query: managedBy(manager),
         contentType: APPLY_TYPE,
         body: object,
-        kind: object.kind,
-        about: `APPLY ${nameOf(referenceTo(object))}`,
-      })
-    },
-    patch: (reference, operations, manager) => {
-      const path = `${pathOf(reference)}?${managedBy(manager)}`
-      return send({
-        method: 'PATCH',
-        path,
-        contentType: PATCH_TYPE,
-        body: operations,
-        kind: reference.kind,
-        about: `PATCH ${nameOf(reference)}`,
-      })
-    },
+      }),
+    patch: (reference, operations, manager) =>
+      call('PATCH', reference, { query: managedBy(manager), contentType: PATCH_TYPE, body: operations }),
     remove: async (object) => {
       const { uid, resourceVersion } = object.metadata
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } }
-      const reference = referenceTo(object)
       try {
-        await send({
-          method: 'DELETE',
-          path: pathOf(reference),
-          contentType: JSON_TYPE,
-          body,
-          about: `DELETE ${nameOf(reference)}`,
-        })
+        await call('DELETE', referenceTo(object), { kind: null, contentType: JSON_TYPE, body })
       } catch (error) {
         if (!isNotFound(error)) throw error
       }
@@ -181,7 +149,7 @@ const JSON_TYPE = 'application/json'
 const PATCH_TYPE = 'application/json-patch+json'
 const APPLY_TYPE = 'application/apply-patch+yaml' // YAML contains JSON
 
-const managedBy = (manager: string) => `fieldManager=${encodeURIComponent(manager)}`
+const managedBy = (manager: string) => `?fieldManager=${encodeURIComponent(manager)}`
 
 const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
   kind: kind as Kind,
