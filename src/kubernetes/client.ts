@@ -24,7 +24,8 @@ export type PatchOperation = { op: 'test' | 'remove'; path: string; value?: unkn
  */
 export type Kubernetes = {
   find(reference: Reference): Promise<KubernetesObject | undefined>
-  list(kind: Kind, namespace: string, labelSelector?: string): Promise<KubernetesObject[]>
+  /** Without a namespace, those of all. */
+  list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
   /** Fails when `metadata.resourceVersion` is no longer the current one. */
   replace(object: KubernetesObject, manager: string): Promise<KubernetesObject>

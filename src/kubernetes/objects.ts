@@ -35,6 +35,10 @@ const resources = {
   Pod: { apiVersion: 'v1', plural: 'pods' },
   StatefulSet: { apiVersion: 'apps/v1', plural: 'statefulsets' },
   Deployment: { apiVersion: 'apps/v1', plural: 'deployments' },
+  Namespace: { apiVersion: 'v1', plural: 'namespaces', clusterScoped: true },
+  HorizontalPodAutoscaler: { apiVersion: 'autoscaling/v2', plural: 'horizontalpodautoscalers' },
+  AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
+  Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
   SubjectAccessReview: { apiVersion: 'authorization.k8s.io/v1', plural: 'subjectaccessreviews', clusterScoped: true },
 } as const satisfies Record<string, { apiVersion: string; plural: string; clusterScoped?: true }>
