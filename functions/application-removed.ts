@@ -15,12 +15,12 @@ export const applicationRemoved = defineFunction({
     // told again: what has come since is not its business
     if (isStale(state, 'application', position)) return { state }
     const isLater = (about: string) => isPassed(state, about, position)
-    const { config, leader, inherited, former } = state
+    const { config, leader, inherited, former, published, owned, generation } = state
     const relations = Object.entries(state.relations).filter(([id]) => isLater(`relation/${id}`))
     const gone = now.toISOString()
     const accepted = Object.entries(state.accepted).map(([about, entry]) => [
       about,
-      isLater(about) ? entry : { ...entry, gone: entry.gone ?? gone },
+      isLater(about) ? entry : { goneBy: position.source, gone, ...entry },
     ])
     const kept: State = {
       ...emptyState(),
@@ -30,6 +30,9 @@ export const applicationRemoved = defineFunction({
       ...(leader && isLater('leader') && { leader }),
       ...(inherited && { inherited }),
       ...(former && { former }),
+      ...(published && { published }),
+      ...(owned && { owned }),
+      ...(generation !== undefined && { generation }),
     }
     return { state: accept(kept, 'application', position, gone) }
   },

@@ -1,24 +1,75 @@
 import { ObjectName } from '../src/config.ts'
-import { defineFunction } from '../src/define-function.ts'
-import { accept, isStale } from '../src/order.ts'
-import { RelationIdentity, Remote } from '../src/state.ts'
+import { type Arrival, defineFunction } from '../src/define-function.ts'
+import { Refused } from '../src/errors.ts'
+import { accept, isGoneForOthers, isStale } from '../src/order.ts'
+import { contentHash, isFrom } from '../src/publications.ts'
+import { withKept } from '../src/relations/kept.ts'
+import { type Relation, RelationIdentity, Remote, relationKey, type State } from '../src/state.ts'
 
 /** The remote side of a relation changed its databags: they are remembered as they are now. */
 export const relationChanged = defineFunction({
   name: 'relation-changed',
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },
-  fold: (state, { relation, remote, document }, { position, now }) => {
-    const about = [`relation/${relation.id}`, ...(document === undefined ? [] : [`document/${document}`])]
-    if (about.some((name) => isStale(state, name, position)))
+  fold: (state, { relation, remote: { heard, ...remote }, document }, arrival) => {
+    const { position, namespace } = arrival
+    const key = relationKey(namespace, relation.id, remote.namespace)
+    const isPublished = isFrom(arrival, remote)
+    const about = [`relation/${key}`, ...(document === undefined ? [] : [`document/${document}`])]
+    const isLate = isPublished && isGoneForOthers(state, `relation/${key}`, position.source)
+    if (isLate || about.some((name) => isStale(state, name, position)))
       return { state, stale: `relation ${relation.id} has moved on since this event` }
-    // a document that names another relation than before has given the former one up
-    const former = Object.values(state.relations)
-      .filter((known) => document !== undefined && known.document === document && known.id !== relation.id)
-      .map(({ id }) => id)
-    const ended = former.reduce((before, id) => accept(before, `relation/${id}`, position, now.toISOString()), state)
-    const others = Object.entries(state.relations).filter(([id]) => !former.includes(Number(id)))
-    const changed = { ...relation, remote, ...(document !== undefined && { document }) }
-    const relations = { ...Object.fromEntries(others), [relation.id]: changed }
-    return { state: about.reduce((before, name) => accept(before, name, position), { ...ended, relations }) }
+    const told = { ...relation, remote, ...(document !== undefined && { document }) }
+    const known = state.relations[key]
+    const changed = isPublished ? spoken(known, told, remote.namespace === namespace) : described(known, told)
+    const left = withoutFormer(isPublished ? heardBack(state, key, heard) : state, key, document, arrival)
+    const relations = { ...left.relations, [key]: withKept(known, changed) }
+    return { state: about.reduce((before, name) => accept(before, name, position), { ...left, relations }) }
   },
 })
+
+/** What somebody else says of the relation, a platform or a document, leaves what the remote application published itself. */
+const described = (known: Relation | undefined, told: Relation): Relation => {
+  const isSame = known?.remote.application === told.remote.application
+  const document = told.document ?? known?.document
+  return {
+    ...told,
+    ...(document !== undefined && { document }),
+    ...(isSame && known.published && { published: known.published }),
+  }
+}
+
+/** What the remote application published itself; it makes the relation where nobody else did. Elsewhere it may be known by an alias. */
+const spoken = (
+  known: Relation | undefined,
+  { remote: { data, units, ...remote }, ...told }: Relation,
+  isNeighbour: boolean,
+): Relation => {
+  const published = { data, ...(units && { units }), hash: contentHash({ data, units }) }
+  if (known === undefined) return { ...told, remote: { ...remote, data: {} }, published }
+  const isOther = isNeighbour && known.remote.application !== remote.application
+  if (isOther || known.interface !== told.interface)
+    throw new Refused(
+      400,
+      `relation ${told.id}: expected ${known.interface} with ${known.remote.application}, got ${told.interface} with ${remote.application}`,
+    )
+  return { ...known, published }
+}
+
+/** What the remote application has not heard, as it lost its memory or refused it, is published again. */
+const heardBack = (state: State, key: string, heard: string | undefined): State => {
+  const before = state.published?.[key]
+  if (before === undefined || before.hash === heard) return state
+  const { hash: _, ...again } = before
+  return { ...state, published: { ...state.published, [key]: again } }
+}
+
+/** A document that names another relation than before has given the former one up. */
+const withoutFormer = (state: State, key: string, document: string | undefined, { position, now }: Arrival): State => {
+  const isFormer = ([other, known]: [string, Relation]) =>
+    document !== undefined && known.document === document && other !== key
+  const entries = Object.entries(state.relations)
+  const left = { ...state, relations: Object.fromEntries(entries.filter((entry) => !isFormer(entry))) }
+  return entries
+    .filter(isFormer)
+    .reduce((before, [former]) => accept(before, `relation/${former}`, position, now.toISOString()), left as State)
+}

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
+import { Policy } from './mesh/models.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
 export const Namespace = z
@@ -23,13 +25,27 @@ export const ObjectName = z
 
 /** What a charm's author writes in code, here data. Every part is optional, unknown keys are errors. */
 export const Config = z.strictObject({
-  /** Found by the application's name when absent: a StatefulSet, else a Deployment. */
-  workload: z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }).optional(),
+  /** Null for none. Found by the application's name when absent: a StatefulSet, else a Deployment. */
+  workload: z
+    .strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName })
+    .nullable()
+    .optional(),
   /** The Service to label; null for none. @default the application's name */
   service: ObjectName.nullable().optional(),
   /** `rolling` labels the pod template, which restarts the pods; `in-place` labels the running pods. @default rolling */
   enrolment: z.enum(['rolling', 'in-place']).optional(),
   /** Labels to hold besides the mesh's. Each is checked on its own, so that a bad one does not stop the others. */
   labels: z.record(z.string(), z.unknown()).optional(),
+  /** Who may talk to the application, in terms of its relations. A beacon grants it. */
+  policies: z.array(Policy).optional(),
+  /** Granted by the application itself, without a beacon. */
+  meshPolicies: z.array(CustomMeshPolicy).optional(),
+  /** AuthorizationPolicies to hold as they are, besides. */
+  rawPolicies: z.array(RawPolicy).optional(),
+  /** Makes the application a beacon. */
+  mesh: MeshConfig.optional(),
+  /** Of the identities in this application's own policies. @default that of `mesh`, else cluster.local */
+  trustDomain: TrustDomain.optional(),
+  serviceAccounts: ServiceAccounts.optional(),
 })
 export type Config = z.infer<typeof Config>

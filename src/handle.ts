@@ -1,13 +1,14 @@
 import type { Authenticate, Sender } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import type { EventFunction } from './define-function.ts'
+import { createDelivery, type Due, type Send } from './deliver.ts'
 import { Refused, Unavailable } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
 import { fromKnative, isFromKnative, referenceIn, withObject } from './events/knative.ts'
 import type { Ignored } from './events/translation.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { nameOf } from './kubernetes/objects.ts'
-import type { Outcome } from './outcome.ts'
+import { type Outcome, withDelivered } from './outcome.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
 import { type Swept, sweep } from './sweep.ts'
@@ -36,36 +37,48 @@ export type Delivery = { only?: string | undefined; authorization?: string | und
 
 export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 
-/** Takes a CloudEvent to the function that takes its type, and answers when its step is done. */
+/** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
-  const { functions, enqueue, connect, authenticate, clock, timeoutMilliseconds } = dependencies
+  const { functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
   const newId = dependencies.newId ?? (() => crypto.randomUUID())
 
   const take = async (
     sent: Event,
     deadline: number,
     { only, sender }: { only?: string | undefined; sender?: Sender | undefined },
-  ): Promise<Handled> => {
+  ): Promise<{ handled: Handled; next?: Due }> => {
     const kubernetes = connect(deadline)
     const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
-    if ('ignored' in event) return { ...NOTHING, messages: [`ignored: ${event.ignored}`] }
+    if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
     const { namespace, application, change } = receive(event, new Date(clock.now()))
     await sender?.authorize({ namespace, application })
-    if (application === undefined) return { function: name, namespace, ...(await resyncAll(namespace, deadline)) }
-    return { function: name, namespace, application, ...(await enqueue({ namespace, application }, change, deadline)) }
+    if (application === undefined)
+      return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
+    const subject = { namespace, application }
+    const { outcome, due } = await enqueue(subject, change, deadline)
+    return { handled: { function: name, ...subject, ...outcome }, next: { subject, due } }
   }
 
-  const publish: Publish = dependencies.publish ?? (async (event, deadline) => void (await take(event, deadline, {})))
+  const send: Send = async (event, deadline) => {
+    if (publish === undefined) return (await take(event, deadline, {})).next
+    await publish(event, deadline)
+    return undefined
+  }
+  const deliver = createDelivery({ send, enqueue })
 
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
   const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
     const waiting = await sweep(connect(deadline), namespace)
     const failures: Error[] = []
     const { length } = waiting
+    const resync = async (swept: Swept) => {
+      const next = await send(resyncOf(namespace, swept, newId()), deadline)
+      if (next) await deliver(next, deadline)
+    }
     const work = async () => {
       for (let swept = waiting.shift(); swept !== undefined; swept = waiting.shift())
-        await publish(resyncOf(namespace, swept, newId()), deadline).catch((error: Error) => failures.push(error))
+        await resync(swept).catch((error: Error) => failures.push(error))
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
     const lasting = failures.find((error) => error instanceof Unavailable)
@@ -78,7 +91,8 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   return async (event, { only, authorization }) => {
     const deadline = clock.now() + timeoutMilliseconds
     const sender = await authenticate?.(connect(deadline), authorization)
-    return await take(event, deadline, { only, sender })
+    const { handled, next } = await take(event, deadline, { only, sender })
+    return next ? withDelivered(handled, await deliver(next, deadline)) : handled
   }
 }
 
@@ -87,14 +101,14 @@ const AT_ONCE = 8
 
 const MOST_FAILURES = 20
 
-const resyncOf = (namespace: string, { application, former }: Swept, id: string): Event => ({
+const resyncOf = (namespace: string, { application, former, owned }: Swept, id: string): Event => ({
   id,
   source: `/meshstep/${namespace}/resync`,
   type: 'dev.meshstep.resync.v1',
   subject: `${namespace}/${application}`,
   datacontenttype: 'application/json',
   extensions: { partitionkey: `${namespace}/${application}` },
-  data: { namespace, application, ...(former.length > 0 && { former }) },
+  data: { namespace, application, ...(former.length > 0 && { former }), ...(owned.length > 0 && { owned }) },
 })
 
 const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }

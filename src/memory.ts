@@ -4,6 +4,7 @@ import { Broken, Refused } from './errors.ts'
 import { ApiError } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { memoryLabels } from './owner.ts'
 import { pythonJson } from './python-json.ts'
 import { emptyState, isEmpty, State, type Subject } from './state.ts'
 
@@ -26,10 +27,6 @@ const MAXIMUM_BYTES = 1024 * 1024
 export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 
 const MEMORY_MANAGER = 'meshstep'
-
-export const APPLICATION_LABEL = 'meshstep.dev/application'
-
-export const MEMORY_SELECTOR = `app.kubernetes.io/managed-by=meshstep,${APPLICATION_LABEL}`
 
 export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
 
@@ -115,17 +112,20 @@ const isNothing = ({ state, labels }: Content): boolean => isEmpty(state) && Obj
 
 /**
  * Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted.
+ * `now`, in milliseconds since the epoch, keeps its generation ahead of that of a memory that was lost.
  */
 export const saveMemory = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
   { stored }: Memory,
-  { state, labels }: Content,
+  { state: next, labels }: Content,
+  now: number,
 ): Promise<Memory> => {
-  if (stored && isNothing({ state, labels })) {
+  if (stored && isNothing({ state: next, labels })) {
     await kubernetes.remove(stored)
-    return { state, labels, stored: undefined }
+    return { state: next, labels, stored: undefined }
   }
+  const state = { ...next, generation: Math.max((next.generation ?? 0) + 1, now) }
   const base: KubernetesObject = stored ?? {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -135,11 +135,7 @@ export const saveMemory = async (
     ...base,
     metadata: {
       ...base.metadata,
-      labels: {
-        ...base.metadata.labels,
-        'app.kubernetes.io/managed-by': 'meshstep',
-        [APPLICATION_LABEL]: application,
-      },
+      labels: { ...base.metadata.labels, ...memoryLabels(application) },
     },
     data: { ...base.data, ...dataOf({ state, labels }) },
   }

@@ -1,7 +1,7 @@
 import { Refused } from './errors.ts'
 import { compareTimes } from './events/timestamp.ts'
 import { at } from './record.ts'
-import type { State } from './state.ts'
+import { isRemoved, type State } from './state.ts'
 
 /** What orders the events of one source: its `sequence` extension, else its `time`, prefixed by which of the two it is. */
 export type Position = { readonly source: string; readonly at: string | undefined }
@@ -45,6 +45,10 @@ const isRepeatOfTheEnd = ({ accepted }: State, about: string, { source, at: posi
   )
 }
 
+/** Whether what `about` names, or the application, is gone, and it was not `source` that said so. */
+export const isGoneForOthers = (state: State, about: string, source: string): boolean =>
+  isRemoved(state) || [at(state.accepted, about)].some((entry) => entry?.gone !== undefined && entry.goneBy !== source)
+
 /**
  * Remembers `position` as the last one accepted about `about`, unless a later one is; with `gone`, as its tombstone, which a repeat does
  * not make younger.
@@ -57,7 +61,7 @@ export const accept = (state: State, about: string, position: Position, gone?: s
   const bySource = isNews ? withLast(otherSources, source, value) : before?.bySource
   if (bySource === undefined || Object.keys(bySource).length === 0) return { ...state, accepted: others }
   const isRepeat = before?.gone !== undefined && (value === undefined || value === last)
-  const end = gone === undefined ? {} : { gone: isRepeat ? before.gone : gone }
+  const end = gone === undefined ? {} : { gone: isRepeat ? before.gone : gone, goneBy: before?.goneBy ?? source }
   return { ...state, accepted: { ...others, [about]: { bySource, ...end } } }
 }
 

@@ -1,4 +1,6 @@
-import type { Conflict } from './kubernetes/apply-labels.ts'
+import type { Delivered } from './deliver.ts'
+import type { Conflict as LabelConflict } from './kubernetes/apply-labels.ts'
+import type { ObjectConflict } from './kubernetes/apply-objects.ts'
 import { memoryObject } from './memory.ts'
 import type { Taken } from './remember.ts'
 import type { Settled } from './settle.ts'
@@ -10,46 +12,62 @@ import type { Subject, Target } from './state.ts'
  */
 export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
 
+/** What somebody else holds: a label, an object, or a field of one of ours. */
+export type Conflict = LabelConflict | ObjectConflict
+
 /** The data of a `dev.meshstep.reconciled.v1` event, beside the application. */
 export type Outcome = {
   status: Status
   /** Names of the objects written, the memory among them. */
   written: readonly string[]
+  /** What remote applications were told: `relation 7 (service-mesh) to shop/beacon`. */
+  published?: readonly string[]
   /** The first 20; a message tells how many more there are, and so it does of messages. */
   conflicts: readonly Conflict[]
   /** What a person should know, a sentence each. */
   messages: readonly string[]
 }
 
-type Done = Settled & { written: readonly string[] }
+type Done = Omit<Settled, 'state'> & { written: readonly string[] }
 
-const NOTHING: Done = { written: [], conflicts: [], missing: [], messages: [] }
+const NOTHING: Done = { written: [], conflicts: [], missing: [], waiting: [], messages: [] }
 
 /** The outcome of one event out of what its step did, which it may share with others. */
 export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
   const { stale, message } = taken
   const missing = done.missing.map((target) => missingMessage(subject, target))
-  const messages = [stale, message, ...missing, ...done.messages].filter((text) => text !== undefined)
+  const messages = [stale, message, ...missing, ...done.waiting, ...done.messages].filter((text) => text !== undefined)
   return {
     status: stale ? 'stale' : statusOf(subject, done),
     written: done.written,
     conflicts: done.conflicts.slice(0, MOST),
-    messages: [...first(messages), ...rest(done.conflicts, 'conflicts')],
+    messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts')],
+  }
+}
+
+/** The outcome once what follows was delivered; a receiver that will not take its part is waited for. */
+export const withDelivered = <T extends Outcome>(outcome: T, { published, refused }: Delivered): T => {
+  const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
+  return {
+    ...outcome,
+    ...(published.length > 0 && { published: first(published, 'publications') }),
+    ...(refused.length > 0 && isDone && { status: 'waiting' }),
+    messages: [...outcome.messages, ...first(refused, 'publications')],
   }
 }
 
 /** How much of a list an outcome holds: it travels through brokers and logs. */
 const MOST = 20
 
-const first = (messages: readonly string[]): string[] => [...messages.slice(0, MOST), ...rest(messages, 'messages')]
+const first = (texts: readonly string[], what: string): string[] => [...texts.slice(0, MOST), ...rest(texts, what)]
 
 const rest = ({ length }: readonly unknown[], what: string): string[] =>
   length > MOST ? [`and ${length - MOST} more ${what}`] : []
 
-const statusOf = (subject: Subject, { conflicts, missing, written }: Done): Status => {
+const statusOf = (subject: Subject, { conflicts, missing, waiting, written }: Done): Status => {
   if (conflicts.length > 0) return 'conflict'
-  if (missing.length > 0) return 'waiting'
+  if (missing.length > 0 || waiting.length > 0) return 'waiting'
   return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
 }
 

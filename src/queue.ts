@@ -1,12 +1,16 @@
 import type { Outcome } from './outcome.ts'
+import type { Publication } from './publications.ts'
 import type { Change } from './remember.ts'
 import type { Subject } from './state.ts'
 import type { Step } from './step.ts'
 
-type Waiting = { change: Change; deadline: number; resolve(outcome: Outcome): void; reject(error: unknown): void }
+/** The outcome of one change, and what remote applications are to be told after it. */
+export type Result = { outcome: Outcome; due: readonly Publication[] }
 
-/** Hands a change to a step, and answers with its outcome by the deadline, in milliseconds since the epoch. */
-export type Enqueue = (subject: Subject, change: Change, deadline: number) => Promise<Outcome>
+type Waiting = { change: Change; deadline: number; resolve(result: Result): void; reject(error: unknown): void }
+
+/** Hands a change to a step, and answers with what became of it by the deadline, in milliseconds since the epoch. */
+export type Enqueue = (subject: Subject, change: Change, deadline: number) => Promise<Result>
 
 /**
  * One step at a time for each application; the changes that come meanwhile wait, and are taken together by the next one. What waits here
@@ -18,11 +22,12 @@ export const createQueue = (step: Step): Enqueue => {
   const take = async (subject: Subject, batch: readonly Waiting[]): Promise<void> => {
     const changes = batch.map(({ change }) => change)
     const deadline = Math.min(...batch.map((waiting) => waiting.deadline))
-    const results = await step(subject, changes, deadline).catch((error: unknown) => batch.map(() => error))
+    const failed = (error: unknown) => ({ outcomes: batch.map(() => asError(error)), due: [] })
+    const { outcomes, due } = await step(subject, changes, deadline).catch(failed)
     for (const [index, { resolve, reject }] of batch.entries()) {
-      const result = results[index]
-      if (result === undefined || result instanceof Error) reject(result)
-      else resolve(result as Outcome)
+      const outcome = outcomes[index]
+      if (outcome === undefined || outcome instanceof Error) reject(outcome)
+      else resolve({ outcome, due })
     }
   }
 
@@ -45,3 +50,5 @@ export const createQueue = (step: Step): Enqueue => {
       void drain(key, subject, first)
     })
 }
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

@@ -1,3 +1,4 @@
+import { ownedKinds } from './desire.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { desiredLabels } from './labels/desired.ts'
@@ -23,9 +24,9 @@ export type Folded = { state: State; stale?: string }
 
 /**
  * An event on its way into the memory. An observation (a pod, a leader, a resync) is no reason to take an application over from the
- * charm library, which may well be running it still.
+ * charm library, which may well be running it still. What is only noted changes nothing that is desired.
  */
-export type Change = { fold: Fold; observation: boolean }
+export type Change = { fold: Fold; observation: boolean; note?: boolean }
 
 /** What became of one change: why it failed, or that it is in the memory, with what there is to say of it. */
 export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
@@ -35,7 +36,7 @@ export type Remembered = {
   taken: readonly Taken[]
   /** Names of the objects written. */
   written: readonly string[]
-  /** Nothing is left to do: no change was taken. */
+  /** Nothing is left to do: no change was taken, or just a note. */
   isDone: boolean
 }
 
@@ -49,11 +50,12 @@ export const remember = async (
   const memory = await loadMemory(kubernetes, subject)
   if (isInherited(memory) && changes.every(({ observation }) => observation))
     return { memory, taken: changes.map(() => ({ message: LIBRARY_KEEPS_IT })), written: [], isDone: true }
-  const { next, taken } = foldAll(memory, subject.application, changes, now)
+  const { next, taken } = foldAll(memory, subject, changes, now)
+  const isNote = changes.every(({ note }) => note === true)
   const isRefused = taken.every((one) => one instanceof Error)
-  if (isRefused || isStored(memory, next)) return { memory, taken, written: [], isDone: isRefused }
-  const saved = await saveMemory(kubernetes, subject, memory, next)
-  return { memory: saved, taken, written: [memoryObject(subject)], isDone: false }
+  if (isRefused || isStored(memory, next)) return { memory, taken, written: [], isDone: isRefused || isNote }
+  const saved = await saveMemory(kubernetes, subject, memory, next, now.getTime())
+  return { memory: saved, taken, written: [memoryObject(subject)], isDone: isNote }
 }
 
 const LIBRARY_KEEPS_IT =
@@ -62,11 +64,11 @@ const LIBRARY_KEEPS_IT =
 /** One change after another; one that fails, or that would not fit, leaves the others as they are. */
 const foldAll = (
   memory: Memory,
-  application: string,
+  subject: Subject,
   changes: readonly Change[],
   now: Date,
 ): { next: Content; taken: Taken[] } => {
-  const aheadOf = ahead(memory, application, now)
+  const aheadOf = ahead(memory, subject, now)
   let { state } = memory
   let next = aheadOf(state)
   const taken = changes.map(({ fold, observation }): Taken => {
@@ -77,7 +79,7 @@ const foldAll = (
       // what makes room is always taken, and what is only observed is not worth a refusal
       const isTooLarge = size > FULL_BYTES && size > sizeOf(next)
       if (isTooLarge && observation) return { message: 'the memory is full: this event is not remembered' }
-      if (isTooLarge) throw new Refused(413, tooLarge(application, size))
+      if (isTooLarge) throw new Refused(413, tooLarge(subject.application, size))
       state = folded
       next = candidate
       return { stale }
@@ -91,20 +93,28 @@ const foldAll = (
 const tooLarge = (application: string, bytes: number): string =>
   `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
 
+const withOwned = (state: State): State => {
+  const kinds = [...new Set([...(state.owned ?? []), ...ownedKinds(state)])].toSorted()
+  return kinds.length === 0 ? state : { ...state, owned: kinds }
+}
+
 /**
- * What is written before anything is done: besides what is held, the labels that are newly desired, and the places of before that are
- * none any more. What was desired before and is not held is somebody else's.
+ * What is written before anything is done: besides what is held, the labels that are newly desired, the places of before that are none
+ * any more, and the kinds of the objects that may be made. What was desired before and is not held is somebody else's.
  */
-const ahead = (memory: Memory, application: string, now: Date): ((state: State) => Content) => {
+const ahead = (memory: Memory, subject: Subject, now: Date): ((state: State) => Content) => {
+  const { application } = subject
   const since = now.toISOString()
   const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
-  const desired = desiredLabels(memory.state).labels
+  const desired = desiredLabels(subject, memory.state).labels
   return (state) => {
-    const added = Object.entries(desiredLabels(state).labels).filter(([key, value]) => at(desired, key) !== value)
+    const added = Object.entries(desiredLabels(subject, state).labels).filter(
+      ([key, value]) => at(desired, key) !== value,
+    )
     const former = [...(state.former ?? []), ...places]
     return {
       // as it will be read back: JSON has no -0 and no Infinity
-      state: JSON.parse(JSON.stringify(withFormer(state, former, targetsOf(application, state.config)))),
+      state: JSON.parse(JSON.stringify(withOwned(withFormer(state, former, targetsOf(application, state.config))))),
       labels: { ...memory.labels, ...Object.fromEntries(added) },
     }
   }

@@ -1,79 +1,129 @@
-import { type Conflict, labelManager, observe, type Place, reconcileLabels } from './kubernetes/apply-labels.ts'
+import type { Clock } from './clock.ts'
+import { type Desired, desire, lookups, ownedKinds } from './desire.ts'
+import { observeFacts } from './facts.ts'
+import { observe, type Place, reconcileLabels } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
-import { desiredLabels } from './labels/desired.ts'
+import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import type { Conflict } from './outcome.ts'
+import { observeOwned, ownedObjects } from './owned.ts'
+import { fieldManager } from './owner.ts'
 import { at } from './record.ts'
 import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
 
-/** What bringing the cluster to the memory came upon. */
-export type Settled = { conflicts: readonly Conflict[]; missing: readonly Target[]; messages: readonly string[] }
+/** What bringing the cluster to the memory came upon, and the memory as it is then. */
+export type Settled = {
+  state: State
+  conflicts: readonly Conflict[]
+  missing: readonly Target[]
+  /** What does not exist or is not ready yet, a sentence each. */
+  waiting: readonly string[]
+  messages: readonly string[]
+}
 
 /** A target with the places where its labels are, or undefined where it does not exist. */
 type Found = { target: Target; places: readonly Place[] | undefined }
+
+type Dependencies = { kubernetes: Kubernetes; clock: Clock }
 
 /**
  * Brings the cluster to what the memory desires, then narrows the memory to what is held, and tells `wrote` the name of each object
  * it writes. Answers undefined, or rejects with an error that isStale, when the memory moved meanwhile: what was written may be
  * old by then, and the newest memory has to be settled.
+ *
+ * The order is safe at each moment: what allows is there before labels put anything on the mesh, and before what denies the rest; labels
+ * take off the mesh before anything is revoked, and what is new stands before what is stale goes.
  */
 export const settle = async (
-  kubernetes: Kubernetes,
+  { kubernetes, clock }: Dependencies,
   subject: Subject,
   memory: Memory,
   wrote: (name: string) => void,
 ): Promise<Settled | undefined> => {
   const { state } = memory
-  const { messages, ...desired } = desiredLabels(state)
-  const library = libraryTargets(subject, state)
   let writes = 0
-
-  const reconcile = async (places: readonly Place[], { labels, unknown }: Desired): Promise<Conflict[]> => {
-    const conflicts: Conflict[] = []
-    for (const place of places) {
-      const inherited = isAt(place, library) ? (state.inherited ?? {}) : {}
-      const report = await reconcileLabels(
-        kubernetes,
-        place,
-        { labels, unknown, inherited },
-        labelManager(subject.application),
-      )
-      for (const name of report.written) wrote(name)
-      writes += report.written.length
-      conflicts.push(...report.conflicts)
-    }
-    return conflicts
+  const write = (name: string) => {
+    writes += 1
+    wrote(name)
   }
+  const [facts, owned, found] = await Promise.all([
+    observeFacts(kubernetes, lookups(subject, state)),
+    observeOwned(kubernetes, subject, state),
+    observeTargets(kubernetes, subject, state),
+  ])
+  const desired = desire(subject, state, facts)
+  const objects = ownedObjects({ kubernetes, subject, state, owned, desired: desired.objects, write })
+  await objects.allow()
+  const onTargets = await holdLabels(kubernetes, subject, state, desired.labels, found, write)
+  await objects.holdModelLabels()
+  await objects.deny()
+  await objects.removeStale()
 
+  const next = narrowed(memory, desired, found.current[0], onTargets.onWorkload)
+  let settled = memory
+  if (!isStored(memory, next)) {
+    settled = await saveMemory(kubernetes, subject, memory, next, clock.now())
+    wrote(memoryObject(subject))
+  } else if (writes > 0 && versionOf(await loadMemory(kubernetes, subject)) !== versionOf(memory)) {
+    return undefined
+  }
+  const missing = found.current.filter(({ places }) => desired.labels.required && places === undefined)
+  return {
+    state: settled.state,
+    conflicts: [...onTargets.conflicts, ...objects.conflicts],
+    missing: missing.map(({ target }) => target),
+    waiting: [...desired.waiting, ...objects.waiting, ...objects.refused],
+    messages: desired.messages,
+  }
+}
+
+type Targets = { current: readonly Found[]; earlier: readonly Found[]; library: readonly Target[] }
+
+const observeTargets = async (kubernetes: Kubernetes, subject: Subject, state: State): Promise<Targets> => {
   const find = async (target: Target): Promise<Found> => ({
     target,
     places: await observe(kubernetes, subject.namespace, target, state.workloadKind),
   })
+  const library = libraryTargets(subject, state)
   const targets = targetsOf(subject.application, state.config)
   const former = [...(state.former ?? []), ...library].filter(
     (one) => !targets.some((other) => isSameTarget(one, other)),
   )
   const found = await Promise.all([...targets, ...former].map(find))
-  const [current, earlier] = [found.slice(0, targets.length), found.slice(targets.length)]
+  return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
+}
+
+type Held = { onWorkload: readonly Conflict[]; conflicts: readonly Conflict[] }
+
+const holdLabels = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  desired: DesiredLabels,
+  { current, earlier, library }: Targets,
+  write: (name: string) => void,
+): Promise<Held> => {
+  const reconcile = async (places: readonly Place[], { labels, unknown }: Wanted): Promise<Conflict[]> => {
+    const conflicts: Conflict[] = []
+    for (const place of places) {
+      const inherited = isAt(place, library) ? (state.inherited ?? {}) : {}
+      const wanted = { labels, unknown, inherited }
+      const report = await reconcileLabels(kubernetes, place, wanted, fieldManager(subject.application))
+      report.written.map(write)
+      conflicts.push(...report.conflicts)
+    }
+    return conflicts
+  }
   const onWorkload = await reconcile(placesOf(current.slice(0, 1)), desired)
   const onOthers = await reconcile(placesOf(current.slice(1)), desired)
   await reconcile(without(placesOf(earlier), placesOf(current)), RELEASED)
-
-  const next = narrowed(memory, desired, current[0], onWorkload)
-  if (!isStored(memory, next)) {
-    await saveMemory(kubernetes, subject, memory, next)
-    wrote(memoryObject(subject))
-  } else if (writes > 0 && versionOf(await loadMemory(kubernetes, subject)) !== versionOf(memory)) {
-    return undefined
-  }
-  const isWanted = Object.keys(desired.labels).length > 0
-  const missing = current.filter(({ places }) => isWanted && places === undefined).map(({ target }) => target)
-  return { conflicts: [...onWorkload, ...onOthers], missing, messages }
+  return { onWorkload, conflicts: [...onWorkload, ...onOthers] }
 }
 
-type Desired = Omit<WantedLabels, 'inherited'>
+type Wanted = Omit<WantedLabels, 'inherited'>
 
-const RELEASED: Desired = { labels: {}, unknown: [] }
+const RELEASED: Wanted = { labels: {}, unknown: [] }
 
 /** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
 const libraryTargets = ({ application }: Subject, { inherited }: State): Target[] =>
@@ -98,10 +148,10 @@ const without = (places: readonly Place[], others: readonly Place[]): Place[] =>
 
 const versionOf = ({ stored }: Memory): string | undefined => stored?.metadata.resourceVersion
 
-/** The memory once the cluster is settled: the labels that are held, and of the inherited ones those that are wanted yet. */
+/** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
 const narrowed = (
   { state, labels }: Memory,
-  desired: Desired,
+  { labels: desired }: Desired,
   workload: Found | undefined,
   conflicts: readonly Conflict[],
 ): Content => {
@@ -113,7 +163,13 @@ const narrowed = (
   const inherited = Object.entries(state.inherited ?? {}).filter(
     ([key, value]) => at(desired.labels, key) === value || isUnknown(desired, key),
   )
-  return { state: withInherited(withWorkloadKind(state, workload), inherited), labels: Object.fromEntries(held) }
+  const next = withOwned(withInherited(withWorkloadKind(state, workload), inherited))
+  return { state: next, labels: Object.fromEntries(held) }
+}
+
+const withOwned = ({ owned: _, ...state }: State): State => {
+  const kinds = ownedKinds(state).toSorted()
+  return kinds.length === 0 ? state : { ...state, owned: kinds }
 }
 
 const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>

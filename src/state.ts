@@ -27,6 +27,8 @@ export const Remote = z.strictObject({
   endpoint: z.string().min(1).optional(),
   data: Databag,
   units: z.record(z.string(), Databag).optional(),
+  /** Told by the remote application itself: the hash of what it heard last from here. */
+  heard: z.string().max(64).optional(),
 })
 
 export const RelationIdentity = z.strictObject({
@@ -41,6 +43,12 @@ export const Relation = z.strictObject({
   remote: Remote,
   /** The ConfigMap that it is kept in. */
   document: ObjectName.optional(),
+  /** What the remote application published itself; it goes before what others say of it. */
+  published: z
+    .strictObject({ data: Databag, units: z.record(z.string(), Databag).optional(), hash: z.string() })
+    .optional(),
+  /** The last values that could be read, of keys that cannot be read now. */
+  kept: Databag.optional(),
 })
 export type Relation = z.infer<typeof Relation>
 
@@ -48,18 +56,39 @@ export type Relation = z.infer<typeof Relation>
 export const Accepted = z.strictObject({
   bySource: z.record(z.string(), z.string()),
   gone: z.iso.datetime().optional(),
+  /** The source that said first that it is gone. */
+  goneBy: z.string().optional(),
 })
 export type Accepted = z.infer<typeof Accepted>
+
+/** What a remote application was told about one relation, and accepted. */
+export const Published = z.strictObject({
+  ...RelationIdentity.shape,
+  to: z.strictObject({ namespace: Namespace, application: Application }),
+  /** Of what was published; absent when it is to be published again. */
+  hash: z.string().optional(),
+})
+export type Published = z.infer<typeof Published>
+
+/** Kinds of which an application may hold objects. */
+export const OwnedKind = z.enum(['AuthorizationPolicy', 'Gateway', 'HorizontalPodAutoscaler', 'Namespace'])
+export type OwnedKind = z.infer<typeof OwnedKind>
 
 /** What is remembered of an application: the only memory there is. Stored as JSON in the key `state` of its ConfigMap. */
 export const State = z.strictObject({
   version: z.literal(1),
+  /** Grows with each write, also over a memory that was lost: the sequence of what is published. */
+  generation: z.int().nonnegative().optional(),
   config: Config.optional(),
-  /** By relation id. */
+  /** By relation id; a relation with another namespace by `{namespace}/{id}`, as each namespace counts its own. */
   relations: z.record(z.string(), Relation),
   leader: z.strictObject({ unit: z.string().min(1), epoch: z.int().nonnegative().optional() }).optional(),
   /** By pod uid, oldest first. */
   units: z.record(z.string(), z.strictObject({ pod: ObjectName, unit: z.string().optional() })),
+  /** By the key of the relation, also of those that are gone until the remote side knows. */
+  published: z.record(z.string(), Published).optional(),
+  /** Written before anything is applied. */
+  owned: z.array(OwnedKind).optional(),
   /** What orders events: by what they are about, `config`, `leader`, `application` or `relation/7`. */
   accepted: z.record(z.string(), Accepted),
   /** Labels written by the charm library, held until they are no longer desired. */
@@ -73,11 +102,26 @@ export type State = z.infer<typeof State>
 
 export const emptyState = (): State => ({ version: 1, relations: {}, units: {}, accepted: {} })
 
+/** The key of a relation in the memory. */
+export const relationKey = (namespace: string, id: number, remoteNamespace = namespace): string =>
+  remoteNamespace === namespace ? String(id) : `${remoteNamespace}/${id}`
+
+/** The relations in the order of their ids, which no order of events can change. */
+export const relationsIn = ({ relations }: State): (Relation & { key: string })[] =>
+  Object.entries(relations)
+    .map(([key, relation]) => ({ ...relation, key }))
+    .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
+
+/** How a relation is named in messages. */
+export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>): string =>
+  `relation ${id} (${endpoint})`
+
 /** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
-export const isEmpty = ({ config, relations, leader, accepted, inherited, former }: State): boolean =>
-  config === undefined &&
-  leader === undefined &&
-  [relations, accepted, inherited ?? {}, former ?? []].every((part) => Object.keys(part).length === 0)
+export const isEmpty = ({ config, leader, ...state }: State): boolean => {
+  const { relations, accepted, inherited = {}, former = [], published = {}, owned = [] } = state
+  const parts = [relations, accepted, inherited, former, published, owned]
+  return config === undefined && leader === undefined && parts.every((part) => Object.keys(part).length === 0)
+}
 
 /** Whether the application was removed not long ago, and nothing has come of it since. */
 export const isRemoved = ({ config, relations, accepted }: State): boolean =>
@@ -85,10 +129,10 @@ export const isRemoved = ({ config, relations, accepted }: State): boolean =>
 
 /** Where the labels of an application belong, in the order in which they are applied. */
 export const targetsOf = (application: string, { workload, service, enrolment }: Config = {}): Target[] => {
-  const kind = workload?.kind ?? 'Workload'
-  const name = workload?.name ?? application
+  const { kind, name } = workload ?? { kind: 'Workload' as const, name: application }
+  const onWorkload: Target = enrolment === 'in-place' ? { kind, name, on: 'pods' } : { kind, name }
   return [
-    enrolment === 'in-place' ? { kind, name, on: 'pods' } : { kind, name },
+    ...(workload === null ? [] : [onWorkload]),
     ...(service === null ? [] : [{ kind: 'Service' as const, name: service ?? application }]),
   ]
 }

@@ -4,6 +4,7 @@ import { isStale } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory, type Memory } from './memory.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
+import { type Publication, publicationsDue } from './publications.ts'
 import { type Change, remember } from './remember.ts'
 import { settle } from './settle.ts'
 import type { Subject } from './state.ts'
@@ -14,15 +15,14 @@ export type StepDependencies = {
   clock: Clock
 }
 
+/** The outcome of each change, in their order, or why it failed; and what remote applications are to be told yet. */
+export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: readonly Publication[] }
+
 /**
- * Answers with the outcome of each change, in their order, or why it failed. Rejects with Unavailable when it is not done by the
+ * Takes the changes into the memory and brings the cluster to it. Rejects with Unavailable when it is not done by the
  * deadline, in milliseconds since the epoch.
  */
-export type Step = (
-  subject: Subject,
-  changes: readonly Change[],
-  deadline: number,
-) => Promise<readonly (Outcome | Error)[]>
+export type Step = (subject: Subject, changes: readonly Change[], deadline: number) => Promise<Stepped>
 
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
@@ -55,16 +55,19 @@ export const createStep =
     const { memory, taken, written, isDone } = await untilWon(() =>
       remember(kubernetes, subject, changes, new Date(clock.now())),
     )
-    if (isDone) return taken.map((one) => outcomeOf(subject, one))
+    if (isDone) return { outcomes: taken.map((one) => outcomeOf(subject, one)), due: [] }
     // The changes are in the memory from here on: starting over must not fold them in a second time.
     const names = new Set(written)
     let current: Memory | undefined = memory
     const settled = await untilWon(async () => {
       const newest = current ?? (await loadMemory(kubernetes, subject))
       current = undefined
-      return await settle(kubernetes, subject, newest, (name) => names.add(name))
+      return await settle({ kubernetes, clock }, subject, newest, (name) => names.add(name))
     })
-    return taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] }))
+    return {
+      outcomes: taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] })),
+      due: publicationsDue(subject, settled.state),
+    }
   }
 
 const lostRace = ({ namespace, application }: Subject, cause: unknown): Unavailable => {

@@ -1,38 +1,66 @@
 import { Application } from './config.ts'
-import { labelManager, workloadKinds } from './kubernetes/apply-labels.ts'
+import { workloadKinds } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { Kind, KubernetesObject } from './kubernetes/objects.ts'
 import { appliers } from './kubernetes/ownership.ts'
 import { isPodOf } from './kubernetes/pods.ts'
-import { APPLICATION_LABEL, MEMORY_SELECTOR, memoryName, stateIn } from './memory.ts'
-import { type State, type Target, targetsOf } from './state.ts'
+import { memoryName, stateIn } from './memory.ts'
+import { listKnown } from './owned.ts'
+import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
+import { OwnedKind, type State, type Target, targetsOf } from './state.ts'
 
-/** An application of a namespace, and where its labels are held though its memory does not say so. */
-export type Swept = { application: string; former: readonly Target[] }
+/** An application of a namespace, where its labels are held though its memory does not say so, and of which kinds it owns objects. */
+export type Swept = { application: string; former: readonly Target[]; owned: readonly OwnedKind[] }
 
 const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
 
 /**
- * The applications of a namespace: those with a memory, and those that lost it but whose field manager still holds labels. The name of
+ * The applications of a namespace: those with a memory, and those that lost it but whose field manager still holds labels or objects. The name of
  * the field manager says whose they are.
  */
 export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<Swept[]> => {
-  const [memories = [], ...labelled] = await Promise.all([
+  const [memories, owners, ...labelled] = await Promise.all([
     kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR),
+    ownersIn(kubernetes, namespace),
     ...LABELLED.map((kind) => kubernetes.list(kind, namespace)),
   ])
   const objects = labelled.flat()
   const remembered = new Map(memories.flatMap(applicationOf))
-  const applications = new Set([...remembered.keys(), ...objects.flatMap(holdersOf)])
+  const owning = owners.map(({ application }) => application)
+  const applications = new Set([...remembered.keys(), ...owning, ...objects.flatMap(holdersOf)])
   return [...applications].toSorted().map((application) => {
     const memory = remembered.get(application)
     const state = memory && stateIn(memory)
     // what a memory that cannot be read says is not known: nothing is let go of
-    if (memory && !state) return { application, former: [] }
+    if (memory && !state) return { application, former: [], owned: [] }
     const targeted = new Set(targetsOf(application, state?.config).flatMap((target) => found(target, objects, state)))
     const held = objects.filter((object) => holdersOf(object).includes(application) && !targeted.has(object))
-    return { application, former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })) }
+    const kinds = owners.filter((owner) => owner.application === application).map(({ kind }) => kind)
+    return {
+      application,
+      former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })),
+      owned: [...new Set(kinds)].filter((kind) => !state?.owned?.includes(kind)),
+    }
   })
+}
+
+/** The applications of a namespace that own objects, of which kinds. */
+const ownersIn = async (
+  kubernetes: Kubernetes,
+  namespace: string,
+): Promise<{ application: string; kind: OwnedKind }[]> => {
+  const listed = await Promise.all(
+    OwnedKind.options.map(async (kind) => {
+      const objects =
+        kind === 'Namespace'
+          ? [await kubernetes.find({ kind, name: namespace })]
+          : await listKnown(kubernetes, { kind, namespace, selector: ownerSelector({ namespace }) })
+      return (objects ?? [])
+        .flatMap((object) => (object ? holdersOf(object) : []))
+        .map((application) => ({ application, kind }))
+    }),
+  )
+  return listed.flat()
 }
 
 const applicationOf = (memory: KubernetesObject): [string, KubernetesObject][] => {
@@ -40,7 +68,7 @@ const applicationOf = (memory: KubernetesObject): [string, KubernetesObject][] =
   return memory.metadata.name === memoryName(application) ? [[application, memory]] : []
 }
 
-const PREFIX = labelManager('')
+const PREFIX = fieldManager('')
 
 /** The applications whose field manager holds something on the object. */
 const holdersOf = (object: KubernetesObject): string[] =>

@@ -7,9 +7,6 @@ import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { isPodOf, selectorOf } from './pods.ts'
 
-/** The field manager that holds an application's labels: its name on an object says whose they are when the memory is lost. */
-export const labelManager = (application: string): string => `meshstep/${application}`
-
 /** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
 export type Conflict = { object: string } & LabelConflict
 

@@ -29,8 +29,11 @@ export type Kubernetes = {
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
   /** Fails when `metadata.resourceVersion` is no longer the current one. */
   replace(object: KubernetesObject, manager: string): Promise<KubernetesObject>
-  /** Server-side apply, never forced. `metadata.uid` keeps it from creating an object that is gone. */
-  apply(object: KubernetesObject, manager: string): Promise<KubernetesObject>
+  /**
+   * Server-side apply. `metadata.uid` keeps it from creating an object that is gone; `force` takes fields that other managers hold, and
+   * is only for objects that are ours as a whole.
+   */
+  apply(object: KubernetesObject, manager: string, options?: { force: boolean }): Promise<KubernetesObject>
   patch(reference: Reference, operations: readonly PatchOperation[], manager: string): Promise<KubernetesObject>
   /** Deletes what was seen: a namesake, or a newer version, is left alone and refused with 409. Gone already is fine. */
   remove(object: KubernetesObject): Promise<void>
@@ -125,10 +128,10 @@ export const createKubernetes = ({
         contentType: JSON_TYPE,
         body: object,
       }),
-    apply: (object, manager) =>
+    apply: (object, manager, { force } = { force: false }) =>
       call('PATCH', referenceTo(object), {
         verb: 'APPLY',
-        query: managedBy(manager),
+        query: `${managedBy(manager)}${force ? '&force=true' : ''}`,
         contentType: APPLY_TYPE,
         body: object,
       }),

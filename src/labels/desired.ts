@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { read } from '../databag.ts'
+import { enrolmentLabels } from '../mesh/beacon.ts'
 import { at } from '../record.ts'
-import type { Relation, State } from '../state.ts'
+import { remoteData } from '../relations/remote-data.ts'
+import { type Relation, relationName, type State, type Subject } from '../state.ts'
 import { labelProblem } from './syntax.ts'
 
 /** The labels an application should hold on its workload and its Service. */
@@ -10,6 +12,8 @@ export type DesiredLabels = {
   /** What could not be read, and therefore stays as it is where we hold it: these keys, or all of them. */
   readonly unknown: 'all' | readonly string[]
   readonly messages: readonly string[]
+  /** Whether there must be a workload and a Service to hold them: a beacon need not have any. */
+  readonly required: boolean
 }
 
 /** Where labels come from; `labels` is undefined when nothing is said, `unreadable` says why it cannot be known. */
@@ -19,9 +23,11 @@ type Source = { name: string; labels?: Record<string, unknown> | undefined; unre
  * The union of what the config, the `service_mesh` relations and the `cluster` relations ask for. Where two ask for different values of a
  * key the earlier of these wins, among relations the lower id.
  */
-export const desiredLabels = ({ relations, config }: State): DesiredLabels => {
+export const desiredLabels = (subject: Subject, { relations, config }: State): DesiredLabels => {
+  const own = config?.mesh && enrolmentLabels(subject, config.mesh)
   const sources: Source[] = [
     { name: 'config', labels: config?.labels },
+    { name: BEACON, labels: own },
     ...relationsOf(relations, 'service_mesh').map((relation) => fromRelation(relation, 'labels')),
     ...relationsOf(relations, 'cluster').map((relation) => fromRelation(relation, 'worker_labels')),
   ]
@@ -35,6 +41,7 @@ export const desiredLabels = ({ relations, config }: State): DesiredLabels => {
   const unreadable = sources.filter((source) => source.unreadable !== undefined)
   return {
     labels,
+    required: asked.some(({ name }) => name !== BEACON),
     unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
     messages: [
       ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; the labels it asked for stay as they are`),
@@ -45,6 +52,8 @@ export const desiredLabels = ({ relations, config }: State): DesiredLabels => {
     ],
   }
 }
+
+const BEACON = 'the beacon itself'
 
 const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
   const earlier = at(labels, key)
@@ -59,10 +68,11 @@ const relationsOf = (relations: State['relations'], wanted: string): Relation[] 
     .filter((relation) => relation.interface === wanted && relation.role === 'requires')
     .toSorted((one, other) => one.id - other.id)
 
-const fromRelation = ({ id, endpoint, remote }: Relation, key: string): Source => {
-  const name = `relation ${id} (${endpoint})`
-  const meshType = read(remote.data, 'mesh_type', z.literal('istio'))
+const fromRelation = (relation: Relation, key: string): Source => {
+  const name = relationName(relation)
+  const data = remoteData(relation)
+  const meshType = read(data, 'mesh_type', z.literal('istio'))
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
-  const labels = read(remote.data, key, z.record(z.string(), z.unknown()))
+  const labels = read(data, key, z.record(z.string(), z.unknown()))
   return 'unreadable' in labels ? { name, unreadable: labels.unreadable } : { name, labels: labels.value }
 }

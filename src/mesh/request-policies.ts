@@ -18,12 +18,15 @@ export type PolicyRequest = {
   readonly application: string
   readonly policies: readonly Policy[]
   readonly relations: readonly PolicyRelation[]
-  /** What applications of other models are really called, by their alias here. */
+  /** What applications of other models are really called, by their alias here, or by `{namespace}/{alias}`. */
   readonly identities: Readonly<Record<string, CrossModelIdentity>>
 }
 
-/** `waiting` says of each relation that gets no policy yet what it waits for. */
-export type RequestedPolicies = { readonly policies: MeshPolicy[]; readonly waiting: string[] }
+/** `relation` is the one that a policy follows from; `waiting` says of each that gets no policy yet what it waits for. */
+export type RequestedPolicies = {
+  readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
+  readonly waiting: string[]
+}
 
 /**
  * What an application asks for: one policy for each of `policies`, in their order, and each relation of its endpoint, by id. A relation
@@ -33,14 +36,16 @@ export const requestPolicies = (request: PolicyRequest): RequestedPolicies => {
   const sources = request.relations
     .filter(({ endpoint }) => request.policies.some(({ relation }) => relation === endpoint))
     .toSorted((one, other) => one.id - other.id)
-    .map((relation) => ({ endpoint: relation.endpoint, ...sourceOf(relation, request) }))
+    .map((relation) => ({ relation, source: sourceOf(relation, request) }))
   return {
-    policies: request.policies.flatMap((policy) =>
+    requested: request.policies.flatMap((policy) =>
       sources
-        .filter(({ endpoint }) => endpoint === policy.relation)
-        .flatMap((source) => ('waiting' in source ? [] : [meshPolicy(policy, source, request)])),
+        .filter(({ relation: { endpoint } }) => endpoint === policy.relation)
+        .flatMap(({ relation, source }) =>
+          'waiting' in source ? [] : [{ policy: meshPolicy(policy, source, request), relation }],
+        ),
     ),
-    waiting: sources.flatMap((source) => ('waiting' in source ? [source.waiting] : [])),
+    waiting: sources.flatMap(({ source }) => ('waiting' in source ? [source.waiting] : [])),
   }
 }
 
@@ -50,7 +55,7 @@ const sourceOf = (
 ): CrossModelIdentity | { waiting: string } => {
   if (role === 'peers') return { namespace, application }
   const name = `relation ${id} (${endpoint})`
-  const identity = at(identities, remote.application)
+  const identity = at(identities, `${remote.namespace}/${remote.application}`) ?? at(identities, remote.application)
   if (identity === undefined) {
     if (crossModel !== true && (remote.namespace ?? namespace) === namespace)
       return { namespace, application: remote.application }

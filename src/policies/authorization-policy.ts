@@ -79,6 +79,12 @@ export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationP
   spec,
 })
 
+/** Whether the object is a policy that takes something away from everybody: a DENY, what asks elsewhere, or an ALLOW of nothing. */
+export const isDenying = ({ kind, spec }: KubernetesObject): boolean => {
+  const { action = 'ALLOW', rules = [] } = (spec ?? {}) as AuthorizationPolicySpec
+  return kind === 'AuthorizationPolicy' && (action === 'DENY' || action === 'CUSTOM' || rules.length === 0)
+}
+
 /**
  * An object as the API server has it. A field that is not known here makes it unreadable: to overlook one could make of a rule that
  * matches little one that matches everything.

@@ -48,6 +48,18 @@ export const externalTraffic = (
   })
 }
 
+/** Lets the extension provider decide on whatever passes the ingress; nothing else decides for it, as CUSTOM goes first. */
+export const externalAuthorizer = (
+  { namespace, application, labels }: StaticOwner,
+  { gateway, provider }: { readonly gateway: string; readonly provider: string },
+): AuthorizationPolicy =>
+  policy(`ext-authz-${application}`, namespace, labels, {
+    targetRefs: [{ group: GATEWAY_API, kind: 'Gateway', name: gateway }],
+    action: 'CUSTOM',
+    provider: { name: provider },
+    rules: [{}],
+  })
+
 export type Backend = { readonly namespace: string; readonly application: string; readonly ports: readonly number[] }
 
 /** Lets the gateway of the ingress reach the pods of `backend`, past their waypoint. No object where there is no port to open. */

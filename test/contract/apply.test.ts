@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldConflicts, isStale } from '../../src/kubernetes/api-error.ts'
-import { labelManager, reconcileLabels } from '../../src/kubernetes/apply-labels.ts'
+import { reconcileLabels } from '../../src/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { appliers, type FieldPath, holdersAt, stringsAt, withStringsAt } from '../../src/kubernetes/ownership.ts'
+import { fieldManager } from '../../src/owner.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, CREATOR, openCluster, pod, service, workload } from './cluster.ts'
 
@@ -13,7 +14,7 @@ const ownedKeys = (object: KubernetesObject, manager: string, path: FieldPath): 
 const otherHolders = (object: KubernetesObject, manager: string, path: FieldPath, key: string): readonly string[] =>
   holdersAt(object, path, manager).others.get(key) ?? []
 
-const OURS = labelManager('web')
+const OURS = fieldManager('web')
 const MODE = 'istio.io/dataplane-mode'
 const WAYPOINT = 'istio.io/use-waypoint'
 const OWN = ['metadata', 'labels']

@@ -17,6 +17,8 @@ const forget = (world: World) =>
     headers: {},
   })
 
+const resyncs = (world: World) => world.published.filter(({ type }) => type === 'dev.meshstep.resync.v1')
+
 const ping = () => ({
   id: '1',
   source: `/apis/v1/namespaces/${NAMESPACE}/pingsources/resync`,
@@ -41,7 +43,7 @@ describe('resync of a namespace', () => {
       status: 'unchanged',
       messages: ['resync was sent to 2 applications'],
     })
-    expect(world.published.map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))).toEqual(
+    expect(resyncs(world).map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))).toEqual(
       ['db', 'web'].map((application) => ({
         subject: `shop/${application}`,
         type: 'dev.meshstep.resync.v1',
@@ -57,7 +59,7 @@ describe('resync of a namespace', () => {
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
     forget(world)
     await world.send('resync', { application: undefined })
-    for (const found of world.published) await world.post(found)
+    for (const found of resyncs(world)) await world.post(found)
     const left = world.api.objects().filter(({ metadata }) => metadata.labels?.mesh !== undefined)
     expect(left.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
     world.clock.advance(25 * 60 * 60 * 1_000)
@@ -76,8 +78,8 @@ describe('resync of a namespace', () => {
       body: '{"data":{"state":"{"}}',
     })
     await world.post(ping())
-    expect(world.published.map(({ data }) => data)).toEqual([{ namespace: 'shop', application: 'web' }])
-    for (const found of world.published) expect((await world.post(found)).status).toBe(500)
+    expect(resyncs(world).map(({ data }) => data)).toEqual([{ namespace: 'shop', application: 'web' }])
+    for (const found of resyncs(world)) expect((await world.post(found)).status).toBe(500)
     expect(world.labels('elsewhere').service.mesh).toBe('on')
   })
 
@@ -87,7 +89,7 @@ describe('resync of a namespace', () => {
     await world.send('relation-changed', meshRelation())
     await world.post(ping())
     world.calls.length = 0
-    for (const found of world.published) expect((await world.post(found)).status).toBe(200)
+    for (const found of resyncs(world)) expect((await world.post(found)).status).toBe(200)
     expect(world.calls.filter((call) => !call.startsWith('GET'))).toEqual([])
   })
 
@@ -111,7 +113,7 @@ describe('resync of a namespace', () => {
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
     await world.send('relation-broken', { relation: { id: 7 } })
     await world.post(ping())
-    for (const found of world.published) await world.post(found)
+    for (const found of resyncs(world)) await world.post(found)
     expect(
       world.api.objects().filter(({ kind, spec }) => kind === 'Deployment' && JSON.stringify(spec).includes('mesh')),
     ).toEqual([])
@@ -140,7 +142,7 @@ describe('resync of a namespace', () => {
     const response = await world.post(ping())
     expect([response.status, await response.json()]).toMatchObject([
       503,
-      { message: expect.stringContaining('1 of 2 applications') },
+      { message: expect.stringContaining('1 of 3 applications') },
     ])
     expect(world.labels().service.mesh).toBe('on')
   })

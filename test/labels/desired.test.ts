@@ -18,7 +18,7 @@ const stateWith = (relations: readonly Relation[], config?: State['config']): St
 })
 
 const desired = (relations: readonly Relation[], config?: State['config']) =>
-  desiredLabels(stateWith(relations, config))
+  desiredLabels({ namespace: 'shop', application: 'web' }, stateWith(relations, config))
 
 describe('what cannot be read keeps what is held', () => {
   test.each([
@@ -51,11 +51,11 @@ test.each([
   ['JSON values', { labels: { a: 'x' }, mesh_type: 'istio' }],
   ['strings of JSON, as in Juju', { labels: '{"a": "x"}', mesh_type: '"istio"' }],
 ])('a databag of %s', (_, data) => {
-  expect(desired([relation(7, data)])).toEqual({ labels: { a: 'x' }, unknown: [], messages: [] })
+  expect(desired([relation(7, data)])).toEqual({ labels: { a: 'x' }, required: true, unknown: [], messages: [] })
 })
 
 test('a relation that says nothing yet wants nothing', () => {
-  expect(desired([relation(7, {})])).toEqual({ labels: {}, unknown: [], messages: [] })
+  expect(desired([relation(7, {})])).toEqual({ labels: {}, required: false, unknown: [], messages: [] })
 })
 
 test('the union of config, mesh and cluster', () => {

@@ -29,7 +29,7 @@ describe('the calls of a step', () => {
     expect(trips).toBe(2)
   })
 
-  test('first join: 7', async () => {
+  test('first join: 7, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     expect(world.calls).toEqual([
@@ -40,21 +40,23 @@ describe('the calls of a step', () => {
       `PATCH ${STATEFULSET}?${MANAGER}`,
       `PATCH ${SERVICE}?${MANAGER}`,
       `GET ${NAMED}`,
+      `GET ${NAMED}`,
+      `PUT ${NAMED}?fieldManager=meshstep`,
     ])
   })
 
-  test('first join of a Deployment: 8', async () => {
+  test('first join of a Deployment: 10', async () => {
     const world = createWorld([workload('Deployment'), service()])
     await world.send('relation-changed', meshRelation())
-    expect(world.calls).toHaveLength(8)
+    expect(world.calls).toHaveLength(10)
   })
 
-  test('leave: 7', async () => {
+  test('leave: 9', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.calls.length = 0
     await world.send('relation-broken', { relation: { id: 7 } })
-    expect(world.calls).toHaveLength(7)
+    expect(world.calls).toHaveLength(9)
   })
 
   test('a pod of an application that is not known: reads alone', async () => {

@@ -46,6 +46,7 @@ describe('an application joins the mesh', () => {
       application: 'web',
       status: 'changed',
       written: [MEMORY, 'StatefulSet shop/web', 'Service shop/web'],
+      published: ['relation 7 (service-mesh) to shop/beacon'],
       conflicts: [],
       messages: [],
     })

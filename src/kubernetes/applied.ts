@@ -1,0 +1,63 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KubernetesObject, ManagedFields } from './objects.ts'
+
+type Fields = { readonly [element: string]: Fields }
+
+/**
+ * Whether an apply of `desired` by `manager` would change nothing: what the manager applied before is just that, and the object has it
+ * still. Fields that others hold, and that `desired` does not name, do not count.
+ * See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ */
+export const isApplied = (object: KubernetesObject, desired: KubernetesObject, manager: string): boolean => {
+  const fields = appliedFields(object, manager)
+  return fields !== undefined && isSame(object, withoutIdentity(desired), fields)
+}
+
+const appliedFields = ({ metadata }: KubernetesObject, manager: string): Fields | undefined =>
+  metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1 as Fields | undefined
+
+const isApply = ({ operation, subresource }: ManagedFields): boolean =>
+  operation === 'Apply' && subresource === undefined
+
+/** What names an object is nobody's field. */
+const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: KubernetesObject): unknown => {
+  const { labels, annotations } = metadata
+  const owned = { ...(labels && { labels }), ...(annotations && { annotations }) }
+  return JSON.parse(JSON.stringify({ ...content, ...(Object.keys(owned).length > 0 && { metadata: owned }) }))
+}
+
+const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
+  const elements = Object.keys(fields).filter((element) => element !== '.')
+  if (elements.length === 0) return isDeepStrictEqual(live, desired)
+  if (Array.isArray(desired)) return isSameList(live, desired, fields, elements)
+  if (!isMap(live) || !isMap(desired)) return false
+  const names = elements.map((element) => element.slice(2))
+  return (
+    names.length === Object.keys(desired).length &&
+    names.every((name) => Object.hasOwn(desired, name) && isSame(live[name], desired[name], fields[`f:${name}`] ?? {}))
+  )
+}
+
+/** Items are told apart by some of their fields (`k:`), or by their value (`v:`). */
+const isSameList = (
+  live: unknown,
+  desired: readonly unknown[],
+  fields: Fields,
+  elements: readonly string[],
+): boolean => {
+  if (!Array.isArray(live) || elements.length !== desired.length) return false
+  return elements.every((element) => {
+    const key: unknown = JSON.parse(element.slice(2))
+    if (element.startsWith('v:')) return desired.some((item) => isDeepStrictEqual(item, key))
+    const [ours, theirs] = [desired.find((item) => hasKey(item, key)), live.find((item) => hasKey(item, key))]
+    return ours !== undefined && theirs !== undefined && isSame(theirs, ours, fields[element] ?? {})
+  })
+}
+
+const hasKey = (item: unknown, key: unknown): boolean =>
+  isMap(item) &&
+  isMap(key) &&
+  Object.entries(key).every(([name, value]) => item[name] === undefined || isDeepStrictEqual(item[name], value))
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,111 @@
+import type { Facts } from '../facts.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
+import type { PolicyRequest } from '../policies/grant.ts'
+import {
+  externalAuthorizer,
+  externalTraffic,
+  hardenedMode,
+  ingressToBackend,
+  modeloperatorAllow,
+  type StaticOwner,
+} from '../policies/static.ts'
+import { relationName, relationsIn, type State, type Subject } from '../state.ts'
+import type { MeshConfig } from './config.ts'
+import { consumerPolicies } from './consumer.ts'
+import { grantsFor, servicesAsked } from './grants.ts'
+import type { Policy } from './models.ts'
+import { meshLabels } from './names.ts'
+import { waypointDeployment, waypointObjects, waypointProblem } from './waypoint.ts'
+
+/** The labels of the applications that a beacon serves; none while all of its namespace is on the mesh. */
+export const beaconLabels = (subject: Subject, mesh: MeshConfig): Record<string, string> =>
+  mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, mesh)
+
+/** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
+export const enrolmentLabels = (
+  { namespace, application }: Subject,
+  { waypoint }: MeshConfig,
+): Record<string, string> => {
+  const { 'istio.io/dataplane-mode': mode = 'ambient', ...behindWaypoint } = meshLabels({
+    model: namespace,
+    application,
+  })
+  return { 'istio.io/dataplane-mode': mode, ...(waypoint !== false && behindWaypoint) }
+}
+
+/** The objects of others that a beacon has to see. */
+export const beaconLookups = (subject: Subject, state: State, mesh: MeshConfig): Reference[] => [
+  ...waypointDeployment(subject, mesh),
+  ...(isManaging(mesh) ? servicesAsked(subject, state) : []),
+]
+
+/** What a beacon holds: who asked for what, the objects besides, and what there is to say of them. */
+export type BeaconDesire = {
+  requests: PolicyRequest[]
+  objects: KubernetesObject[]
+  waiting: string[]
+  messages: string[]
+}
+
+/** A beacon's own waypoint answers who scrapes it, on this port. */
+const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]
+
+/** What the beacon grants, runs and denies. */
+export const beaconDesire = (
+  subject: Subject,
+  state: State,
+  mesh: MeshConfig,
+  owner: StaticOwner,
+  facts: Facts,
+): BeaconDesire => {
+  const managed = isManaging(mesh) ? managedPolicies(subject, state, facts) : NOTHING
+  const waypoint = waypointDeployment(subject, mesh)
+    .map(nameOf)
+    .map((name) => waypointProblem(name, facts.get(name)))
+  return {
+    ...managed,
+    objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
+    waiting: [...managed.waiting, ...waypoint.filter((problem) => problem !== undefined)],
+  }
+}
+
+const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean => manageAuthorizationPolicies !== false
+
+type Managed = Omit<BeaconDesire, 'objects'>
+
+const NOTHING: Managed = { requests: [], waiting: [], messages: [] }
+
+const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed => {
+  const grants = grantsFor(subject, state, facts)
+  const own = consumerPolicies(subject, state, [...OWN_POLICIES, ...(state.config?.policies ?? [])])
+  const asks = relationsIn(state).some(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
+  const { namespace, application } = subject
+  return {
+    requests: [
+      ...grants.requests,
+      ...own.requested.map(({ policy, relation }) => ({
+        policy,
+        relation: `${relationName(relation)} of ${namespace}/${application}`,
+      })),
+    ],
+    // as a consumer of another beacon it says so already
+    waiting: [...grants.waiting, ...(asks ? [] : own.waiting)],
+    messages: [...grants.messages, ...(asks ? [] : own.messages)],
+  }
+}
+
+const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner): KubernetesObject[] => {
+  const { hardened = false, modelOnMesh = false, rootNamespace = 'istio-system', trustDomain = 'cluster.local' } = mesh
+  const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
+  const gateway = subject.application
+  return [
+    // without it hardened mode would lock the controller out
+    ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
+    ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
+    ...backends.flatMap(({ namespace = subject.namespace, ...backend }) =>
+      ingressToBackend(owner, { namespace, ...backend }, trustDomain),
+    ),
+    ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
+    ...(hardened ? hardenedMode(owner, rootNamespace) : []),
+  ]
+}

@@ -1,0 +1,61 @@
+import { remoteData } from '../relations/remote-data.ts'
+import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
+import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
+import type { Policy } from './models.ts'
+import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
+
+/** What an application asks for, what it waits for, and what of its relations cannot be read. */
+export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
+
+/** What the config and the relations of an application ask for. */
+export const consumerPolicies = (
+  subject: Subject,
+  state: State,
+  policies: readonly Policy[] = state.config?.policies ?? [],
+): ConsumerPolicies => {
+  const relations = relationsIn(state)
+  const crossModel = relations.filter(({ interface: name, role }) => name === 'cross_model_mesh' && role === 'provides')
+  const identities = crossModel.map(identityIn)
+  const requested = requestPolicies({
+    ...subject,
+    policies,
+    // whoever has a relation to tell its name is not what it is called here
+    relations: relations.map((relation) => ({
+      ...relation,
+      crossModel: crossModel.some(({ remote }) => isSameRemote(remote, relation.remote)),
+    })),
+    identities: byAlias(identities.flatMap(({ known }) => known ?? [])),
+  })
+  const isNeeded = policies.length > 0
+  return { ...requested, messages: isNeeded ? identities.flatMap(({ message }) => message ?? []) : [] }
+}
+
+const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boolean =>
+  one.application === other.application &&
+  (one.namespace === undefined || other.namespace === undefined || one.namespace === other.namespace)
+
+type Known = { alias: string; identity: CrossModelIdentity }
+
+/** Under its alias alone only where no other namespace has an application of the same alias. */
+const byAlias = (known: readonly Known[]): Record<string, CrossModelIdentity> => {
+  const qualified = known.map(({ alias, identity }) => [`${identity.namespace}/${alias}`, identity] as const)
+  const unique = known.filter(({ alias, identity }) =>
+    known.every((other) => other.alias !== alias || other.identity.namespace === identity.namespace),
+  )
+  return Object.fromEntries([...qualified, ...unique.map(({ alias, identity }) => [alias, identity] as const)])
+}
+
+type Identity = { known?: Known; message?: string }
+
+const identityIn = (relation: Relation): Identity => {
+  const data = remoteData(relation)
+  const read = readCrossModelIdentity(data)
+  const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.kept }) : read
+  const value = 'unreadable' in kept ? undefined : kept.value
+  return {
+    ...(value && { known: { alias: relation.remote.application, identity: value } }),
+    ...('unreadable' in read && {
+      message: `${relationName(relation)}: ${read.unreadable}; ${value ? 'what it said before holds' : 'it counts as not there'}`,
+    }),
+  }
+}

@@ -1,0 +1,25 @@
+import { pythonJson } from '../python-json.ts'
+import type { Databag, Relation, State, Subject } from '../state.ts'
+import { beaconLabels } from './beacon.ts'
+import { consumerPolicies } from './consumer.ts'
+import { crossModelDatabag } from './cross-model.ts'
+import { policiesDatabag } from './policies-databag.ts'
+
+/**
+ * What an application says in a relation of the mesh: a consumer what it asks for, a beacon which labels to hold, the requirer of
+ * `cross_model_mesh` what it is really called. Undefined in a relation in which it has nothing to say.
+ */
+export const meshDatabag = (subject: Subject, state: State, relation: Relation): Databag | undefined => {
+  switch (`${relation.interface} ${relation.role}`) {
+    case 'service_mesh requires':
+      return { policies: policiesDatabag(consumerPolicies(subject, state).requested.map(({ policy }) => policy)) }
+    case 'service_mesh provides':
+      return (
+        state.config?.mesh && { labels: pythonJson(beaconLabels(subject, state.config.mesh)), mesh_type: '"istio"' }
+      )
+    case 'cross_model_mesh requires':
+      return { cmr_data: crossModelDatabag(subject) }
+    default:
+      return undefined
+  }
+}

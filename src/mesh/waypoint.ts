@@ -1,0 +1,53 @@
+import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import type { Subject } from '../state.ts'
+import type { MeshConfig } from './config.ts'
+import { telemetryLabels, waypointName } from './names.ts'
+
+/** Whether the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
+const isRunning = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
+
+/** The Gateway that Istio runs as the beacon's waypoint, and what keeps its number of pods. */
+export const waypointObjects = (
+  { namespace, application }: Subject,
+  mesh: MeshConfig,
+  owner: Readonly<Record<string, string>>,
+): KubernetesObject[] => {
+  if (!isRunning(mesh)) return []
+  const { units = 1 } = mesh
+  const name = waypointName(namespace, application)
+  const labels = { ...owner, ...telemetryLabels(application, namespace) }
+  return [
+    {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'Gateway',
+      metadata: { name, namespace, labels: { ...labels, 'istio.io/waypoint-for': 'service' } },
+      spec: {
+        gatewayClassName: 'istio-waypoint',
+        listeners: [{ name: 'mesh', port: 15_008, protocol: 'HBONE', allowedRoutes: { namespaces: { from: 'All' } } }],
+      },
+    },
+    {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name, namespace, labels },
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+        minReplicas: units,
+        maxReplicas: units,
+      },
+    },
+  ]
+}
+
+/** What Istio runs the waypoint as. */
+export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
+  isRunning(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
+
+/** Why the waypoint does not serve yet; undefined when all of its pods are ready. */
+export const waypointProblem = (name: string, deployment: KubernetesObject | undefined): string | undefined => {
+  const next = 'it is looked at again with the next event'
+  if (deployment === undefined) return `the waypoint is not ready, ${name} does not exist: is Istio installed? ${next}`
+  const { replicas = 0, readyReplicas = 0 } = (deployment.status ?? {}) as { replicas?: number; readyReplicas?: number }
+  if (replicas > 0 && readyReplicas === replicas) return undefined
+  return `the waypoint is not ready, ${readyReplicas} of ${replicas} pods of ${name} are: ${next}`
+}

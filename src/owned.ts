@@ -1,0 +1,146 @@
+import { isNotFound } from './kubernetes/api-error.ts'
+import { type Conflict as LabelConflict, reconcileLabels } from './kubernetes/apply-labels.ts'
+import { applyObject, type ObjectConflict, type ObjectReport, objectDifference } from './kubernetes/apply-objects.ts'
+import type { Kubernetes } from './kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { isLibrarys, librarySelector } from './mesh/library.ts'
+import { modelLabels } from './mesh/model-labels.ts'
+import { fieldManager, ownerSelector } from './owner.ts'
+import { isDenying } from './policies/authorization-policy.ts'
+import type { OwnedKind, State, Subject } from './state.ts'
+
+/** What is there of the kinds that an application may own; `live` is undefined where the API server does not know the kind. */
+export type Owned = {
+  readonly kinds: readonly { kind: OwnedKind; live: KubernetesObject[] | undefined; library: KubernetesObject[] }[]
+  readonly namespace: KubernetesObject | undefined
+}
+
+/** Lists them: one call for each kind, and one more while the charm library's are to be taken over. */
+export const observeOwned = async (kubernetes: Kubernetes, subject: Subject, state: State): Promise<Owned> => {
+  const kinds = (state.owned ?? []).filter((kind) => kind !== 'Namespace')
+  const find = () => kubernetes.find({ kind: 'Namespace', name: subject.namespace })
+  const isAdopting = state.config?.mesh?.adopt === true
+  const [namespace, ...listed] = await Promise.all([
+    state.owned?.includes('Namespace') ? find() : undefined,
+    ...kinds.map(async (kind) => {
+      const [live, library = []] = await Promise.all([
+        listKnown(kubernetes, { kind, namespace: subject.namespace, selector: ownerSelector(subject) }),
+        isAdopting
+          ? listKnown(kubernetes, { kind, namespace: subject.namespace, selector: librarySelector(subject) })
+          : undefined,
+      ])
+      return { kind, live, library }
+    }),
+  ])
+  return { kinds: listed, namespace }
+}
+
+type Query = { kind: OwnedKind; namespace: string; selector: string }
+
+/** Undefined for a kind that is not known. Policies are where their targets are, everything else in the application's namespace. */
+export const listKnown = async (
+  kubernetes: Kubernetes,
+  { kind, namespace, selector }: Query,
+): Promise<KubernetesObject[] | undefined> => {
+  try {
+    return await kubernetes.list(kind, kind === 'AuthorizationPolicy' ? undefined : namespace, selector)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** What brings them to what is desired, to be called in the order of safety. Each writes, and collects what it came upon. */
+export type OwnedObjects = {
+  /** Applies what allows something, and what else there is to run. */
+  allow(): Promise<void>
+  /** Labels the namespace, or takes its labels off. */
+  holdModelLabels(): Promise<void>
+  /** Applies what denies. */
+  deny(): Promise<void>
+  removeStale(): Promise<void>
+  readonly conflicts: readonly (ObjectConflict | LabelConflict)[]
+  /** Kinds that the API server does not know yet. */
+  readonly waiting: readonly string[]
+  /** What the API server did not take. */
+  readonly refused: readonly string[]
+}
+
+type Options = {
+  kubernetes: Kubernetes
+  subject: Subject
+  state: State
+  owned: Owned
+  desired: readonly KubernetesObject[]
+  /** Is told the name of each object that is written. */
+  write(name: string): void
+}
+
+export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write }: Options): OwnedObjects => {
+  const manager = fieldManager(subject.application)
+  const mesh = state.config?.mesh
+  const plans = owned.kinds.map(({ kind, live, library }) => {
+    const wanted = desired.filter((object) => object.kind === kind)
+    return { kind, live, library, wanted, plan: objectDifference(live ?? [], wanted, manager) }
+  })
+  const known = plans.filter(({ live }) => live !== undefined)
+  const pending = known.flatMap(({ plan }) => plan.apply)
+  const stale = known.flatMap(({ plan }) => plan.stale)
+  const library = known.flatMap((one) =>
+    without(without(one.library, one.wanted), one.plan.stale).filter((object) => isLibrarys(subject, object)),
+  )
+  const conflicts: (ObjectConflict | LabelConflict)[] = known.flatMap(({ plan }) => plan.conflicts)
+  const refused: string[] = []
+
+  const take = ({ written, conflict, refused: reason }: ObjectReport): void => {
+    if (written !== undefined) write(written)
+    if (conflict) conflicts.push(conflict)
+    if (reason !== undefined) refused.push(reason)
+  }
+  const mayAdopt = (object: KubernetesObject) => mesh?.adopt === true && isLibrarys(subject, object)
+  const applyAll = async (pairs: typeof pending): Promise<void> => {
+    for (const pair of pairs) take(await applyObject(kubernetes, pair, manager, mayAdopt))
+  }
+
+  return {
+    conflicts,
+    refused,
+    waiting: plans.flatMap(({ kind, live, wanted }) =>
+      live === undefined && wanted.length > 0 ? [unknownKind(kind, wanted.length)] : [],
+    ),
+    allow: () => applyAll(pending.filter(({ desired: object }) => !isDenying(object))),
+    deny: () => applyAll(pending.filter(({ desired: object }) => isDenying(object))),
+    holdModelLabels: async () => {
+      if (owned.namespace === undefined) return
+      const { conflict, ...labels } = modelLabels(subject, mesh, owned.namespace.metadata.labels ?? {})
+      const place = { object: owned.namespace, path: ['metadata', 'labels'] }
+      const report = await reconcileLabels(kubernetes, place, { ...labels, unknown: [] }, manager)
+      report.written.map(write)
+      conflicts.push(...report.conflicts, ...(conflict ? [{ object: keyOf(owned.namespace), ...conflict }] : []))
+    },
+    removeStale: async () => {
+      const denying = stale.filter(isDenying)
+      // the charm library's go once ours stand
+      const replaced = refused.length === 0 && conflicts.length === 0 ? library : []
+      for (const object of [...denying, ...without(stale, denying), ...replaced]) {
+        await kubernetes.remove(object)
+        write(keyOf(object))
+      }
+    },
+  }
+}
+
+const keyOf = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
+
+const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
+  const names = new Set(others.map(keyOf))
+  return objects.filter((object) => !names.has(keyOf(object)))
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  AuthorizationPolicy: 'install Istio',
+  Gateway: 'install the Gateway API',
+}
+
+const unknownKind = (kind: OwnedKind, count: number): string =>
+  `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import type { Event } from './events/cloud-event.ts'
+import { meshDatabag } from './mesh/databags.ts'
+import type { Position } from './order.ts'
+import { at } from './record.ts'
+import { type Databag, type Published, type Relation, relationsIn, type State, type Subject } from './state.ts'
+
+/** An event for a remote application about a relation, and what to remember once it is accepted: undefined when the relation is over. */
+export type Publication = {
+  key: string
+  to: Subject
+  about: Pick<Relation, 'id' | 'endpoint'>
+  event: Event
+  accepted: Published | undefined
+}
+
+type Content = { data: Databag; units?: Record<string, Databag> | undefined }
+
+/** Tells one content from another; a short text. */
+export const contentHash = ({ data, units }: Content): string =>
+  createHash('sha256')
+    .update(JSON.stringify([data, units ?? null]))
+    .digest('hex')
+    .slice(0, 16)
+
+/** The source of what an application publishes. */
+const sourceOf = ({ namespace, application }: Subject): string => `/meshstep/${namespace}/${application}`
+
+/** Whether an event comes from the remote application itself. */
+export const isFrom = (
+  arrival: { position: Position; namespace: string },
+  { namespace = arrival.namespace, application }: { namespace?: string | undefined; application?: string | undefined },
+): boolean => application !== undefined && arrival.position.source === sourceOf({ namespace, application })
+
+/**
+ * What remote applications are to be told yet: the databags that differ from what they accepted, and the relations that are over. The
+ * sequence is that of the memory it follows from, so that of two processes the one with the older memory loses.
+ */
+export const publicationsDue = (subject: Subject, state: State): Publication[] => {
+  const before = state.published ?? {}
+  const desired = relationsIn(state).flatMap((relation) => {
+    const content = contentFor(subject, state, relation)
+    return content === undefined ? [] : [{ relation, content }]
+  })
+  const changed = desired
+    .map(({ relation, content }) => ({ relation, content, hash: contentHash(content) }))
+    .filter(({ relation, hash }) => at(before, relation.key)?.hash !== hash)
+    .map(({ relation, content, hash }) => changedPublication(subject, state, relation, { ...content, hash }))
+  const ended = Object.entries(before)
+    .filter(([key]) => !Object.hasOwn(state.relations, key))
+    .map(([key, published]) => endedPublication(subject, state, key, published))
+  return [...changed, ...ended]
+}
+
+/** The memory once the publications were accepted: those that something newer was accepted for meanwhile stay. */
+export const withPublished = (state: State, accepted: readonly Publication[]): State => {
+  const published = { ...state.published }
+  for (const { key, accepted: entry } of accepted) {
+    if (entry) published[key] = entry
+    else if (!Object.hasOwn(state.relations, key)) delete published[key]
+  }
+  const { published: _, ...others } = state
+  return Object.keys(published).length === 0 ? others : { ...others, published }
+}
+
+/** What this side has to say in the relation; undefined when nothing, not even that it is there. */
+const contentFor = (subject: Subject, state: State, relation: Relation): Content | undefined => {
+  const data = meshDatabag(subject, state, relation)
+  return data && { data }
+}
+
+const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
+
+/** How the other side calls its end of a relation, where nobody has told. */
+const ENDPOINTS: Readonly<Record<string, string>> = {
+  'require-cmr-mesh': 'provide-cmr-mesh',
+  'provide-cmr-mesh': 'require-cmr-mesh',
+}
+
+const changedPublication = (
+  subject: Subject,
+  state: State,
+  { key, id, endpoint, interface: name, role, remote, published: heard }: Relation & { key: string },
+  { data, units, hash }: Content & { hash: string },
+): Publication => {
+  const to = { namespace: remote.namespace ?? subject.namespace, application: remote.application }
+  const theirEndpoint = remote.endpoint ?? at(ENDPOINTS, endpoint) ?? endpoint
+  const own = { id, endpoint, interface: name, role }
+  const event = eventOf(subject, state, to, 'relation-changed', `${id}/${hash}`, {
+    relation: { id, endpoint: theirEndpoint, interface: name, role: OPPOSITE[role] },
+    remote: {
+      application: subject.application,
+      namespace: subject.namespace,
+      endpoint,
+      data,
+      ...(units && { units }),
+      ...(heard && { heard: heard.hash }),
+    },
+  })
+  return { key, to, about: own, event, accepted: { ...own, to, hash } }
+}
+
+const endedPublication = (subject: Subject, state: State, key: string, published: Published): Publication => {
+  const { id, endpoint, to } = published
+  const remote = { application: subject.application, namespace: subject.namespace }
+  const data = { relation: { id }, remote }
+  const event = eventOf(subject, state, to, 'relation-broken', `${id}/broken`, data)
+  return { key, to, about: { id, endpoint }, event, accepted: undefined }
+}
+
+const eventOf = (
+  subject: Subject,
+  { generation = 0 }: State,
+  to: Subject,
+  name: string,
+  what: string,
+  data: Record<string, unknown>,
+): Event => ({
+  id: `${subject.namespace}/${subject.application}/${generation}/${what}`,
+  source: sourceOf(subject),
+  type: `dev.meshstep.${name}.v1`,
+  subject: `${to.namespace}/${to.application}`,
+  datacontenttype: 'application/json',
+  extensions: { sequence: String(generation), partitionkey: `${to.namespace}/${to.application}` },
+  data: { namespace: to.namespace, application: to.application, ...data },
+})
