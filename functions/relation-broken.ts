@@ -1,25 +1,26 @@
 import * as z from 'zod'
 import { Application, Namespace, ObjectName } from '../src/config.ts'
-import { defineFunction } from '../src/define-function.ts'
+import { type Arrival, defineFunction } from '../src/define-function.ts'
 import { Refused } from '../src/errors.ts'
 import { accept, isOvertaken } from '../src/order.ts'
 import { isFrom } from '../src/publications.ts'
-import { RelationIdentity, relationKey, type State } from '../src/state.ts'
+import { publishedKey, relationKey } from '../src/relations/key.ts'
+import { RelationIdentity, type State } from '../src/state.ts'
 
 /** A relation is named by its id, and by the document it is kept in: what that says may have become unreadable. */
 const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id: RelationIdentity.shape.id })
 
-/** Whose side is gone: each namespace counts its own relations. */
-const BrokenRemote = z.strictObject({ application: Application.optional(), namespace: Namespace.optional() })
+/** With whom the relation was, where its id is not enough. */
+const BrokenRemote = z.strictObject({ application: Application, namespace: Namespace.optional() })
 
 /** A relation is gone: it is forgotten, but for a tombstone that keeps late events from bringing it back. */
 export const relationBroken = defineFunction({
   name: 'relation-broken',
   data: { relation: BrokenRelation.optional(), remote: BrokenRemote.optional(), document: ObjectName.optional() },
   fold: (state, { relation, remote, document }, arrival) => {
-    const { position, now, namespace } = arrival
+    const { position, now } = arrival
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
-    const named = relation && keyOf(state, relation.id, namespace, remote?.namespace)
+    const named = relation && keyOf(state, relation, remote, arrival)
     const keys = relationsOf(state, named, document)
     const passed = keys.filter((key) => isOvertaken(state, `relation/${key}`, position))
     const broken = keys.filter((key) => !passed.includes(key))
@@ -27,10 +28,10 @@ export const relationBroken = defineFunction({
       return { state, stale: `relation ${relation?.id ?? passed[0]} has moved on since this event` }
     const relations = Object.entries(state.relations).filter(([key]) => !broken.includes(key))
     const about = [
-      ...broken.map((key) => `relation/${key}`),
+      ...new Set(broken.flatMap((key) => namesOf(state, key, arrival.namespace))),
       ...(document === undefined ? [] : [`document/${document}`]),
     ]
-    const left = isFrom(arrival, remote ?? {}) ? withoutPublished(state, broken) : state
+    const left = remote && isFrom(arrival, remote) ? withoutPublished(state, broken) : state
     return {
       state: about.reduce((before, name) => accept(before, name, position, now.toISOString()), {
         ...left,
@@ -40,14 +41,24 @@ export const relationBroken = defineFunction({
   },
 })
 
-/** Of a relation with another namespace the id is enough, where there is no other with it. */
-const keyOf = ({ relations }: State, id: number, namespace: string, remoteNamespace: string | undefined): string => {
-  const key = relationKey(namespace, id, remoteNamespace)
-  if (remoteNamespace !== undefined || Object.hasOwn(relations, key)) return key
-  const others = Object.keys(relations).filter((other) => other.endsWith(`/${id}`))
-  if (others.length > 1)
-    throw new Refused(400, `data.remote.namespace: expected one, as there are relations ${others.join(', ')}`)
-  return others[0] ?? key
+type Named = z.infer<typeof BrokenRelation>
+type Remote = z.infer<typeof BrokenRemote>
+
+/** The id is enough where there is no other relation with it. */
+const keyOf = (state: State, relation: Named, remote: Remote | undefined, arrival: Arrival): string => {
+  if (remote) return relationKey(arrival.namespace, state, relation, { remote, isPublished: isFrom(arrival, remote) })
+  const key = String(relation.id)
+  const others = Object.keys(state.relations).filter((other) => other.endsWith(`/${key}`))
+  if (Object.hasOwn(state.relations, key) || others.length === 0) return key
+  if (others[0] && others.length === 1) return others[0]
+  throw new Refused(400, `data.remote: expected one, as relation ${key} may be ${others.slice(0, 5).join(', ')}`)
+}
+
+/** A late event may call the relation by any of its names. */
+const namesOf = ({ relations }: State, key: string, namespace: string): string[] => {
+  const known = relations[key]
+  const names = known ? [key, String(known.id), publishedKey(namespace, known, known.remote)] : [key]
+  return names.map((name) => `relation/${name}`)
 }
 
 /** The remote application has ended the relation itself: it need not be told. */

@@ -1,10 +1,10 @@
 import { ObjectName } from '../src/config.ts'
 import { type Arrival, defineFunction } from '../src/define-function.ts'
-import { Refused } from '../src/errors.ts'
 import { accept, isGoneForOthers, isStale } from '../src/order.ts'
 import { contentHash, isFrom } from '../src/publications.ts'
 import { withKept } from '../src/relations/kept.ts'
-import { type Relation, RelationIdentity, Remote, relationKey, type State } from '../src/state.ts'
+import { relationKey } from '../src/relations/key.ts'
+import { type Relation, RelationIdentity, Remote, type State } from '../src/state.ts'
 
 /** The remote side of a relation changed its databags: they are remembered as they are now. */
 export const relationChanged = defineFunction({
@@ -12,15 +12,15 @@ export const relationChanged = defineFunction({
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },
   fold: (state, { relation, remote: { heard, ...remote }, document }, arrival) => {
     const { position, namespace } = arrival
-    const key = relationKey(namespace, relation.id, remote.namespace)
     const isPublished = isFrom(arrival, remote)
+    const key = relationKey(namespace, state, relation, { remote, isPublished })
+    const known = state.relations[key]
     const about = [`relation/${key}`, ...(document === undefined ? [] : [`document/${document}`])]
-    const isLate = isPublished && isGoneForOthers(state, `relation/${key}`, position.source)
+    const isLate = isPublished && !known && isGoneForOthers(state, `relation/${key}`, position.source)
     if (isLate || about.some((name) => isStale(state, name, position)))
       return { state, stale: `relation ${relation.id} has moved on since this event` }
     const told = { ...relation, remote, ...(document !== undefined && { document }) }
-    const known = state.relations[key]
-    const changed = isPublished ? spoken(known, told, remote.namespace === namespace) : described(known, told)
+    const changed = isPublished ? spoken(known, told) : described(known, told)
     const left = withoutFormer(isPublished ? heardBack(state, key, heard) : state, key, document, arrival)
     const relations = { ...left.relations, [key]: withKept(known, changed) }
     return { state: about.reduce((before, name) => accept(before, name, position), { ...left, relations }) }
@@ -38,21 +38,10 @@ const described = (known: Relation | undefined, told: Relation): Relation => {
   }
 }
 
-/** What the remote application published itself; it makes the relation where nobody else did. Elsewhere it may be known by an alias. */
-const spoken = (
-  known: Relation | undefined,
-  { remote: { data, units, ...remote }, ...told }: Relation,
-  isNeighbour: boolean,
-): Relation => {
+/** What the remote application published itself; it makes the relation where nobody else did. */
+const spoken = (known: Relation | undefined, { remote: { data, units, ...remote }, ...told }: Relation): Relation => {
   const published = { data, ...(units && { units }), hash: contentHash({ data, units }) }
-  if (known === undefined) return { ...told, remote: { ...remote, data: {} }, published }
-  const isOther = isNeighbour && known.remote.application !== remote.application
-  if (isOther || known.interface !== told.interface)
-    throw new Refused(
-      400,
-      `relation ${told.id}: expected ${known.interface} with ${known.remote.application}, got ${told.interface} with ${remote.application}`,
-    )
-  return { ...known, published }
+  return { ...(known ?? { ...told, remote: { ...remote, data: {} } }), published }
 }
 
 /** What the remote application has not heard, as it lost its memory or refused it, is published again. */

@@ -29,8 +29,8 @@ const sourceOf = ({ namespace, application }: Subject): string => `/meshstep/${n
 /** Whether an event comes from the remote application itself. */
 export const isFrom = (
   arrival: { position: Position; namespace: string },
-  { namespace = arrival.namespace, application }: { namespace?: string | undefined; application?: string | undefined },
-): boolean => application !== undefined && arrival.position.source === sourceOf({ namespace, application })
+  { namespace = arrival.namespace, application }: { namespace?: string | undefined; application: string },
+): boolean => arrival.position.source === sourceOf({ namespace, application })
 
 /**
  * What remote applications are to be told yet: the databags that differ from what they accepted, and the relations that are over. The
@@ -101,9 +101,9 @@ const changedPublication = (
 }
 
 const endedPublication = (subject: Subject, state: State, key: string, published: Published): Publication => {
-  const { id, endpoint, to } = published
+  const { id, endpoint, interface: name, role, to } = published
   const remote = { application: subject.application, namespace: subject.namespace }
-  const data = { relation: { id }, remote }
+  const data = { relation: { id, interface: name, role: OPPOSITE[role] }, remote }
   const event = eventOf(subject, state, to, 'relation-broken', `${id}/broken`, data)
   return { key, to, about: { id, endpoint }, event, accepted: undefined }
 }

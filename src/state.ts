@@ -80,7 +80,7 @@ export const State = z.strictObject({
   /** Grows with each write, also over a memory that was lost: the sequence of what is published. */
   generation: z.int().nonnegative().optional(),
   config: Config.optional(),
-  /** By relation id; a relation with another namespace by `{namespace}/{id}`, as each namespace counts its own. */
+  /** By relation id, or by `{namespace}/{application}/{id}` where only the remote application told of it. */
   relations: z.record(z.string(), Relation),
   leader: z.strictObject({ unit: z.string().min(1), epoch: z.int().nonnegative().optional() }).optional(),
   /** By pod uid, oldest first. */
@@ -101,10 +101,6 @@ export const State = z.strictObject({
 export type State = z.infer<typeof State>
 
 export const emptyState = (): State => ({ version: 1, relations: {}, units: {}, accepted: {} })
-
-/** The key of a relation in the memory. */
-export const relationKey = (namespace: string, id: number, remoteNamespace = namespace): string =>
-  remoteNamespace === namespace ? String(id) : `${remoteNamespace}/${id}`
 
 /** The relations in the order of their ids, which no order of events can change. */
 export const relationsIn = ({ relations }: State): (Relation & { key: string })[] =>

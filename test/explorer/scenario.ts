@@ -28,17 +28,23 @@ export type Scenario = {
   /** What must be true at the end, beside the properties that always hold; `mesh` is the labels that are ours. */
   ends: { template: Labels; service: Labels; memory: Labels | undefined; pods?: Labels }
   foreign?: Foreign
+  /** Whether the calls that remember what was published take part in the race. */
+  isPublishing?: true
   bounds: Bounds
 }
 
 const isEvent = (one: Event | TransportRequest): one is Event => 'type' in one
 
-const process = (transport: Transport) => {
+/** `notes` carries the calls that remember what was published. */
+const process = (transport: Transport, notes: Transport = transport) => {
   const clock = fakeClock()
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const queueOver = (over: Transport) =>
+    createQueue(createStep({ connect: (deadline) => createKubernetes({ transport: over, clock, deadline }), clock }))
+  const [enqueue, note] = [queueOver(transport), queueOver(notes)]
   return createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock })),
+    enqueue: (subject, change, deadline) => (change.note ? note : enqueue)(subject, change, deadline),
     connect,
     publish: async () => undefined,
     clock,
@@ -46,11 +52,18 @@ const process = (transport: Transport) => {
   })
 }
 
-const actorFor = (api: EmbeddedApi, one: Event | TransportRequest, index: number): Actor => ({
+/** Remembering what was published is a step of its own, at once unless the scenario is about that: it would double each schedule. */
+const actorFor = (
+  api: EmbeddedApi,
+  { isPublishing }: Scenario,
+  one: Event | TransportRequest,
+  index: number,
+): Actor => ({
   name: isEvent(one) ? `${one.type.split('.')[2]}#${index}` : `somebody#${index}`,
   run: async (gate: Gate) => {
     const transport: Transport = (request) => gate(() => api.handle(request), request)
-    if (isEvent(one)) await process(transport)(one, {})
+    const direct: Transport = async (request) => api.handle(request)
+    if (isEvent(one)) await process(transport, isPublishing ? transport : direct)(one, {})
     else await transport(one)
   },
 })
@@ -108,7 +121,7 @@ const checkSchedule = async (scenario: Scenario, path: readonly number[]): Promi
   const api = await fresh(scenario)
   const direct: Transport = async (request) => api.handle(request)
   const touched = watchForeign(api, scenario.foreign ?? {})
-  const actors = race.map((one, index) => actorFor(api, one, index))
+  const actors = race.map((one, index) => actorFor(api, scenario, one, index))
   const run = await runSchedule(actors, path, bounds)
   for (const one of after) await process(direct)(one, {})
   const expect = (property: string, violations: readonly unknown[]) => {

@@ -1,0 +1,31 @@
+import type { Relation, State } from '../state.ts'
+
+type Remote = { readonly application: string; readonly namespace?: string | undefined }
+
+type Named = Pick<Relation, 'id'> & Partial<Pick<Relation, 'interface' | 'role'>>
+
+/** Where a relation is that the remote application told of: it counts its relations for itself, with ids of its own. */
+export const publishedKey = (namespace: string, { id }: Named, remote: Remote): string =>
+  `${remote.namespace ?? namespace}/${remote.application}/${id}`
+
+/**
+ * The key of a relation in the memory of an application of `namespace`. A platform or a document numbers the relations of a namespace:
+ * the id is the key. What the remote application publishes belongs to the relation with it that is known: by the id, or else by being
+ * the only one of its interface, as other namespaces have other ids. Where none is known it gets a key of its own.
+ */
+export const relationKey = (
+  namespace: string,
+  { relations }: State,
+  named: Named,
+  { remote, isPublished }: { remote: Remote; isPublished: boolean },
+): string => {
+  const isSame = (known: Relation) =>
+    known.remote.application === remote.application &&
+    (known.remote.namespace ?? namespace) === (remote.namespace ?? namespace)
+  const known = Object.entries(relations).filter(([, relation]) => isSame(relation))
+  const numbered = known.find(([, { id }]) => id === named.id)
+  if (numbered) return numbered[0]
+  if (!isPublished) return String(named.id)
+  const alike = known.filter(([, { interface: name, role }]) => name === named.interface && role === named.role)
+  return alike.length === 1 && alike[0] ? alike[0][0] : publishedKey(namespace, named, remote)
+}
