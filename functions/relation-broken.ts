@@ -48,10 +48,13 @@ type Remote = z.infer<typeof BrokenRemote>
 const keyOf = (state: State, relation: Named, remote: Remote | undefined, arrival: Arrival): string => {
   if (remote) return relationKey(arrival.namespace, state, relation, { remote, isPublished: isFrom(arrival, remote) })
   const key = String(relation.id)
-  const others = Object.keys(state.relations).filter((other) => other.endsWith(`/${key}`))
-  if (Object.hasOwn(state.relations, key) || others.length === 0) return key
-  if (others[0] && others.length === 1) return others[0]
-  throw new Refused(400, `data.remote: expected one, as relation ${key} may be ${others.slice(0, 5).join(', ')}`)
+  const [numbered = key, ...others] = Object.keys(state.relations).filter(
+    (other) => state.relations[other]?.id === relation.id,
+  )
+  if (Object.hasOwn(state.relations, key)) return key
+  if (others.length === 0) return numbered
+  const names = [numbered, ...others].slice(0, 5).join(', ')
+  throw new Refused(400, `data.remote: expected one, as relation ${key} may be ${names}`)
 }
 
 /** A late event may call the relation by any of its names. */

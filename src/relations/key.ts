@@ -10,8 +10,8 @@ export const publishedKey = (namespace: string, { id }: Named, remote: Remote): 
 
 /**
  * The key of a relation in the memory of an application of `namespace`. A platform or a document numbers the relations of a namespace:
- * the id is the key. What the remote application publishes belongs to the relation with it that is known: by the id, or else by being
- * the only one of its interface, as other namespaces have other ids. Where none is known it gets a key of its own.
+ * the id is the key. What the remote application publishes has ids of its own where that is in another namespace, so it belongs to the
+ * relation with it that is known, by the id or else by being the only one of its interface; and the other way round.
  */
 export const relationKey = (
   namespace: string,
@@ -25,7 +25,9 @@ export const relationKey = (
   const known = Object.entries(relations).filter(([, relation]) => isSame(relation))
   const numbered = known.find(([, { id }]) => id === named.id)
   if (numbered) return numbered[0]
-  if (!isPublished) return String(named.id)
-  const alike = known.filter(([, { interface: name, role }]) => name === named.interface && role === named.role)
-  return alike.length === 1 && alike[0] ? alike[0][0] : publishedKey(namespace, named, remote)
+  const alike = known
+    .filter(([, { interface: name, role }]) => name === named.interface && role === named.role)
+    .filter(([key, relation]) => isPublished || key === publishedKey(namespace, relation, remote))
+  if (alike.length === 1 && alike[0]) return alike[0][0]
+  return isPublished ? publishedKey(namespace, named, remote) : String(named.id)
 }

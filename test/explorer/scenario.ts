@@ -13,6 +13,9 @@ import { type Actor, type Bounds, explore, type Gate, type Run, runSchedule } fr
 
 type Labels = Record<string, string>
 
+/** The principals that each AuthorizationPolicy names, by its name. */
+type Policies = Record<string, string[]>
+
 /** Labels of one object that no schedule may change, not even for a moment. */
 type Foreign = { template?: Labels; service?: Labels }
 
@@ -23,10 +26,12 @@ export type Scenario = {
   before?: readonly (Event | TransportRequest)[]
   /** What races: each event is delivered to a process of its own, each request is made by somebody else. */
   race: readonly (Event | TransportRequest)[]
-  /** Events that come when all is over. */
-  after?: readonly Event[]
+  /** Events, and writes by others, that come when all is over. */
+  after?: readonly (Event | TransportRequest)[]
   /** What must be true at the end, beside the properties that always hold; `mesh` is the labels that are ours. */
-  ends: { template: Labels; service: Labels; memory: Labels | undefined; pods?: Labels }
+  ends: { template: Labels; service: Labels; memory: Labels | undefined; pods?: Labels; policies?: Policies }
+  /** What is wrong with the objects as they are, at any moment. */
+  never?: (objects: readonly KubernetesObject[]) => string | undefined
   foreign?: Foreign
   /** Whether the calls that remember what was published take part in the race. */
   isPublishing?: true
@@ -97,12 +102,16 @@ const observed = (api: EmbeddedApi) => {
   const find = (kind: string, name: string) => objects.find((one) => one.kind === kind && one.metadata.name === name)
   const labels = (object: KubernetesObject | undefined) => (object ? labelsOn(object) : {})
   const memory = find('ConfigMap', `juju-service-mesh-${APPLICATION}-labels`)?.data?.labels
+  const policies = objects.filter(({ kind }) => kind === 'AuthorizationPolicy')
   return {
+    policies: Object.fromEntries(policies.map((policy) => [policy.metadata.name, principalsIn(policy)])),
     template: labels(find('StatefulSet', APPLICATION) ?? find('Deployment', APPLICATION)),
     service: labels(find('Service', APPLICATION)),
     memory: memory === undefined ? undefined : (JSON.parse(memory) as Labels),
   }
 }
+
+const principalsIn = ({ spec }: KubernetesObject): string[] => JSON.stringify(spec).match(/(?<=\/sa\/)[a-z]+/g) ?? []
 
 const subset = (labels: Labels, of: Labels) => Object.entries(of).every(([key, value]) => labels[key] === value)
 
@@ -121,14 +130,16 @@ const checkSchedule = async (scenario: Scenario, path: readonly number[]): Promi
   const api = await fresh(scenario)
   const direct: Transport = async (request) => api.handle(request)
   const touched = watchForeign(api, scenario.foreign ?? {})
+  const wrong = watchMoments(api, scenario)
   const actors = race.map((one, index) => actorFor(api, scenario, one, index))
   const run = await runSchedule(actors, path, bounds)
-  for (const one of after) await process(direct)(one, {})
+  for (const one of after) await (isEvent(one) ? process(direct)(one, {}) : direct(one))
   const expect = (property: string, violations: readonly unknown[]) => {
     if (violations.length > 0) throw new Violation(name, property, run.trace, violations)
   }
   expect('every event is taken', run.failures.map(String))
   expect('2: foreign state is untouched, at every moment', touched)
+  expect('6: the order of effect is safe, at every moment', wrong)
   expect('1, 3, 7: the cluster is as the memory desires it', differencesAtTheEnd(api, scenario))
   expect('4: quiet when nothing differs', await writesOfAResync(api))
   return run
@@ -144,12 +155,25 @@ const watchForeign = (api: EmbeddedApi, foreign: Foreign): string[] => {
   return touched
 }
 
-const differencesAtTheEnd = (api: EmbeddedApi, { ends: { pods = {}, ...objects } }: Scenario): unknown[] => {
+/** What was wrong at which moment, growing as it happens. */
+const watchMoments = (api: EmbeddedApi, { never }: Scenario): string[] => {
+  const wrong: string[] = []
+  api.subscribe(({ object }) => {
+    const problem = never?.(api.objects())
+    if (problem) wrong.push(`${problem}, after ${nameOf({ kind: object.kind, ...object.metadata })}`)
+  })
+  return wrong
+}
+
+const differencesAtTheEnd = (
+  api: EmbeddedApi,
+  { ends: { pods = {}, policies = {}, ...others } }: Scenario,
+): unknown[] => {
   const end = observed(api)
   const unlabelled = api
     .objects()
     .filter(({ kind, metadata }) => kind === 'Pod' && !subset(metadata.labels ?? {}, pods))
-  return [...(isDeepStrictEqual(end, objects) ? [] : [end]), ...unlabelled]
+  return [...(isDeepStrictEqual(end, { policies, ...others }) ? [] : [end]), ...unlabelled]
 }
 
 const writesOfAResync = async (api: EmbeddedApi): Promise<string[]> => {

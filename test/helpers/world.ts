@@ -55,6 +55,8 @@ export type World = {
   calls: string[]
   intercept: Intercept | undefined
   published: Event[]
+  /** Why the sink accepts nothing, or nothing for one receiver. */
+  refusePublishing: Error | { subject: string; error: Error } | undefined
   /** Sends an event and answers with the data of the reply; fails on any status but 200. */
   send(type: string, data: Record<string, unknown>, attributes?: Partial<Event>): Promise<Handled>
   /** Sends an event and answers with the response as it is. */
@@ -76,6 +78,12 @@ export const createWorld = (
   api.seed(objects, { manager: 'juju' })
   const calls: string[] = []
   const published: Event[] = []
+  const publish = (sent: Event): void => {
+    const refused = world.refusePublishing
+    if (refused instanceof Error) throw refused
+    if (refused && refused.subject === sent.subject) throw refused.error
+    published.push(sent)
+  }
   const transport: Transport = async (request) => {
     calls.push(`${request.method} ${request.path}`)
     return (await world.intercept?.(request)) ?? api.handle(request)
@@ -85,7 +93,7 @@ export const createWorld = (
     functions,
     enqueue: createQueue(createStep({ connect, clock })),
     connect,
-    publish: isOwnSink ? undefined : async (event) => void published.push(event),
+    publish: isOwnSink ? undefined : async (event) => publish(event),
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
@@ -107,6 +115,7 @@ export const createWorld = (
     calls,
     intercept: undefined,
     published,
+    refusePublishing: undefined,
     post,
     object,
     send: async (type, data, attributes = {}) => {
