@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
+import { problemOf } from '../mesh/problem.ts'
 
 const Texts = z.array(z.string()).optional()
 
@@ -85,6 +86,20 @@ export const isDenying = ({ kind, spec }: KubernetesObject): boolean => {
   return kind === 'AuthorizationPolicy' && (action === 'DENY' || action === 'CUSTOM' || rules.length === 0)
 }
 
+/** Where a policy holds: for the pods of a selector or of its namespace, or for what it refers to. */
+const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
+export type Attachment = z.infer<typeof Attachment>
+
+/** A policy of which nobody knows what it does. */
+export type UnreadablePolicy = {
+  /** Which policy, and why. */
+  readonly unreadable: string
+  readonly namespace: string
+  readonly name: string
+  /** Absent where not even that can be read. */
+  readonly attachment?: Attachment
+}
+
 /**
  * An object as the API server has it. A field that is not known here makes it unreadable: to overlook one could make of a rule that
  * matches little one that matches everything.
@@ -92,11 +107,16 @@ export const isDenying = ({ kind, spec }: KubernetesObject): boolean => {
 export const readAuthorizationPolicy = ({
   metadata,
   spec = {},
-}: KubernetesObject): { policy: AuthorizationPolicy } | { unreadable: string } => {
-  const { namespace } = metadata
-  const name = `AuthorizationPolicy ${namespace}/${metadata.name}`
+}: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
+  const { namespace = '', name } = metadata
   const read = AuthorizationPolicySpec.safeParse(spec)
-  if (namespace === undefined) return { unreadable: `${name}: expected a namespace` }
-  if (!read.success) return { unreadable: `${name}: ${z.prettifyError(read.error).replaceAll('\n', ' ')}` }
-  return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
+  if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
+  const { action: _, provider: __, rules: ___, ...attachment } = spec
+  const where = Attachment.safeParse(attachment)
+  return {
+    unreadable: problemOf(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
+    namespace,
+    name,
+    ...(where.success && { attachment: where.data }),
+  }
 }

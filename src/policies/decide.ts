@@ -12,7 +12,7 @@ export type { AccessRequest, ServiceInWorld, Waypoint, WorkloadInWorld, World } 
 export type Decision = {
   /** False also where it is undecided: what is not known is not promised. */
   readonly allowed: boolean
-  /** False where it cannot be known offline, because an external authorizer has the last word. */
+  /** False where it cannot be known offline, because an external authorizer has the last word, or a policy cannot be read. */
   readonly decided: boolean
   /** Where it is decided; at the destination when no proxy guards it. */
   readonly at: Point['at'] | 'destination'
@@ -31,7 +31,7 @@ type Passed = { readonly point: Point; readonly verdict: Verdict }
  * the ztunnel of the pod, which sees connections. What a policy asks for and cannot be known offline counts against the request.
  */
 export const decide = (request: AccessRequest, world: World): Decision => {
-  const { points, steps } = routeOf(request, world)
+  const { points, steps, bypassed } = routeOf(request, world)
   const passed = pass(points)
   const deciding = passed.find(({ verdict }) => verdict.outcome !== 'allowed') ?? passed[0]
   const { outcome, policy } = deciding?.verdict ?? { outcome: 'allowed' }
@@ -42,7 +42,7 @@ export const decide = (request: AccessRequest, world: World): Decision => {
     at: deciding?.point.at ?? 'destination',
     ...(policy && { policy: nameOf(policy) }),
     relations: policy ? requestersOf(policy) : [],
-    sentence: sentenceOf(request, deciding && { ...deciding, isBehindWaypoint }),
+    sentence: sentenceOf(request, deciding && { ...deciding, isBehindWaypoint }, bypassed),
     steps: [...steps, ...passed.flatMap(({ verdict }) => verdict.steps)],
   }
 }

@@ -116,6 +116,22 @@ describe('objects as the API server has them', () => {
     ['ports that are numbers', { rules: [{ to: [{ operation: { ports: [80] } }] }] }, /shop\/odd: .*ports/],
   ])('%s makes one unreadable, rather than open', (_, spec, message) => {
     const object = { apiVersion: '', kind: '', metadata: { name: 'odd', namespace: 'shop' }, spec: { ...spec } }
-    expect(readAuthorizationPolicy(object)).toEqual({ unreadable: expect.stringMatching(message) })
+    expect(readAuthorizationPolicy(object)).toEqual({
+      unreadable: expect.stringMatching(message),
+      namespace: 'shop',
+      name: 'odd',
+      attachment: {},
+    })
+  })
+
+  test.each<[string, object, object | undefined]>([
+    ['rules', { selector: { matchLabels: { a: 'b' } }, rules: 1 }, { selector: { matchLabels: { a: 'b' } } }],
+    ['a target', { targetRefs: [{ name: 'db' }], rules: [{}] }, undefined],
+    ['a selector', { selector: { matchExpressions: [] } }, undefined],
+    ['a field that may say where', { sites: ['mars'] }, undefined],
+  ])('where one holds that has unreadable %s', (_, spec, attachment) => {
+    const object = { apiVersion: '', kind: '', metadata: { name: 'odd', namespace: 'shop' }, spec: { ...spec } }
+    const read = readAuthorizationPolicy(object)
+    expect('attachment' in read ? read.attachment : undefined).toEqual(attachment)
   })
 })

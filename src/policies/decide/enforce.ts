@@ -1,4 +1,4 @@
-import type { AuthorizationPolicy } from '../authorization-policy.ts'
+import type { AuthorizationPolicy, UnreadablePolicy } from '../authorization-policy.ts'
 import { type Action, actionOf, ignoredBecause, matchPolicy, nameOf, type Point, type Step } from './look.ts'
 import { nearestMiss, type Truth } from './truth.ts'
 
@@ -15,7 +15,7 @@ type Looked = { readonly policy: AuthorizationPolicy; readonly truth: Truth }
 
 /**
  * CUSTOM, then DENY, then ALLOW. No ALLOW policy: allowed; some: one must match. What is not known counts against the request: such a
- * DENY is taken to match, such an ALLOW is not.
+ * DENY is taken to match, such an ALLOW is not. A policy that cannot be read leaves undecided what none before it refuses.
  */
 export const enforce = (point: Point): Verdict => {
   const policies = point.policies.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
@@ -27,8 +27,9 @@ export const enforce = (point: Point): Verdict => {
   const steps = [
     ...policies.flatMap((policy) => ignoredStep(policy, point)),
     ...[...customs, ...denies, ...allows].map((looked) => stepOf(looked, point)),
+    ...point.unreadable.map((policy) => unreadableStep(policy, point)),
   ]
-  return { ...(findCustom(customs) ?? findDeny(denies) ?? findAllow(allows)), steps }
+  return { ...(findCustom(customs) ?? findDeny(denies) ?? findUnreadable(point) ?? findAllow(allows)), steps }
 }
 
 const findCustom = (customs: readonly Looked[]): Finding | undefined => {
@@ -45,6 +46,9 @@ const findDeny = (denies: readonly Looked[]): Finding | undefined => {
   return { outcome: 'denied', policy, because }
 }
 
+const findUnreadable = ({ unreadable: [first] }: Point): Finding | undefined =>
+  first && { outcome: 'undecided', because: first.unreadable }
+
 const findAllow = (allows: readonly Looked[]): Finding => {
   const hit = allows.find(({ truth }) => truth.is === 'yes')
   if (hit) return { outcome: 'allowed', policy: hit.policy, because: 'it matches' }
@@ -58,6 +62,13 @@ const ignoredStep = (policy: AuthorizationPolicy, point: Point): Step[] => {
   if (note === undefined) return []
   return [{ at: point.at, policy: nameOf(policy), action: actionOf(policy), matches: 'ignored', note }]
 }
+
+const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at }: Point): Step => ({
+  at,
+  policy: `${namespace}/${name}`,
+  matches: 'unknown',
+  note: `it cannot be read: ${unreadable}`,
+})
 
 const stepOf = ({ policy, truth }: Looked, { at }: Point): Step => ({
   at,

@@ -1,5 +1,5 @@
 import { at as valueAt } from '../../record.ts'
-import type { AuthorizationPolicy, Rule } from '../authorization-policy.ts'
+import type { AuthorizationPolicy, Rule, UnreadablePolicy } from '../authorization-policy.ts'
 import type { Facts } from './facts.ts'
 import { matchRule } from './rule.ts'
 import { any, no, type Truth } from './truth.ts'
@@ -11,6 +11,8 @@ export type Point = {
   readonly name: string
   readonly facts: Facts
   readonly policies: readonly AuthorizationPolicy[]
+  /** Those of which it is not known what they do. */
+  readonly unreadable: readonly UnreadablePolicy[]
 }
 
 export type Action = 'CUSTOM' | 'DENY' | 'ALLOW' | 'AUDIT'

@@ -6,20 +6,22 @@ import type { AccessRequest } from './world.ts'
 
 type Decided = { readonly point: Point; readonly verdict: Verdict; readonly isBehindWaypoint: boolean }
 
+const UNGUARDED = 'its pods are not on the mesh, where nothing guards them'
+
 /** One sentence for a person: who may or may not do what, where that is decided, by which policy, who asked for it, and why. */
-export const sentenceOf = (request: AccessRequest, decided: Decided | undefined): string => {
+export const sentenceOf = (request: AccessRequest, decided?: Decided, bypassed?: string): string => {
   const what = `${action(request)} to ${destination(request)} on port ${request.port}`
-  if (decided === undefined)
-    return `${client(request)} may ${what}: its pods are not on the mesh, where nothing guards them.`
-  return `${client(request)} ${MAY[decided.verdict.outcome]} ${what}: ${reason(decided)}.`
+  const why = decided === undefined ? UNGUARDED : reason(decided)
+  const besides = bypassed === undefined ? '' : `; ${bypassed}, so no policy of the Service is enforced`
+  return `${client(request)} ${MAY[decided?.verdict.outcome ?? 'allowed']} ${what}: ${why}${besides}.`
 }
 
 const MAY = { allowed: 'may', denied: 'may not', undecided: 'may or may not' } as const
 
-const client = ({ from }: AccessRequest): string =>
-  from.serviceAccount === undefined
-    ? `A client in ${from.namespace}, outside the mesh,`
-    : `${from.namespace}/${from.serviceAccount}`
+const client = ({ from: { namespace, application, serviceAccount } }: AccessRequest): string => {
+  if (serviceAccount !== undefined) return `${namespace}/${serviceAccount}`
+  return `${application === undefined ? `A client in ${namespace}` : `${namespace}/${application}`}, outside the mesh,`
+}
 
 const action = ({ method, path, host }: AccessRequest): string => {
   if (method === undefined && path === undefined) return 'connect'
@@ -35,6 +37,8 @@ const destination = ({ to }: AccessRequest): string =>
 const reason = ({ point, verdict, isBehindWaypoint }: Decided): string => {
   const { outcome, because } = verdict
   const policy = policyOf(verdict)
+  if (outcome === 'undecided' && policy === undefined)
+    return `what ${point.name} does is not known, as it may enforce a policy that cannot be read: ${because}`
   if (outcome === 'undecided')
     return `${because}, which ${point.name} asks for policy ${policy}; it cannot be known offline`
   if (outcome === 'allowed')

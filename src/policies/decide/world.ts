@@ -1,4 +1,4 @@
-import type { AuthorizationPolicy } from '../authorization-policy.ts'
+import type { AuthorizationPolicy, UnreadablePolicy } from '../authorization-policy.ts'
 
 export type Waypoint = { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
 
@@ -9,6 +9,8 @@ export type ServiceInWorld = {
   readonly selector?: Readonly<Record<string, string>> | undefined
   /** The one that traffic to the Service passes, by the Service's own labels or its namespace's. */
   readonly waypoint?: Waypoint | undefined
+  /** Why there is none, where the labels name one: `the waypoint shop/w does not exist`. */
+  readonly bypassed?: string | undefined
 }
 
 /** An application's pods. */
@@ -23,6 +25,8 @@ export type WorkloadInWorld = {
 export type World = {
   /** Of all namespaces: one that is missing here could have decided otherwise. */
   readonly policies: readonly AuthorizationPolicy[]
+  /** Where one of these may hold, what no other policy refuses is undecided. @default none */
+  readonly unreadable?: readonly UnreadablePolicy[] | undefined
   /** Istio's; policies in it hold for every namespace. */
   readonly rootNamespace: string
   readonly trustDomain: string
@@ -35,6 +39,8 @@ export type World = {
 export type AccessRequest = {
   readonly from: {
     readonly namespace: string
+    /** What a sentence calls a client that is outside the mesh. */
+    readonly application?: string | undefined
     /** Undefined when the client is outside the mesh. */
     readonly serviceAccount?: string | undefined
     /** Its IP address, where it is known. */
@@ -45,6 +51,8 @@ export type AccessRequest = {
     readonly application: string
     /** Undefined when the request goes straight to a pod's address. */
     readonly service?: string | undefined
+    /** The port of the pod that the Service sends it on to. @default the port of the request */
+    readonly podPort?: number | undefined
   }
   readonly port: number
   readonly method?: string | undefined
