@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { createEmbeddedApi } from './embedded/api.ts'
 import { example } from './embedded/example.ts'
+import { startIstio } from './embedded/istio.ts'
 import { startEmbeddedApi } from './embedded/server.ts'
 import { startSource } from './embedded/source.ts'
 import { createTransport } from './kubernetes/transport.ts'
@@ -20,6 +21,7 @@ await runUntilSignal(async () => {
 
 async function startEmbedded(settings: Settings, log: pino.Logger): Promise<RunningServer> {
   const api = createEmbeddedApi()
+  const istio = startIstio({ api })
   api.seed(example, { manager: 'juju' })
   const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT }).catch((error: Error) => {
     throw portProblem(error, 'EMBEDDED_PORT', settings.EMBEDDED_PORT)
@@ -36,6 +38,7 @@ async function startEmbedded(settings: Settings, log: pino.Logger): Promise<Runn
     url: server.url,
     stop: async () => {
       source.stop()
+      istio.stop()
       await server.stop()
       await embedded.close()
     },

@@ -24,8 +24,12 @@ const service = (name: string): KubernetesObject => ({
   spec: { selector: { 'app.kubernetes.io/name': name }, ports: [{ port: 9080 }] },
 })
 
-/** Two applications that are not on a mesh: `details` as Juju deploys one, with a StatefulSet, and `productpage` with a Deployment. */
+/**
+ * Two applications that are not on a mesh: `details` as Juju deploys one, with a StatefulSet, and `productpage` with a Deployment. And
+ * the root namespace of Istio, whose policies hold for all.
+ */
 export const example: readonly KubernetesObject[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
   workload('StatefulSet', 'details'),
   service('details'),
   workload('Deployment', 'productpage'),

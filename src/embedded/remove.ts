@@ -1,3 +1,4 @@
+import { uidOf } from './hash.ts'
 import { isEmpty, type JsonMap, type KubernetesObject, listOf, mapOf } from './json.ts'
 import type { Kind } from './kind.ts'
 import { conflict } from './status.ts'
@@ -40,8 +41,12 @@ const dependents = (world: World, kind: Kind, { metadata }: KubernetesObject): R
   world.store.all().filter(({ object }) => {
     if (kind.kind === 'Namespace' && object.metadata.namespace === metadata.name) return true
     const owners = listOf(object.metadata.ownerReferences)
-    return owners.length > 0 && owners.every((owner) => mapOf(owner).uid === metadata.uid)
+    return owners.length > 0 && owners.every((owner) => isOrIsOf(metadata.uid, mapOf(owner)))
   })
+
+/** Whether an owner has the uid, or is a ReplicaSet, which is not stored, of the Deployment that has it. */
+const isOrIsOf = (uid: string | undefined, owner: JsonMap): boolean =>
+  owner.uid === uid || (owner.kind === 'ReplicaSet' && owner.uid === uidOf(`${uid} ${owner.name}`))
 
 /** Deletes an object and what depends on it; one with finalizers is only marked, until they are gone. */
 export const remove = (world: World, live: KubernetesObject, kind: Kind, removal: Removal): KubernetesObject => {

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest'
-import { type Client, createClient, DEPLOYMENTS, PODS, STATEFUL_SETS, workload } from './client.ts'
+import {
+  type Client,
+  CONFIG_MAPS,
+  configMap,
+  createClient,
+  DEPLOYMENTS,
+  PODS,
+  STATEFUL_SETS,
+  workload,
+} from './client.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a pod as the server answers it
 const pods = (client: Client): any[] => client.get(PODS).object.items
@@ -119,6 +128,19 @@ test('listeners hear of a rollout in order, after it is stored', () => {
     'ADDED Pod web-0',
     'MODIFIED StatefulSet web',
   ])
+})
+
+test.each([
+  ['StatefulSet', STATEFUL_SETS],
+  ['Deployment', DEPLOYMENTS],
+] as const)('a %s that goes with its owner takes its pods along', (kind, path) => {
+  const client = createClient()
+  const { uid } = client.post(CONFIG_MAPS, configMap('owner')).object.metadata
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid }
+  client.post(path, { ...workload(kind, { replicas: 2 }), metadata: { name: 'web', ownerReferences: [owner] } })
+  expect(names(client)).toHaveLength(2)
+  client.delete(`${CONFIG_MAPS}/owner`)
+  expect(names(client)).toEqual([])
 })
 
 test('a namespace takes everything in it', () => {
