@@ -30,6 +30,7 @@ const REASONS: Record<number, string> = {
   400: 'invalid',
   401: 'unauthenticated',
   403: 'unauthorized',
+  404: 'not-found',
   413: 'too-large',
   415: 'unsupported-media-type',
 }

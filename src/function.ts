@@ -3,6 +3,7 @@ import { readBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { Refused, Unavailable } from './errors.ts'
 import { type Event, readEvent, writeEvent } from './events/cloud-event.ts'
+import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
 import type { Handle, Handled } from './handle.ts'
 import { at } from './record.ts'
@@ -11,6 +12,8 @@ export type Log = Record<'info' | 'warn' | 'error', (fields: Record<string, unkn
 
 export type AppOptions = {
   handle: Handle
+  /** Answers `GET /explain`. */
+  explain?: Explain | undefined
   clock: Clock
   log: Log
   /** From the moment this is true every event is answered with 503. */
@@ -20,10 +23,11 @@ export type AppOptions = {
 
 /**
  * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
- * `dev.meshstep.reconciled.v1` event. `OPTIONS` answers the handshake of CloudEvents' webhooks, `GET /health/…` the kubelet.
+ * `dev.meshstep.reconciled.v1` event. `GET /explain` says whether a request would pass. `OPTIONS` answers the handshake of CloudEvents' webhooks, `GET /health/…` the kubelet.
  */
 export const createApp = ({
   handle,
+  explain,
   clock,
   log,
   isStopping = () => false,
@@ -43,6 +47,11 @@ export const createApp = ({
   const app = new Hono()
   app.post('/', take)
   app.post('/:function', take)
+  if (explain)
+    app.get('/explain', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return context.json(await explain(searchParams, context.req.header('authorization')))
+    })
   app.options('/', handshake)
   app.options('/:function', handshake)
   // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
@@ -53,7 +62,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}${explain ? ', or GET /explain' : ''}`,
         ),
       ),
     ),
@@ -66,7 +75,10 @@ export const createApp = ({
       reason: error.message.slice(0, LONGEST_REASON),
       ...(failure.status === 500 && { stack: error.stack }),
     }
-    log[failure.status < 500 ? 'warn' : 'error'](fields, 'event not taken')
+    log[failure.status < 500 ? 'warn' : 'error'](
+      fields,
+      context.req.method === 'POST' ? 'event not taken' : 'not answered',
+    )
     return respond(failure)
   })
   return app

@@ -8,6 +8,7 @@ import { createAuthenticate } from './authorize.ts'
 import { systemClock as clock } from './clock.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
 import { Broken } from './errors.ts'
+import { createExplain } from './explain.ts'
 import { createApp, type Log } from './function.ts'
 import { createHandler } from './handle.ts'
 import { createKubernetes, type Transport } from './kubernetes/client.ts'
@@ -41,18 +42,20 @@ const KEEP_ALIVE_MILLISECONDS = 100_000
 export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
   const functions = functionsNamed(names)
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const authenticate =
+    settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE })
   let isStopping = false
   const handle = createHandler({
     functions,
     enqueue: createQueue(createStep({ connect, clock })),
     connect,
     publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
-    authenticate:
-      settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE }),
+    authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
   })
-  const server = await listen(createApp({ handle, clock, log, isStopping: () => isStopping }), settings.PORT)
+  const explain = createExplain({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
+  const server = await listen(createApp({ handle, explain, clock, log, isStopping: () => isStopping }), settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
   return {

@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { functions } from '../../functions/index.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
+import { createExplain } from '../../src/explain.ts'
 import { createApp } from '../../src/function.ts'
 import { createHandler, type Handled } from '../../src/handle.ts'
 import {
@@ -99,7 +100,14 @@ export const createWorld = (
     newId: () => 'id',
   })
   const silent = () => undefined
-  const app = createApp({ handle, clock, log: { info: silent, warn: silent, error: silent }, newId: () => 'id' })
+  const explain = createExplain({ connect, clock, timeoutMilliseconds: 10_000 })
+  const app = createApp({
+    handle,
+    explain,
+    clock,
+    log: { info: silent, warn: silent, error: silent },
+    newId: () => 'id',
+  })
 
   const post: World['post'] = async (event, path = '/') => {
     const { headers, body } = writeEvent(event)
