@@ -23,7 +23,8 @@ export type AppOptions = {
 
 /**
  * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
- * `dev.meshstep.reconciled.v1` event. `GET /explain` says whether a request would pass. `OPTIONS` answers the handshake of CloudEvents' webhooks, `GET /health/…` the kubelet.
+ * `dev.meshstep.reconciled.v1` event. `GET /explain` says whether a request would pass. `OPTIONS` answers the handshake of CloudEvents'
+ * webhooks, `GET /health/…` the kubelet.
  */
 export const createApp = ({
   handle,

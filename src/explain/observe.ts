@@ -20,7 +20,9 @@ export type Observed = {
   readonly to: ObservedPods | undefined
 }
 
-/** Observes what an answer depends on: nine calls at once, and one more for pods whose template does not say whether they are on the mesh. */
+/**
+ * Observes what an answer depends on: nine calls at once, and one more for pods whose template does not say whether they are on the mesh.
+ */
 export const observe = async (kubernetes: Kubernetes, { from, to }: Question): Promise<Observed> => {
   const namespaceNamed = (name: string) => kubernetes.find({ kind: 'Namespace', name })
   const [policies, gateways, services, fromNamespace, toNamespace, client, target] = await Promise.all([
