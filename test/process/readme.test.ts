@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { systemClock as clock } from '../../src/clock.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createTransport } from '../../src/kubernetes/transport.ts'
 import { serve, until } from './helpers.ts'
 
@@ -12,25 +13,74 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const blocks = (language: string): string[] =>
   [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, text = '']) => text)
 
-test('the README’s first event gives the answer that stands below it, and its document relates productpage', async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
-  const [, media = '', event = ''] = /curl localhost:8080 -H 'content-type: (.*?)' -d '(.*?)'\n/s.exec(readme) ?? []
-  const send = async () => {
-    const response = await fetch(server.url, { method: 'POST', headers: { 'content-type': media }, body: event })
-    return await response.json()
-  }
-  expect(await send()).toEqual(JSON.parse(blocks('json')[0] ?? ''))
-  expect(await send()).toMatchObject({ status: 'unchanged', written: [] })
+const COMMAND =
+  /^curl (?:localhost:8080 -H 'content-type: (?<media>.*?)' -d '(?<body>.*?)'|'localhost:8080(?<path>.*?)')\n/gms
 
+type Sent = { status: number; body: Record<string, unknown> }
+
+/** Runs a curl command of the README against the process at `url`. */
+const run = async (
+  url: string,
+  { media = '', body, path = '/' }: Record<string, string | undefined>,
+): Promise<Sent> => {
+  const request = body === undefined ? {} : { method: 'POST', headers: { 'content-type': media }, body }
+  const response = await fetch(`${url}${path}`, request)
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+test('the README’s commands relate bookinfo, and its answers are the ones that stand there', async () => {
+  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
   const { url } = await server.logged('embedded Kubernetes API')
   const transport = createTransport({ server: String(url), credentials: async () => ({}) })
   const kubernetes = createKubernetes({ transport, clock, deadline: Number.POSITIVE_INFINITY })
-  await kubernetes.create(parse(blocks('yaml')[0] ?? ''))
-  const service = () => kubernetes.find({ kind: 'Service', namespace: 'bookinfo', name: 'productpage' })
-  await until(
-    'productpage joins',
-    async () => (await service())?.metadata.labels?.['istio.io/dataplane-mode'] === 'ambient',
-  )
+  const policies = (): Promise<KubernetesObject[]> => kubernetes.list('AuthorizationPolicy', 'bookinfo')
+  const commands = [...readme.matchAll(COMMAND)].map(({ groups = {} }) => groups)
+  const send = (index: number) => run(server.url, commands[index] ?? {})
+  const explain = (path: string) => run(server.url, { path })
+
+  for (const index of [0, 1, 2, 3]) expect((await send(index)).status).toBe(200)
+  const last = await send(4)
+  expect(last).toEqual({ status: 200, body: JSON.parse(blocks('json')[0] ?? '') })
+  const { published, ...unpublished } = last.body
+  expect((await send(4)).body).toEqual({ ...unpublished, written: [] })
+  expect(published).toHaveLength(1)
+
+  expect((await policies()).map(({ spec }) => spec)).toEqual([
+    {
+      targetRefs: [{ group: '', kind: 'Service', name: 'details' }],
+      action: 'ALLOW',
+      rules: [
+        {
+          from: [{ source: { principals: ['cluster.local/ns/bookinfo/sa/productpage'] } }],
+          to: [{ operation: { ports: ['9080'], methods: ['GET'], paths: ['/details/*', '/health'] } }],
+        },
+      ],
+    },
+  ])
+  const asked = commands[5]?.path ?? ''
+  const answer = await explain(asked)
+  expect(answer.body).toMatchObject({ allowed: true, relations: ['relation 1 (service-mesh) of bookinfo/details'] })
+  for (const [parameter, other, reason] of [
+    ['method=GET', 'method=POST', /POST/],
+    ['path=/details/0', 'path=/admin', /\/admin/],
+    ['port=9080', 'port=8080', /8080/],
+  ] as const)
+    expect((await explain(asked.replace(parameter, other))).body).toMatchObject({
+      allowed: false,
+      sentence: expect.stringMatching(reason),
+    })
+
+  const back = commands[7]?.path ?? ''
+  expect((await explain(back)).body).toMatchObject({ allowed: true })
+  expect((await send(6)).body).toMatchObject({ status: 'changed' })
+  expect((await explain(back)).body).toMatchObject({ allowed: false })
+  expect((await explain(asked)).body).toMatchObject({ allowed: true })
+
+  const document = await kubernetes.create(parse(blocks('yaml')[0] ?? ''))
+  const isGranted = async () => JSON.stringify(await policies()).includes('/sa/reviews')
+  await until('reviews may use details', isGranted)
+  await kubernetes.remove(document)
+  await until('reviews may not', async () => !(await isGranted()))
   transport.close()
   expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })
