@@ -1,0 +1,83 @@
+import * as z from 'zod'
+import { shown } from '../mesh/problem.ts'
+import { at } from '../record.ts'
+import type { Databag } from '../state.ts'
+import { documentIn, isLeftBehind, VERSIONS_KEY } from './forms.ts'
+import { readText } from './structured-text.ts'
+
+/** Version 0 is the flat keys of the charm libraries; version 1 is the same content as one document. */
+const Version = z.literal([0, 1], 'expected a version that is spoken here: 0 or 1')
+export type Version = z.infer<typeof Version>
+
+const Interface = z.enum(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
+export type Interface = z.infer<typeof Interface>
+
+/** The versions of each interface that are spoken here. */
+export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
+  service_mesh: [0, 1],
+  cross_model_mesh: [0, 1],
+  cluster: [0, 1],
+  'k8s-service': [0, 1],
+}
+
+/** Config: the versions an application speaks, by interface, to hold it back. @default all that are spoken here */
+export const Versions = z.partialRecord(Interface, z.array(Version).min(1, 'expected at least one version'))
+export type Versions = z.infer<typeof Versions>
+
+/** The versions of `name` that an application speaks. */
+export const versionsOf = (name: Interface, config: Versions = {}): readonly Version[] =>
+  at(config, name) ?? SUPPORTED[name]
+
+/** The version that both sides speak, or why there is none: `incompatible` is for a person, `unreadable` may pass. */
+export type Agreement = { version: Version } | { incompatible: string } | { unreadable: string }
+
+/**
+ * The highest version that this side, `local`, and the writer of the databag `remote` both speak. A side that publishes no versions
+ * speaks version 0 alone. Each side finds it for itself, out of what the other has published: there is nothing to wait for.
+ */
+export const negotiate = (local: readonly Version[], remote: Databag): Agreement => {
+  const there = spokenBy(remote)
+  if ('unreadable' in there) return there
+  const [version] = local.filter((one) => there.versions.includes(one)).toSorted((one, other) => other - one)
+  if (version !== undefined) return { version }
+  return { incompatible: `no version in common: ${listed(local)} here, ${listed(there.versions)} there` }
+}
+
+type Spoken = { versions: readonly number[] } | { unreadable: string }
+
+const FLAT: Spoken = { versions: [0] }
+
+const spokenBy = (remote: Databag): Spoken => {
+  const published = publishedBy(remote)
+  if ('unreadable' in published || ![0, 1].every((version) => published.versions.includes(version))) return published
+  const document = documentIn(remote)
+  const isDowngraded = 'value' in document && document.value !== undefined && isLeftBehind(document.value, remote)
+  return isDowngraded ? FLAT : published
+}
+
+const publishedBy = (remote: Databag): Spoken => {
+  const raw = at(remote, VERSIONS_KEY)
+  if (raw === undefined || raw === '') return FLAT
+  const list = typeof raw === 'string' ? readText(raw) : { value: raw }
+  if ('unreadable' in list) return { unreadable: `${VERSIONS_KEY}: ${list.unreadable}` }
+  if (!Array.isArray(list.value))
+    return { unreadable: `${VERSIONS_KEY}: expected a list of versions, got ${shown(list.value)}` }
+  if (list.value.length === 0) return FLAT
+  const versions = list.value.map(versionIn).filter((version) => version !== undefined)
+  if (versions.length > 0) return { versions }
+  return { unreadable: `${VERSIONS_KEY}: expected versions such as 1 or "v1", got ${shown(list.value[0])}` }
+}
+
+/** An element that is no version is one that is not spoken here: the others count. */
+const versionIn = (element: unknown): number | undefined => {
+  const name = typeof element === 'number' ? `v${element}` : element
+  return typeof name === 'string' && /^v\d{1,9}$/.test(name) ? Number(name.slice(1)) : undefined
+}
+
+/** As many as a message should have. */
+const MOST = 10
+
+const listed = (versions: readonly number[]): string => {
+  const names = [...new Set(versions)].toSorted((one, other) => one - other).map((version) => `v${version}`)
+  return [...names.slice(0, MOST), ...(names.length > MOST ? ['…'] : [])].join(', ')
+}

@@ -1,0 +1,47 @@
+import { isIP } from 'node:net'
+import { shown } from '../mesh/problem.ts'
+
+/** What every cluster is called inside, unless somebody chose otherwise when it was made. */
+const CLUSTER_DOMAIN = 'cluster.local'
+
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const LONGEST = 253
+
+/** The name of a Service in DNS, good in every namespace: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/ */
+export const serviceHost = (name: string, namespace: string): string => `${name}.${namespace}.svc.${CLUSTER_DOMAIN}`
+
+/**
+ * The full name of what a provider in `namespace` calls `name`: a Service, `{service}`, `{service}.{namespace}` and so on, or a host
+ * outside the cluster, which has more parts. Refuses what is no name, and a pod: its address lasts no longer than the pod.
+ */
+export const hostOf = (name: string, namespace: string): { host: string } | { problem: string } => {
+  const labels = name.toLowerCase().replace(/\.$/, '').split('.')
+  if (isAddress(name, labels)) return { problem: `expected the name of a Service, got the address ${shown(name)}` }
+  if (name.length > LONGEST || !labels.every((label) => LABEL.test(label)))
+    return { problem: `expected the name of a Service, got ${shown(name)}` }
+  const { inside, zone } = split(labels)
+  if (isPod(inside, zone, namespace)) return { problem: `expected the name of a Service, got a pod’s, ${shown(name)}` }
+  const [service = '', home = namespace, ...more] = inside
+  return { host: more.length === 0 ? serviceHost(service, home) : labels.join('.') }
+}
+
+/** The last label of a name in DNS is no number; that of an IPv4 address is, in any of its notations. */
+const isAddress = (name: string, labels: readonly string[]): boolean =>
+  isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || /^(\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')
+
+type Zone = 'svc' | 'pod' | undefined
+
+/** `shop.svc.cluster.local` and `shop.svc` are `shop` in the zone `svc`. With two labels, the second is a namespace. */
+const split = (labels: readonly string[]): { inside: readonly string[]; zone: Zone } => {
+  const relative = labels.slice(-2).join('.') === CLUSTER_DOMAIN ? labels.slice(0, -2) : labels
+  const zone = relative.at(-1)
+  if (relative.length > 2 && (zone === 'svc' || zone === 'pod')) return { inside: relative.slice(0, -1), zone }
+  return { inside: labels, zone: undefined }
+}
+
+/** `{pod}.{headless service}.{namespace}`, or Juju’s own name of one, `web-0.web-endpoints`; or `10-1-2-3.{namespace}.pod`. */
+const isPod = (inside: readonly string[], zone: Zone, namespace: string): boolean =>
+  zone === 'pod' ||
+  (zone === 'svc' && inside.length > 2) ||
+  (zone === undefined && inside.length === 3 && inside[2] === namespace) ||
+  /^([^.]+)-\d+\.\1-endpoints$/.test(inside.join('.'))

@@ -1,0 +1,55 @@
+import { at } from '../record.ts'
+import { payload } from '../relations/payload.ts'
+import { type Versions, versionsOf } from '../relations/versions.ts'
+import type { Relation } from '../state.ts'
+import type { Announced, Service } from './announced.ts'
+import { readAddress } from './wire.ts'
+
+export type Requirer = {
+  readonly namespace: string
+  readonly relations: readonly Relation[]
+  readonly versions?: Versions | undefined
+  /** What was offered before, for relations that cannot be read now. */
+  readonly announced: Announced
+}
+
+/** The services that an application may use, and of each relation that offers none why: a sentence each. */
+export type Offered = {
+  /** By relation id. */
+  readonly services: readonly Service[]
+  readonly waiting: readonly string[]
+  /** Both sides must speak a version in common first. */
+  readonly blocked: readonly string[]
+  /** What cannot be read; what was offered before stays. */
+  readonly problems: readonly string[]
+}
+
+type Read = { service?: Service | undefined; waiting?: string; blocked?: string; problem?: string }
+
+/** What the relations of `k8s-service` in which the application is the requirer offer now, in an order that no event order can change. */
+export const offered = (requirer: Requirer): Offered => {
+  const read = requirer.relations
+    .filter((relation) => relation.interface === 'k8s-service' && relation.role === 'requires')
+    .toSorted((one, other) => one.id - other.id)
+    .map((relation) => serviceOf(relation, requirer))
+  const told = (which: 'waiting' | 'blocked' | 'problem') =>
+    read.map((one) => one[which]).filter((text) => text !== undefined)
+  return {
+    services: read.map(({ service }) => service).filter((service) => service !== undefined),
+    waiting: told('waiting'),
+    blocked: told('blocked'),
+    problems: told('problem'),
+  }
+}
+
+const serviceOf = ({ id, endpoint, remote }: Relation, { namespace, versions, announced }: Requirer): Read => {
+  const name = `relation ${id} (${endpoint})`
+  const service = at(announced.relations, String(id))?.service
+  const said = payload(remote.data, versionsOf('k8s-service', versions))
+  if ('incompatible' in said) return { service, blocked: `${name}: k8s-service: ${said.incompatible}` }
+  const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)
+  if ('unreadable' in address)
+    return { service, problem: `${name}: ${address.unreadable}; the service it offered stays as it is` }
+  if ('waiting' in address) return { waiting: `${name}: waiting for ${address.waiting.join(' and ')}` }
+  return { service: { relation: id, endpoint, application: remote.application, ...address } }
+}

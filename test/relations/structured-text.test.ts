@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import { readScalar, readText } from '../../src/relations/structured-text.ts'
+
+describe('what is neither JSON nor YAML is not read', () => {
+  test.each([
+    ['a list without an end', '["v1"', 'neither JSON nor YAML: Flow sequence'],
+    ['an alias, which can grow without end', '*x', 'neither JSON nor YAML: Alias resolution is disabled'],
+    ['nesting without an end', '['.repeat(16_000), 'neither JSON nor YAML: '],
+    ['long YAML', `a: ${'x'.repeat(16_384)}`, 'expected JSON, or YAML of at most 16384 characters, got 16387'],
+  ])('%s', (_, text, problem) => {
+    expect(readText(text)).toEqual({ unreadable: expect.stringContaining(problem) })
+  })
+
+  test('a problem has one line', () => {
+    expect(readText(`[${'"a", \n'.repeat(100)}`)).toEqual({ unreadable: expect.stringMatching(/^.{1,200}$/) })
+  })
+})
+
+test.each([
+  ['["v1"]', ['v1']],
+  ['- v1\n- 2\n', ['v1', 2]],
+  ['{a: 1}', { a: 1 }],
+  ['null', null],
+  [`"${'x'.repeat(100_000)}"`, 'x'.repeat(100_000)],
+])('JSON of any length, or YAML: %.20j', (text, value) => {
+  expect(readText(text)).toEqual({ value })
+})
+
+describe('one value', () => {
+  test.each(['a: b', '- a', '[a]', '!!binary x', ' '])('is not %j', (text) => {
+    expect(readScalar(text)).toEqual({ unreadable: 'expected a single value' })
+  })
+
+  test.each([
+    ['db.shop', 'db.shop'],
+    ['"db.shop"', 'db.shop'],
+    ['db.shop\n...\n', 'db.shop'],
+    ['8080', '8080'],
+    ["'8080'\n", '8080'],
+    ['true', 'true'],
+    ['null', 'null'],
+  ])('%j is text: %s', (text, value) => {
+    expect(readScalar(text)).toEqual({ value })
+  })
+})
