@@ -20,7 +20,8 @@ export const hostOf = (name: string, namespace: string): { host: string } | { pr
   if (name.length > LONGEST || !labels.every((label) => LABEL.test(label)))
     return { problem: `expected the name of a Service, got ${shown(name)}` }
   const { inside, zone } = split(labels)
-  if (isPod(inside, zone, namespace)) return { problem: `expected the name of a Service, got a pod’s, ${shown(name)}` }
+  if (isPod(inside, zone, namespace))
+    return { problem: `expected the name of a Service, got the name of a pod, ${shown(name)}` }
   const [service = '', home = namespace, ...more] = inside
   return { host: more.length === 0 ? serviceHost(service, home) : labels.join('.') }
 }
@@ -39,7 +40,7 @@ const split = (labels: readonly string[]): { inside: readonly string[]; zone: Zo
   return { inside: labels, zone: undefined }
 }
 
-/** `{pod}.{headless service}.{namespace}`, or Juju’s own name of one, `web-0.web-endpoints`; or `10-1-2-3.{namespace}.pod`. */
+/** `{pod}.{headless service}.{namespace}`, or Juju's own name of one, `web-0.web-endpoints`; or `10-1-2-3.{namespace}.pod`. */
 const isPod = (inside: readonly string[], zone: Zone, namespace: string): boolean =>
   zone === 'pod' ||
   (zone === 'svc' && inside.length > 2) ||

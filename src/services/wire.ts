@@ -9,7 +9,7 @@ import { hostOf } from './host.ts'
 /** Where a service is, as far as a databag says so: `waiting` lists the keys it does not have yet. */
 export type Address = { host: string; port: number } | { waiting: readonly string[] } | { unreadable: string }
 
-/** The keys of the interface, and those of mlops’ `k8s_service_info`. */
+/** The keys of the interface, and those of mlops' `k8s_service_info`. */
 const FORMS = [
   ['service-name', 'service-port'],
   ['name', 'port'],

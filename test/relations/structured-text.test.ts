@@ -13,6 +13,7 @@ describe('what is neither JSON nor YAML is not read', () => {
 
   test('a problem has one line', () => {
     expect(readText(`[${'"a", \n'.repeat(100)}`)).toEqual({ unreadable: expect.stringMatching(/^.{1,200}$/) })
+    expect(readText(`!${'x'.repeat(10_000)}! a`)).toEqual({ unreadable: expect.stringMatching(/^.{1,200}$/) })
   })
 })
 
@@ -21,6 +22,7 @@ test.each([
   ['- v1\n- 2\n', ['v1', 2]],
   ['{a: 1}', { a: 1 }],
   ['null', null],
+  ['a: 1\na: 2\n', { a: 2 }],
   [`"${'x'.repeat(100_000)}"`, 'x'.repeat(100_000)],
 ])('JSON of any length, or YAML: %.20j', (text, value) => {
   expect(readText(text)).toEqual({ value })

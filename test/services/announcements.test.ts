@@ -59,7 +59,9 @@ describe('while it is not known what the sink has', () => {
   })
 
   test('what changed since is still available: nobody may have heard of it', () => {
-    expect(told(folded(unsure, { 7: OTHER }))).toEqual([`service-available 7 ${MOVED}`])
+    const changed = folded(unsure, { 7: OTHER })
+    expect(told(changed)).toEqual([`service-available 7 ${MOVED}`])
+    expect(toSend(changed)[0]?.event.data).not.toHaveProperty('previous')
   })
 
   test('what went is gone: somebody may have heard of it', () => {
@@ -78,6 +80,11 @@ describe('while it is not known what the sink has', () => {
     const andBack = folded(there, { 7: FLAT })
     const ids = [unsure, there, andBack].flatMap((memory) => toSend(memory).map(({ event }) => event.id))
     expect(new Set(ids).size).toBe(3)
+  })
+
+  test('they are sent in the order in which they were planned', () => {
+    const memory = folded(folded(nothing, { 8: FLAT }), { 7: FLAT })
+    expect(told(memory)).toEqual([`service-available 8 ${DB}`, `service-available 7 ${DB}`])
   })
 
   test('what is accepted late says nothing of what was planned since', () => {

@@ -14,7 +14,7 @@ describe('what cannot be read keeps what was offered, and says so', () => {
     [
       'a pod',
       { ...FLAT, 'service-name': 'db-0.db-endpoints' },
-      'service-name: expected the name of a Service, got a pod’s',
+      'service-name: expected the name of a Service, got the name of a pod',
     ],
     ['a list for a name', { ...FLAT, 'service-name': ['db'] }, 'service-name: expected text, got a list'],
     ['a list in YAML', { ...FLAT, 'service-name': '- db' }, 'service-name: expected a single value'],

@@ -120,6 +120,11 @@ describe('P7: several providers', () => {
 
   test('are announced in this order', () => {
     expect(told(folded(nothing, three)).map((line) => line.split(' ')[1])).toEqual(['2', '9', '10'])
+    const used = settled(folded(nothing, { 10: three[10] }))
+    expect(told(folded(used, { 10: undefined, 2: FLAT }))).toEqual([
+      `service-available 2 ${DB}`,
+      'service-unavailable 10',
+    ])
   })
 })
 
