@@ -1,0 +1,100 @@
+import { meshEndpoint } from '../mesh/endpoint.ts'
+import type { MeshPolicy, Policy } from '../mesh/models.ts'
+import { truncateLabelValue } from '../mesh/names.ts'
+import type { PolicyRequest } from '../policies/grant.ts'
+import type { Subject } from '../state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { endpointsOf, portsOf, workerPortsOf } from './settings.ts'
+import type { Topology } from './topology.ts'
+
+/** The label of all pods of the cluster, the coordinator's among them. */
+export const partOf = (application: string): Record<string, string> => ({ 'app.kubernetes.io/part-of': application })
+
+/** What marks the objects of the cluster's own policies, as the charm library marks them. */
+export const clusterInternalLabels = ({ namespace, application }: Subject): Record<string, string> => ({
+  'app.kubernetes.io/instance': truncateLabelValue(`${application}-${namespace}`),
+  'kubernetes-resource-handler-scope': truncateLabelValue(`${application}-${namespace}-cluster-internal`),
+})
+
+/**
+ * What the cluster needs inside: each of its applications may reach all of its pods, and the workers the coordinator's Service. As
+ * objects these are two, however many workers there are. All ports are open, but with `leastPrivilege` only the configured ones.
+ */
+export const clusterPolicies = (
+  subject: Subject,
+  { relations }: Topology,
+  config: CoordinatorConfig,
+): PolicyRequest[] => {
+  const owner = `${subject.namespace}/${subject.application}`
+  const workers = relations.flatMap(({ name, applications }) =>
+    applications.map((source) => ({ source, relation: `${name} of ${owner}` })),
+  )
+  return [
+    { policy: toPods(subject, subject, config), relation: `cluster of ${owner}` },
+    ...workers.flatMap(({ source, relation }) =>
+      [toPods(source, subject, config), ...toService(source, subject, config)].map((policy) => ({ policy, relation })),
+    ),
+  ]
+}
+
+/** Who may reach the coordinator from outside the cluster: those that scrape metrics, and whom the author's `policies` name. */
+export const externalPolicies = (config: CoordinatorConfig, policies: readonly Policy[]): Policy[] => {
+  const { metrics: relation } = endpointsOf(config)
+  const { nginxExporter, proxy } = portsOf(config)
+  const ofWorkers = { methods: ['GET' as const], paths: ['/proxy/worker/{*}/metrics'] }
+  return [
+    { type: 'unit', relation, ports: [nginxExporter] },
+    ...(proxy === undefined ? [] : [{ type: 'app' as const, relation, endpoints: [{ ports: [proxy], ...ofWorkers }] }]),
+    ...policies,
+  ]
+}
+
+/** What the policies cannot do: they guard pods of the coordinator's namespace alone. */
+export const notCovered = (namespace: string, { relations }: Topology): string[] =>
+  relations.flatMap(({ name, applications }) =>
+    applications
+      .filter((worker) => worker.namespace !== namespace)
+      .map(
+        (worker) =>
+          `${name}: ${worker.application} is in ${worker.namespace}; it may reach the cluster, but the cluster reaches its pods only if a policy in ${worker.namespace} allows that`,
+      ),
+  )
+
+/** A selector knows no application: what is open for one worker is open at all pods of the cluster. */
+const toPods = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy => {
+  const ports = [portsOf(config).workerMetrics, ...(workerPortsOf(config, config.roles) ?? [])]
+  return {
+    ...between(source, namespace),
+    target_app_name: null,
+    target_selector_labels: partOf(application),
+    target_type: 'unit',
+    endpoints: config.leastPrivilege ? onPorts(ports) : [],
+  }
+}
+
+/** No policy where no port is to be open: one without endpoints would open all. */
+const toService = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy[] => {
+  const policy: MeshPolicy = {
+    ...between(source, namespace),
+    target_app_name: application,
+    target_selector_labels: null,
+    target_type: 'app',
+    endpoints: [],
+  }
+  const { leastPrivilege } = config
+  if (!leastPrivilege) return [policy]
+  const { proxy } = portsOf(config)
+  const ports = [...(proxy === undefined ? [] : [proxy]), ...(leastPrivilege === true ? [] : leastPrivilege.ports)]
+  return ports.length === 0 ? [] : [{ ...policy, endpoints: onPorts(ports) }]
+}
+
+const between = ({ namespace, application }: Subject, target: string) => ({
+  source_namespace: namespace,
+  source_app_name: application,
+  target_namespace: target,
+  target_service: null,
+})
+
+const onPorts = (ports: readonly number[]): MeshPolicy['endpoints'] => [
+  meshEndpoint({ ports: [...new Set(ports)].toSorted((one, other) => one - other) }),
+]

@@ -1,0 +1,38 @@
+import { at } from '../record.ts'
+import type { CoordinatorConfig } from './config.ts'
+
+/** `proxy` is where workers send their telemetry, undefined where it is not routed. */
+export type ClusterPorts = {
+  readonly workerMetrics: number
+  readonly nginxExporter: number
+  readonly proxy: number | undefined
+}
+
+/** The ports of a cluster, with their defaults. */
+export const portsOf = (config: CoordinatorConfig): ClusterPorts => ({
+  workerMetrics: config.workerMetricsPort ?? 8080,
+  nginxExporter: config.nginxExporterPort ?? 9113,
+  proxy: isTls(config) ? config.telemetryProxy?.httpsPort : config.telemetryProxy?.httpPort,
+})
+
+export const isTls = ({ tls }: CoordinatorConfig): boolean => tls !== undefined && tls !== false
+
+/** The names of a coordinator's endpoints; `cluster` is undefined where the interface decides. */
+export const endpointsOf = ({ endpoints = {} }: CoordinatorConfig) => ({
+  cluster: endpoints.cluster,
+  metrics: endpoints.metrics ?? 'metrics-endpoint',
+  logging: endpoints.logging ?? 'logging',
+  remoteWrite: endpoints.remoteWrite ?? 'send-remote-write',
+  charmTracing: endpoints.charmTracing ?? 'charm-tracing',
+  workloadTracing: endpoints.workloadTracing ?? 'workload-tracing',
+  serviceMesh: endpoints.serviceMesh ?? 'service-mesh',
+  serviceMeshProvideCmrMesh: endpoints.serviceMeshProvideCmrMesh ?? 'provide-cmr-mesh',
+  serviceMeshRequireCmrMesh: endpoints.serviceMeshRequireCmrMesh ?? 'require-cmr-mesh',
+})
+
+/** What a worker with `roles` opens, in the order of the numbers; undefined where nothing is said. `roles` may be meta roles. */
+export const workerPortsOf = ({ workerPorts }: CoordinatorConfig, roles: readonly string[]): number[] | undefined => {
+  if (workerPorts === undefined) return undefined
+  const ports = Array.isArray(workerPorts) ? workerPorts : roles.flatMap((role) => at(workerPorts, role) ?? [])
+  return [...new Set(ports)].toSorted((one, other) => one - other)
+}

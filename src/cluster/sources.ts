@@ -1,0 +1,113 @@
+import * as z from 'zod'
+import type { Read } from '../databag.ts'
+import { groups } from '../policies/groups.ts'
+import { pythonJson } from '../python-json.ts'
+import type { Relation, State } from '../state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import type { OwnSide } from './databag.ts'
+import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
+import { nameOf, relationsWith, titleOf, unitsOf } from './relations.ts'
+import { endpointsOf } from './settings.ts'
+
+/** Where the telemetry of a cluster goes, as the other sides of the coordinator's relations tell. */
+export type Sources = {
+  readonly logging: readonly { readonly unit: string; readonly url: string }[]
+  readonly remoteWrite: readonly { readonly url: string }[]
+  /** By protocol; of two receivers for one the lower relation id wins, then the earlier. A gRPC receiver is `host:port`. */
+  readonly charmTracing: Readonly<Record<string, string>>
+  readonly workloadTracing: Readonly<Record<string, string>>
+  readonly problems: readonly string[]
+}
+
+const A_URL = 'expected an http or https URL of at most 2048 characters'
+
+/** The characters of RFC 3986, and no others: a URL may end up in a config file. */
+const isUrl = (text: string): boolean =>
+  /^https?:\/\/[-\w.~:/?#[\]@!$&'()*+,;=%]{1,2040}$/.test(text) && URL.canParse(text)
+
+const Url = z.string(A_URL).refine(isUrl, A_URL)
+const UrlObject = z.object({ url: Url }, 'expected an object with a URL')
+
+const A_PROTOCOL = 'expected a protocol: at most 63 lower-case letters, digits and underscores'
+
+const Receiver = z
+  .object(
+    {
+      protocol: z.object(
+        {
+          name: z.string(A_PROTOCOL).regex(/^[a-z][a-z0-9_]{0,62}$/, A_PROTOCOL),
+          type: z.enum(['http', 'grpc'], 'expected http or grpc'),
+        },
+        'expected a protocol: an object',
+      ),
+      url: z.string('expected a URL'),
+    },
+    'expected a receiver: an object',
+  )
+  .refine(({ protocol, url }) => isUrl(url) || (protocol.type === 'grpc' && /^[-.\w]{1,253}:\d{1,5}$/.test(url)), {
+    path: ['url'],
+    error: `${A_URL}, or for grpc a host and a port`,
+  })
+type Receiver = z.infer<typeof Receiver>
+
+/** What the relations of the coordinator with `config` tell. A unit that tells no endpoint gives none; what is wrong is named. */
+export const sourcesOf = (relations: State['relations'], config: CoordinatorConfig): Sources => {
+  const endpoints = endpointsOf(config)
+  const at = (endpoint: string) => relationsWith(relations, { role: 'requires', endpoint })
+  const logging = at(endpoints.logging).flatMap((relation) => unitUrls(relation, 'endpoint'))
+  const remoteWrite = at(endpoints.remoteWrite).flatMap((relation) => unitUrls(relation, 'remote_write'))
+  const charm = at(endpoints.charmTracing).flatMap(receiversOf)
+  const workload = at(endpoints.workloadTracing).flatMap(receiversOf)
+  const { charmTracing, workloadTracing } = protocolsOf(config)
+  return {
+    logging: valuesOf(logging),
+    remoteWrite: valuesOf(remoteWrite).map(({ url }) => ({ url })),
+    charmTracing: byProtocol(valuesOf(charm), charmTracing),
+    workloadTracing: byProtocol(valuesOf(workload), workloadTracing),
+    problems: [logging, remoteWrite, charm, workload].flatMap(problemsOf),
+  }
+}
+
+/** What is asked for at the tracing relations, by relation id: a provider opens the receivers that somebody asks for. */
+export const tracingRequests = (relations: State['relations'], config: CoordinatorConfig): Record<string, OwnSide> => {
+  const endpoints = endpointsOf(config)
+  const { charmTracing, workloadTracing = [] } = protocolsOf(config)
+  const asked = (endpoint: string): string[] => [
+    ...(endpoint === endpoints.charmTracing ? charmTracing : []),
+    ...(endpoint === endpoints.workloadTracing ? workloadTracing : []),
+  ]
+  return Object.fromEntries(
+    relationsWith(relations, { role: 'requires' })
+      .map(({ id, endpoint }) => ({ id, protocols: [...new Set(asked(endpoint))] }))
+      .filter(({ protocols }) => protocols.length > 0)
+      .map(({ id, protocols }) => [id, { data: { receivers: pythonJson(protocols) } }]),
+  )
+}
+
+const protocolsOf = ({ charmTracingProtocols, workloadTracingProtocols }: CoordinatorConfig) => ({
+  charmTracing: charmTracingProtocols ?? ['otlp_http'],
+  workloadTracing: workloadTracingProtocols,
+})
+
+const unitUrls = (relation: Relation, key: string): Read<{ unit: string; url: string }>[] =>
+  unitsOf(relation).map(([unit, databag]) =>
+    andThen(readKey(databag, key, UrlObject, `${nameOf(relation)}: ${titleOf(unit)}`), ({ url }) => ({
+      value: { unit, url },
+    })),
+  )
+
+const receiversOf = (relation: Relation): Read<Receiver>[] => {
+  const name = `${nameOf(relation)}: data`
+  const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
+  if ('unreadable' in list) return [list]
+  return (list.value ?? []).map((receiver, index) => check(receiver, Receiver, `${name}.receivers[${index}]`))
+}
+
+const byProtocol = (receivers: readonly Receiver[], wanted: readonly string[] | undefined): Record<string, string> => {
+  const used = receivers.filter(({ protocol }) => wanted === undefined || wanted.includes(protocol.name))
+  return Object.fromEntries(
+    groups(used, ({ protocol }) => protocol.name).flatMap(([name, offers]) =>
+      offers.slice(0, 1).map(({ url }) => [name, url]),
+    ),
+  )
+}
