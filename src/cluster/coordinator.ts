@@ -54,21 +54,21 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
   const topology = topologyOf(relations, namespace, config)
   const sources = sourcesOf(relations, config)
   const missing = missingRoles(config, topology.roles)
-  const waiting = topology.relations.map((worker) => ({ worker, why: whyNot(worker, missing, published) }))
-  const due = waiting.flatMap(({ worker, why }) => (why === undefined ? [worker] : []))
+  const workers = topology.relations.map((worker) => ({ worker, why: whyNot(worker, missing, published) }))
+  const due = workers.filter(({ why }) => why === undefined)
   return {
     labels: partOf(application),
     meshPolicies: mesh === undefined ? [] : clusterPolicies(input, topology, config),
     policies: externalPolicies(config, input.policies),
     databags: {
       ...tracingRequests(relations, config),
-      ...Object.fromEntries(due.map((worker) => [worker.id, databagFor(worker, input)])),
+      ...Object.fromEntries(due.map(({ worker }) => [worker.id, databagFor(worker, input)])),
     },
     status: coordinatorStatus(topology.relations.length > 0, missing),
     messages: [
       ...topology.problems,
       ...sources.problems,
-      ...waiting.flatMap(({ worker, why }) => (why === undefined ? [] : [`${worker.name}: ${why}`])),
+      ...workers.flatMap(({ worker, why }) => (why === undefined ? [] : [`${worker.name}: ${why}`])),
       ...(mesh === undefined ? [] : meshMessages(input, topology)),
     ],
     topology,
@@ -78,15 +78,14 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
 
 /** Why a relation is not published to, if so. Bad data of a unit is no reason. */
 const whyNot = (
-  { id, announced }: WorkerRelation,
+  { id, roles }: WorkerRelation,
   missing: readonly string[],
   published: ReadonlySet<number>,
 ): string | undefined => {
-  if (announced === undefined)
-    return published.has(id)
-      ? 'its role is not known; what it was told stays'
-      : 'gets a config once it announces a role'
-  return missing.length > 0 && !published.has(id) ? 'gets a config once no role is missing' : undefined
+  const isNew = !published.has(id)
+  if (roles.length === 0)
+    return isNew ? 'gets a config once it announces a role' : 'its role is not known; what it was told stays'
+  return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 
 const databagFor = ({ announced = [], roles }: WorkerRelation, input: CoordinatorInput): OwnSide => {
@@ -102,12 +101,12 @@ const databagFor = ({ announced = [], roles }: WorkerRelation, input: Coordinato
       server_cert: material?.serverCert,
       privkey_secret_id: material?.privkeySecretId,
       s3_tls_ca_chain: s3TlsCaChain,
-      worker_labels: inOrder({ ...mesh?.labels, ...partOf(application) }),
+      worker_labels: sorted({ ...mesh?.labels, ...partOf(application) }),
     }),
   }
 }
 
-const inOrder = (labels: Readonly<Record<string, string>>): Record<string, string> =>
+const sorted = (labels: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
 const meshMessages = ({ namespace, config }: CoordinatorInput, topology: Topology): string[] => [

@@ -4,7 +4,7 @@ import { truncateLabelValue } from '../mesh/names.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
 import type { Subject } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
-import { endpointsOf, portsOf, workerPortsOf } from './settings.ts'
+import { endpointsOf, inOrder, portsOf, workerPortsOf } from './settings.ts'
 import type { Topology } from './topology.ts'
 
 /** The label of all pods of the cluster, the coordinator's among them. */
@@ -95,6 +95,4 @@ const between = ({ namespace, application }: Subject, target: string) => ({
   target_service: null,
 })
 
-const onPorts = (ports: readonly number[]): MeshPolicy['endpoints'] => [
-  meshEndpoint({ ports: [...new Set(ports)].toSorted((one, other) => one - other) }),
-]
+const onPorts = (ports: readonly number[]): MeshPolicy['endpoints'] => [meshEndpoint({ ports: inOrder(ports) })]

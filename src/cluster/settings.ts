@@ -30,9 +30,12 @@ export const endpointsOf = ({ endpoints = {} }: CoordinatorConfig) => ({
   serviceMeshRequireCmrMesh: endpoints.serviceMeshRequireCmrMesh ?? 'require-cmr-mesh',
 })
 
-/** What a worker with `roles` opens, in the order of the numbers; undefined where nothing is said. `roles` may be meta roles. */
+/** What a worker with `roles` opens; undefined where nothing is said. `roles` may be meta roles. */
 export const workerPortsOf = ({ workerPorts }: CoordinatorConfig, roles: readonly string[]): number[] | undefined => {
   if (workerPorts === undefined) return undefined
   const ports = Array.isArray(workerPorts) ? workerPorts : roles.flatMap((role) => at(workerPorts, role) ?? [])
-  return [...new Set(ports)].toSorted((one, other) => one - other)
+  return inOrder(ports)
 }
+
+/** Each port once, in the order of the numbers. */
+export const inOrder = (ports: readonly number[]): number[] => [...new Set(ports)].toSorted((one, other) => one - other)

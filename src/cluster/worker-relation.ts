@@ -1,7 +1,7 @@
 import type { Read } from '../databag.ts'
 import { shown } from '../mesh/problem.ts'
 import { groups } from '../policies/groups.ts'
-import type { Databag, Relation } from '../state.ts'
+import type { Relation } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { readRoles, readWorkerUnit, type WorkerUnitData } from './databag.ts'
 import { andThen, problemsOf, valuesOf } from './read.ts'
@@ -17,7 +17,7 @@ export type WorkerUnit = {
   readonly address: string
 }
 
-/** An application that works for the coordinator, with one unit at least. */
+/** An application that works for the coordinator, with one unit at least, and the name of its identity. */
 export type WorkerApplication = Pick<WorkerUnit, 'namespace' | 'application'>
 
 /** The workers at the other side of one relation. */
@@ -35,54 +35,42 @@ export type WorkerRelation = {
 
 /** The workers that `relation` tells of to the coordinator with `config` in `namespace`. */
 export const workersOf = (relation: Relation, namespace: string, config: CoordinatorConfig): WorkerRelation => {
-  const isLocal = (relation.remote.namespace ?? namespace) === namespace
+  const { application, namespace: home = namespace } = relation.remote
+  const isLocal = home === namespace
   const role = readRoles(relation.remote.data, 'data')
   const announced = valuesOf([role])[0]
-  const reads = unitsOf(relation).map(([unit, databag]) =>
-    isLocal ? localUnit(unit, databag, relation, namespace) : foreignUnit(unit, databag, relation, namespace),
-  )
-  const units = valuesOf(reads)
+  const told = unitsOf(relation).map(([unit, databag]) => {
+    const data = readWorkerUnit(databag, titleOf(unit))
+    return isLocal ? andThen(data, (one) => genuine(one, application, unit)) : data
+  })
+  const units = valuesOf(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
   return {
     id: relation.id,
     name: nameOf(relation),
     announced,
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
     units,
-    applications: isLocal ? localApplication(relation, namespace, reads) : applicationsOf(units),
-    problems: [...problemsOf([role]), ...unknownRoles(announced ?? [], config), ...problemsOf(reads)],
+    // a unit that cannot be read is there nevertheless, and its application does not lose its access by it
+    applications: isLocal && told.some(isThere) ? [{ namespace, application }] : applicationsOf(units),
+    problems: [...problemsOf([role]), ...unknownRoles(announced ?? [], config), ...problemsOf(told)],
   }
 }
 
-/** The platform says which application it is, and a unit cannot say otherwise: its word opens doors. */
-const localUnit = (unit: string, databag: Databag, { remote }: Relation, namespace: string): Read<WorkerUnit> =>
-  andThen(readWorkerUnit(databag, titleOf(unit)), ({ juju_topology, address }) => {
-    const problem = pretence(juju_topology, { application: remote.application, unit })
-    return problem === undefined
-      ? { value: { namespace, ...juju_topology, address } }
-      : { unreadable: `${titleOf(unit)}.juju_topology.${problem}` }
-  })
+const isThere = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
 
-/** An application of another namespace may go by an alias here, and only its units know its name. */
-const foreignUnit = (unit: string, databag: Databag, { remote }: Relation, home: string): Read<WorkerUnit> =>
-  andThen(readWorkerUnit(databag, titleOf(unit)), ({ juju_topology, address }) => ({
-    value: { namespace: remote.namespace ?? home, ...juju_topology, address },
-  }))
-
-const pretence = (
-  told: WorkerUnitData['juju_topology'],
-  real: { readonly application: string; readonly unit: string },
-): string | undefined => {
+/**
+ * Within the namespace the platform says who it is, and a unit cannot say otherwise: its word opens doors. An application of another
+ * namespace may go by an alias here, and only its units know its name.
+ */
+const genuine = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
+  const told = data.juju_topology
+  const real = { application, unit }
   const field = (['application', 'unit'] as const).find((one) => told[one] !== real[one])
-  return field && `${field}: expected ${shown(real[field])}, got ${shown(told[field])}`
+  if (field === undefined) return { value: data }
+  return {
+    unreadable: `${titleOf(unit)}.juju_topology.${field}: expected ${shown(real[field])}, got ${shown(told[field])}`,
+  }
 }
-
-/** A unit that cannot be read is there nevertheless, and its application does not lose its access by it. */
-const localApplication = (
-  { remote: { application } }: Relation,
-  namespace: string,
-  units: readonly Read<WorkerUnit>[],
-): WorkerApplication[] =>
-  units.some((unit) => 'unreadable' in unit || unit.value !== undefined) ? [{ namespace, application }] : []
 
 const applicationsOf = (units: readonly WorkerUnit[]): WorkerApplication[] =>
   groups(units, ({ application }) => application).flatMap(([, having]) =>

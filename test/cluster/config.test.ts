@@ -14,7 +14,7 @@ describe('roles that do not fit together', () => {
     ],
     [
       'a meta role for roles that are none',
-      { roles: ['all', 'read'], metaRoles: { all: ['write', 'read', 'backend'] } },
+      { roles: ['all', 'read'], metaRoles: { all: ['write', 'read', 'backend'], read: ['write'] } },
       "The meta values ['backend', 'read', 'write'] are not a subset of ['all', 'read'].",
     ],
     [
