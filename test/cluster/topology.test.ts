@@ -99,6 +99,15 @@ test('a meta role counts as the roles that it stands for, each once', () => {
   expect(topology([workers(4, 'reader', 'all,read', ['reader/0', 'reader/1'])]).roles).toEqual({ read: 2, write: 2 })
 })
 
+test('an address is there once, whoever shares it', () => {
+  const shared = (unit: string) => unitData(unit, { address: '10.0.0.1' })
+  const { addresses, addressesByRole } = topology([
+    workers(4, 'reader', 'all', { 'reader/0': shared('reader/0'), 'reader/1': shared('reader/1') }),
+  ])
+  expect(addresses).toEqual(['10.0.0.1'])
+  expect(addressesByRole).toEqual({ read: ['10.0.0.1'], write: ['10.0.0.1'] })
+})
+
 test('a role without units is not there', () => {
   expect(topology([workers(4, 'reader', 'read', []), WRITER]).roles).toEqual({ write: 2 })
 })
@@ -126,9 +135,15 @@ describe('a worker in another namespace', () => {
     inNamespace('other', workers(4, 'alias', 'read', units))
 
   test('is called what its units say, not what it is called here', () => {
-    const { units, relations, problems } = topology([elsewhere({ 'remote-1/0': unitData('reader/0') })])
+    const { units, relations, problems } = topology([
+      elsewhere({ 'remote-1/0': unitData('reader/0'), 'remote-1/1': unitData('reader/1') }),
+    ])
     expect(problems).toEqual([])
-    expect(units).toMatchObject([{ namespace: 'other', application: 'reader', unit: 'reader/0' }])
+    const foreign = { namespace: 'other', application: 'reader' }
+    expect(units).toMatchObject([
+      { ...foreign, unit: 'reader/0' },
+      { ...foreign, unit: 'reader/1' },
+    ])
     expect(relations[0]?.applications).toEqual([{ namespace: 'other', application: 'reader' }])
   })
 
