@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { nginxProgram } from './cluster/telemetry/nginx-program.ts'
 import { sharedFile } from './shared.ts'
 
 const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0
@@ -13,7 +14,8 @@ const skipped = (): string[] => [
   ...(runs('kubectl', 'kustomize', '--help')
     ? []
     : ['kubectl against the embedded API, the manifests: no kubectl of 1.22 or later']),
-  ...(runs('openssl', 'version') ? [] : ['TLS to the API server: no openssl']),
+  ...(runs('openssl', 'version') ? [] : ['TLS to the API server, and of telemetry: no openssl']),
+  ...(nginxProgram === undefined ? ['telemetry through the configured nginx: no nginx'] : []),
 ]
 
 /** Says, before the tests run, which of them cannot. */

@@ -1,0 +1,65 @@
+import { lengthOf, literal } from './directives.ts'
+import { isName, urlHost } from './hostname.ts'
+
+/** Where telemetry goes: the parts of a URL that are safe to be written into nginx's configuration. */
+export type Backend = {
+  readonly isTls: boolean
+  /** A DNS name or an IP address, an IPv6 address in brackets. */
+  readonly host: string
+  /** With the port when it is not the scheme's own: what the header Host says. */
+  readonly authority: string
+  /** Begins with a slash; percent-encoded. */
+  readonly path: string
+  /** Percent-encoded, without its question mark; empty for none. */
+  readonly query: string
+}
+
+export const urlOf = ({ isTls, authority, path, query }: Backend): string =>
+  `${isTls ? 'https' : 'http'}://${authority}${path}${query && `?${query}`}`
+
+/** nginx reads no parameter of more than 4096 bytes; a few are for what is added. */
+const MOST_BYTES = 4000
+
+/** A parser alone would drop line breaks, and take `http:host`. */
+const URL_TEXT = /^https?:\/\/[^\s\p{Cc}]+$/iu
+
+/** The backend that a URL names, or what was expected instead. */
+export const backendOf = (text: string): Backend | string => {
+  const url = URL_TEXT.test(text) ? URL.parse(text) : null
+  if (url === null) return 'expected a URL of http or https'
+  return problemOf(url) ?? partsOf(url)
+}
+
+const problemOf = (url: URL): string | undefined => {
+  if (url.username !== '' || url.password !== '') return 'expected a URL without user and password'
+  if (!isHost(withoutDot(url.hostname))) return 'expected a DNS name or an IP address in the URL'
+  if (url.port === '0') return 'expected a port from 1 to 65535 in the URL'
+  if (lengthOf(literal(url.href)) > MOST_BYTES) return 'expected a shorter URL'
+  return undefined
+}
+
+const partsOf = (url: URL): Backend => {
+  const host = withoutDot(url.hostname)
+  return {
+    isTls: url.protocol === 'https:',
+    host,
+    authority: url.port === '' ? host : `${host}:${url.port}`,
+    path: url.pathname,
+    query: url.search.slice(1),
+  }
+}
+
+/** The parser takes more characters in a host than nginx's configuration should see. */
+const isHost = (host: string): boolean => host.startsWith('[') || isName(host)
+
+/** The dot at the end of an absolute name is for resolvers with a search list, which nginx has not; a certificate never has it. */
+const withoutDot = (host: string): string => host.replace(/\.$/, '')
+
+export type Address = { readonly address: string; readonly port: number; readonly isTls: boolean }
+
+/** The backend at `path` of a worker, or what was expected instead. */
+export const addressBackend = ({ address, port, isTls }: Address, path: string): Backend | string => {
+  const host = urlHost(address)
+  const backend = host === undefined ? '' : backendOf(`${isTls ? 'https' : 'http'}://${host}:${port}${path}`)
+  return typeof backend === 'string' ? 'expected a DNS name or an IP address' : backend
+}

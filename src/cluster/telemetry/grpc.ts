@@ -1,0 +1,31 @@
+import { type Backend, backendOf } from './backend.ts'
+
+/** The methods that clients of each protocol call, by the files that define it. There is nothing before a method's path. */
+export const GRPC_METHODS: Readonly<Record<string, readonly string[]>> = {
+  otlp_grpc: [
+    '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+    '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
+    '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+  ],
+  jaeger_grpc: ['/jaeger.api_v2.CollectorService/PostSpans'],
+}
+
+const SCHEME = /^(http|grpc)(s?):\/\//i
+
+/**
+ * The backend that `url` names, `host:port` with or without a scheme; or what was expected instead. The interface `tracing` gives none:
+ * then TLS is used when one of `others`, the URLs of receivers beside it, uses it on the same host.
+ */
+export const grpcBackend = (url: string, others: readonly string[]): Backend | string => {
+  const [scheme, , secure] = SCHEME.exec(url) ?? []
+  const rest = url.slice(scheme?.length ?? 0)
+  const plain = backendOf(`http://${rest}`)
+  if (typeof plain === 'string' || plain.path !== '/' || plain.query !== '')
+    return 'expected host:port, or a URL of gRPC without user, path and query'
+  const isTls = scheme === undefined ? hasTls(plain.host, others) : secure !== ''
+  return isTls ? backendOf(`https://${rest}`) : plain
+}
+
+/** A server has a certificate for all of its ports, or for none. */
+const hasTls = (host: string, urls: readonly string[]): boolean =>
+  urls.map(backendOf).some((backend) => typeof backend !== 'string' && backend.isTls && backend.host === host)

@@ -1,0 +1,39 @@
+import { isIP } from 'node:net'
+
+/**
+ * The name under which all units of `application` are reached: of a name of a pod or a Service in the cluster that of the application's
+ * Service, `{application}.{model}.svc.{domain}`; any other host as it is.
+ */
+export const appHostname = (host: string, application: string, model: string): string => {
+  const labels = host.split('.')
+  const service = labels.indexOf('svc')
+  return service === -1 ? host : [application, model, ...labels.slice(service)].join('.')
+}
+
+/**
+ * What names `hostname` in a path: an IP address with hyphens, of a name the letters, digits and hyphens of its first label. Throws when
+ * nothing is left. Different hosts may get the same name.
+ */
+export const sanitizeHostname = (hostname: string): string => {
+  if (isIP(hostname) !== 0) return hostname.replaceAll(/[.:]/g, '-')
+  const [label = ''] = hostname.split('.')
+  const name = label.replaceAll(/[^a-zA-Z0-9-]/g, '').replaceAll(/^-+|-+$/g, '')
+  if (name === '')
+    throw new RangeError(`Cannot sanitize hostname to valid nginx upstream name: '${hostname.slice(0, 253)}'`)
+  return name
+}
+
+/** As it is written in a URL: an IPv6 address in brackets. Undefined for what is neither a DNS name nor an IP address. */
+export const urlHost = (host: string): string | undefined => {
+  if (isIP(host) === 6) return host.includes('%') ? undefined : `[${host}]` // a zone means nothing on another machine
+  return isName(host) ? host : undefined
+}
+
+/** `host:port`, as URLs and targets have it. */
+export const hostPort = (host: string, port: number): string => `${urlHost(host) ?? host}:${port}`
+
+const LABEL = /^[a-z0-9]([-_a-z0-9]{0,61}[a-z0-9])?$/i
+
+/** An IPv4 address is one, too. */
+export const isName = (host: string): boolean =>
+  host.length <= 253 && host.split('.').every((label) => LABEL.test(label))
