@@ -52,14 +52,14 @@ const partsOf = (url: URL): Backend => {
 /** The parser takes more characters in a host than nginx's configuration should see. */
 const isHost = (host: string): boolean => host.startsWith('[') || isName(host)
 
-/** The dot at the end of an absolute name is for resolvers with a search list, which nginx has not; a certificate never has it. */
+/** The dot at the end of a name is for resolvers with a search list, which nginx has not, and never in a certificate. */
 const withoutDot = (host: string): string => host.replace(/\.$/, '')
 
-export type Address = { readonly address: string; readonly port: number; readonly isTls: boolean }
+type Address = { readonly address: string; readonly port: number; readonly isTls: boolean }
 
-/** The backend at `path` of a worker, or what was expected instead. */
+/** The backend at `path` of a DNS name or an IP address, or what was expected instead. */
 export const addressBackend = ({ address, port, isTls }: Address, path: string): Backend | string => {
   const host = urlHost(address)
-  const backend = host === undefined ? '' : backendOf(`${isTls ? 'https' : 'http'}://${host}:${port}${path}`)
-  return typeof backend === 'string' ? 'expected a DNS name or an IP address' : backend
+  const backend = host && backendOf(`${isTls ? 'https' : 'http'}://${host}:${port}${path}`)
+  return typeof backend === 'object' ? backend : 'expected a DNS name or an IP address'
 }

@@ -6,8 +6,8 @@ import { remoteWritePath } from './paths.ts'
 import { problem, type Route, type Routed, routed } from './route.ts'
 
 /**
- * A backend is named after its host. Where that is the name of several (two of Prometheus behind one ingress), each has a hash of its URL
- * after a dot, which no name has: whatever there is beside them, they are told apart, and called the same.
+ * A backend is named after its host. Where several have that name (two of Prometheus behind one ingress), each has a hash of its URL after
+ * it, and a dot between, which no name has: so it is the same whatever comes and goes beside them, as long as there are two.
  */
 export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]): Routed => {
   const backends = endpoints.map(({ url }) => {

@@ -7,7 +7,10 @@ import type { Routing } from './routing.ts'
 /** How names are looked up when they are needed, and why they cannot be. */
 export type Resolver = { readonly directives: readonly Directive[]; readonly problems: readonly string[] }
 
-/** No `valid`: an address is kept as long as the DNS says, and a worker that moved is found again after the TTL of the cluster. */
+/**
+ * Names are looked up as they are, without a search list. There is no `valid`: an address is kept as long as the DNS says, and a worker that
+ * moved is found again after the TTL of the cluster.
+ */
 export const resolverOf = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolver => {
   const address = addressOf(routing.resolver)
   if (address === undefined)

@@ -13,7 +13,7 @@ export const problem = (what: string, expected: string, given: string): string =
   `${what}: ${expected}, got ${shown(withoutSecrets(given))}`
 
 /** Passwords come before the host, and tokens in the query. */
-const withoutSecrets = (url: string): string => url.replace(/[?#].*$/s, '').replace(/^([a-z]+:\/\/)?[^/]*@/i, '$1…@')
+const withoutSecrets = (url: string): string => url.replace(/^([a-z]+:\/\/)?[^/]*@/i, '$1…@').replace(/[?#].*$/s, '')
 
 /**
  * One route for each path, as nginx refuses a file that has a location twice. Of several that differ the first in the order of their URLs

@@ -18,14 +18,14 @@ export type Routing = {
     readonly httpPort: number
     readonly httpsPort: number
     /** For gRPC tracing of workloads, with TLS and without; that of charms has the port after it. @default the one after httpPort */
-    readonly grpcPort?: number
+    readonly grpcPort?: number | undefined
   }
   /** The coordinator has certificates: /etc/nginx/certs/server.cert and server.key. Its workers have them, too. */
   readonly tls: boolean
   /** The IP address of the cluster's DNS. */
   readonly resolver: string
   /** Whether the coordinator's pods have IPv6. @default whether the resolver has an address of IPv6 */
-  readonly ipv6?: boolean
+  readonly ipv6?: boolean | undefined
   /** The address is a DNS name or an IP address. */
   readonly workers: readonly { readonly unit: string; readonly address: string }[]
   readonly workerMetricsPort: number

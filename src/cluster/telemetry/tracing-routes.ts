@@ -51,7 +51,9 @@ type Beside = { readonly routing: Routing; readonly urls: readonly string[] }
 const grpcRoutes = (kind: TracingKind, [protocol, url]: Receiver, { routing, urls }: Beside): (Route | string)[] => {
   const what = `${kind} tracing ${shown(protocol)}`
   if (!hasGrpcPort(routing, kind))
-    return [`${what}: expected a port for gRPC that is free and at most 65535, got ${grpcPort(routing, kind)}`]
+    return [
+      `${what}: expected a port for gRPC (ports.grpcPort) that is free and at most 65535, got ${grpcPort(routing, kind)}`,
+    ]
   const backend = grpcBackend(url, urls)
   if (typeof backend === 'string') return [problem(what, backend, url)]
   return (at(GRPC_METHODS, protocol) ?? []).map((path) => ({ name: protocol, path, backend }))

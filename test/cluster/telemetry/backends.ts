@@ -21,6 +21,7 @@ export type Arrived = {
   readonly host: string | undefined
   readonly tenant: string | string[] | undefined
   readonly body: string
+  readonly httpVersion: string
   /** What the client asked for when it set up TLS: a name, or false when it gave none; absent without TLS. */
   readonly serverName?: string | false | null
 }
@@ -60,6 +61,7 @@ export const startHttpBackend = (at: string, options: Options = {}): Promise<Bac
       host: headers.host,
       tenant: headers['x-scope-orgid'],
       body: await text(request),
+      httpVersion: request.httpVersion,
       ...serverNameOf(socket),
     }
     response.end(JSON.stringify(arrived))
@@ -86,6 +88,7 @@ export const startGrpcBackend = (at: string, options: Options = {}): Promise<Bac
       host: headers[':authority'],
       tenant: headers['x-scope-orgid'],
       body: await text(stream),
+      httpVersion: '2.0',
       ...serverNameOf(stream.session?.socket),
     }
     stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))

@@ -70,7 +70,7 @@ test.each([
   '[fd00::1]',
   'a:1',
   `${'x'.repeat(64)}.y`,
-  `${'x.'.repeat(127)}`,
+  `${'x.'.repeat(127)}x`,
 ])('neither a DNS name nor an IP address: %j', (host) => {
   expect(urlHost(host)).toBeUndefined()
 })

@@ -25,6 +25,7 @@ describe('what cannot be routed is named, and nothing else goes without', () => 
     ['http://$host/', 'expected a DNS name or an IP address in the URL, got "http://$host/"'],
     ['http://_/', 'expected a DNS name or an IP address in the URL, got "http://_/"'],
     ['http://user:password@h/p', 'expected a URL without user and password, got "http://…@h/p"'],
+    ['ftp://user:p?ss@word@h/p', 'expected a URL of http or https, got "ftp://…@h/p"'],
     ['http:\\\\:pass@word@h/p', 'expected a URL of http or https, got "…@h/p"'],
     ['ftp://h/p?token=secret', 'expected a URL of http or https, got "ftp://h/p"'],
     [long, `expected a shorter URL, got "http://h/${'$'.repeat(51)}…"`],
@@ -105,7 +106,7 @@ describe('what cannot be routed is named, and nothing else goes without', () => 
   ])('gRPC on the port of %s', (_, ports, tls, what, port) => {
     const overrides = { ports, tls, charmTracing: { otlp_grpc: 'h:1' }, workloadTracing: { otlp_grpc: 'h:1' } }
     expect(problemsOf(overrides)).toEqual([
-      `${what} "otlp_grpc": expected a port for gRPC that is free and at most 65535, got ${port}`,
+      `${what} "otlp_grpc": expected a port for gRPC (ports.grpcPort) that is free and at most 65535, got ${port}`,
     ])
     expect(found('server', overrides).length).toBe(2)
   })

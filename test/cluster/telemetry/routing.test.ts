@@ -138,15 +138,25 @@ describe('where nginx listens', () => {
     expect(found('resolver', overrides)).toEqual([`resolver ${parameters}`])
   })
 
-  test('neither side takes a version of TLS that is not safe', () => {
-    for (const name of ['ssl_protocols', 'proxy_ssl_protocols', 'grpc_ssl_protocols'])
-      expect(found(name, { tls: true })).toEqual([`${name} TLSv1.2 TLSv1.3`])
+  test('every server knows what it is for and nothing else', () => {
+    expect(found('location', grpc).filter((line) => line === 'location /').length).toBe(3)
   })
 
   test('without workers and backends there are health and status', () => {
     expect(nginxConfiguration(routingOf()).problems).toEqual([])
     expect(found('location', {})).toEqual(['location = /', 'location = /status', 'location /'])
   })
+})
+
+test('what holds for all backends and clients', () => {
+  const lines = linesOf(nginxConfiguration(routingOf({ tls: true })).text)
+  const modules = ['proxy', 'grpc'].flatMap((module) => [
+    `${module}_connect_timeout 5s`,
+    `${module}_read_timeout 300s`,
+    `${module}_ssl_protocols TLSv1.2 TLSv1.3`,
+  ])
+  const clients = ['ssl_protocols TLSv1.2 TLSv1.3', 'ssl_ciphers HIGH:!aNULL:!MD5', 'resolver_timeout 5s']
+  expect(lines).toEqual(expect.arrayContaining([...modules, ...clients]))
 })
 
 test('whatever the order of all lists and records, the file, the problems and the endpoints are the same', () => {

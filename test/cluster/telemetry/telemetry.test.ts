@@ -8,12 +8,13 @@ import { nginxProgram } from './nginx-program.ts'
 
 const EXPORT = '/opentelemetry.proto.collector.trace.v1.TraceService/Export'
 
+const TRANSPORTS = [
+  { transport: 'without TLS', isTls: false },
+  { transport: 'with TLS (skipped without openssl)', isTls: true },
+].filter(({ isTls }) => hasOpenssl || !isTls)
+
 describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped without one)', () => {
-  describe.each([
-    { transport: 'without TLS', isTls: false },
-    { transport: 'with TLS (skipped without openssl)', isTls: true },
-  ])('$transport', ({ isTls }) => {
-    if (isTls && !hasOpenssl) return
+  describe.each(TRANSPORTS)('$transport', ({ isTls }) => {
     let certificate: Certificate | undefined
     let cluster: Cluster
     beforeAll(async () => {
@@ -42,6 +43,7 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
       host: `${host}:${port}`,
       tenant: 'somebody',
       body: 'a body',
+      httpVersion: '1.1',
       ...(isTls && { serverName: host === '127.0.0.1' ? false : host }),
     })
 
@@ -118,6 +120,7 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
       'v1%2f..%2ftraces',
       'v1/./traces',
       'v1/%2e',
+      '../../charm%2dtracing/otlp_http/../../workload-tracing/otlp_http/',
     ])('a path that could lead out of that of the backend is not found: %s', async (below) => {
       expect((await get(`/proxy/workload-tracing/otlp_http/${below}`)).status).toBe(404)
     })
@@ -154,7 +157,12 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
         ca: certificate?.cert,
       })
       expect(answer).toMatchObject({ status: 200, grpcStatus: '0' })
-      expect(JSON.parse(answer.text)).toEqual({ ...pushed(host, cluster.ports[backend]), at: backend, url: method })
+      expect(JSON.parse(answer.text)).toEqual({
+        ...pushed(host, cluster.ports[backend]),
+        at: backend,
+        url: method,
+        httpVersion: '2.0',
+      })
       const other = await call(address, method, { ca: certificate?.cert })
       expect(JSON.parse(other.text)).toMatchObject({ tenant: 'anonymous', body: '' })
     })
@@ -172,6 +180,9 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
       expect((await arrived(url, { method: 'POST', headers, body, ca: certificate?.cert })).body.length).toBe(
         body.length,
       )
+      const address = endpoints().workload_tracing_receivers.otlp_grpc ?? ''
+      const answer = await call(address, EXPORT, { body, ca: certificate?.cert })
+      expect(JSON.parse(answer.text).body.length).toBe(body.length)
     })
 
     test('health, status for the exporter, and nothing else', async () => {
@@ -185,6 +196,15 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
         '/metrics',
         '/proxy/worker/mimir-worker-2/metrics',
         '/proxy/loki/loki-0/push/',
+      ])
+        expect((await get(path)).status).toBe(404)
+    })
+
+    test('a path of the coordinator that is spelled in another way is not found', async () => {
+      for (const path of [
+        '/proxy/workload-tracing%2fotlp_http/v1',
+        '/proxy//workload-tracing/otlp_http/v1',
+        '/%70roxy/workload-tracing/otlp_http/v1',
       ])
         expect((await get(path)).status).toBe(404)
     })
