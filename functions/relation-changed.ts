@@ -22,7 +22,7 @@ export const relationChanged = defineFunction({
     const told = { ...relation, remote, ...(document !== undefined && { document }) }
     const changed = isPublished ? spoken(known, told) : described(known, told)
     const left = withoutFormer(isPublished ? heardBack(state, key, heard) : state, key, document, arrival)
-    const relations = { ...left.relations, [key]: withKept(known, changed) }
+    const relations = { ...left.relations, [key]: withKept(known, changed, state.config?.versions) }
     return { state: about.reduce((before, name) => accept(before, name, position), { ...left, relations }) }
   },
 })

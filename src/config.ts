@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import { CoordinatorConfig, WorkerConfig } from './cluster/config.ts'
 import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
 import { Policy } from './mesh/models.ts'
+import { Versions } from './relations/versions.ts'
+import { Services } from './services/provided.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
 export const Namespace = z
@@ -44,6 +47,14 @@ export const Config = z.strictObject({
   rawPolicies: z.array(RawPolicy).optional(),
   /** Makes the application a beacon. */
   mesh: MeshConfig.optional(),
+  /** Makes the application the coordinator of a cluster of workers. */
+  coordinator: CoordinatorConfig.optional(),
+  /** Makes the application a worker of such a cluster. */
+  worker: WorkerConfig.optional(),
+  /** The Services that are offered over relations of `k8s-service`, by endpoint. */
+  services: Services.optional(),
+  /** Holds the application back to versions of a protocol, by interface. */
+  versions: Versions.optional(),
   /** Of the identities in this application's own policies. @default that of `mesh`, else cluster.local */
   trustDomain: TrustDomain.optional(),
   serviceAccounts: ServiceAccounts.optional(),

@@ -1,3 +1,5 @@
+import { clusterDesire, type Environment } from './cluster/desire.ts'
+import type { Status } from './cluster/roles.ts'
 import type { Facts } from './facts.ts'
 import type { KubernetesObject, Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
@@ -7,6 +9,7 @@ import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
+import { heard } from './relations/heard.ts'
 import { type OwnedKind, relationsIn, type State, type Subject } from './state.ts'
 
 /** What a memory desires of the cluster. */
@@ -16,25 +19,35 @@ export type Desired = {
   /** What does not exist yet, a sentence each: the step is not done before it does. */
   readonly waiting: readonly string[]
   readonly messages: readonly string[]
+  /** Of the application itself, where that follows from its relations. */
+  readonly status: Status | undefined
 }
 
 /** The objects of others that the desire depends on. */
 export const lookups = (subject: Subject, state: State): Reference[] =>
-  state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []
+  state.config?.mesh ? beaconLookups(subject, heard(state).state, state.config.mesh) : []
+
+/** The labels that a memory desires, which follow from it alone. */
+export const labelsOf = (subject: Subject, state: State): DesiredLabels => desiredLabels(subject, heard(state).state)
 
 /** The kinds of which the config may desire objects; a beacon looks after the labels of its namespace. */
 export const ownedKinds = ({ config }: State): OwnedKind[] => {
   const hasPolicies = [config?.meshPolicies, config?.rawPolicies].some((policies) => (policies ?? []).length > 0)
-  if (config?.mesh) return ['AuthorizationPolicy', 'Gateway', 'HorizontalPodAutoscaler', 'Namespace']
-  return hasPolicies ? ['AuthorizationPolicy'] : []
+  return [
+    ...(hasPolicies || config?.mesh || config?.coordinator ? (['AuthorizationPolicy'] as const) : []),
+    ...(config?.coordinator?.telemetryProxy ? (['ConfigMap'] as const) : []),
+    ...(config?.mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
+  ]
 }
 
-/** What the memory of an application desires, as a pure function of it and of the facts that it looks up. */
-export const desire = (subject: Subject, state: State, facts: Facts): Desired => {
+/** What the memory of an application desires, as a pure function of it, of the facts that it looks up, and of where it runs. */
+export const desire = (subject: Subject, memory: State, facts: Facts, environment: Environment): Desired => {
+  const { state, blocked, problems } = heard(memory)
   const { config } = state
   const owner = { ...subject, labels: ownerLabels(subject) }
   const beacon = config?.mesh && beaconDesire(subject, state, config.mesh, owner, facts)
-  const requests = [...(beacon?.requests ?? []), ...customRequests(subject, state)]
+  const cluster = clusterDesire(subject, state, environment)
+  const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
   const labels = desiredLabels(subject, state)
   return {
@@ -48,11 +61,25 @@ export const desire = (subject: Subject, state: State, facts: Facts): Desired =>
           at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
       }),
       ...rawPolicies(owner, config?.rawPolicies ?? []),
+      ...cluster.objects.map((object) => labelled(object, owner.labels)),
     ],
+    status: cluster.status,
     waiting: [...(consumer?.waiting ?? []), ...(beacon?.waiting ?? [])],
-    messages: [...labels.messages, ...(consumer?.messages ?? []), ...(beacon?.messages ?? [])],
+    messages: [
+      ...blocked,
+      ...problems,
+      ...labels.messages,
+      ...(consumer?.messages ?? []),
+      ...(beacon?.messages ?? []),
+      ...cluster.messages,
+    ],
   }
 }
+
+const labelled = (object: KubernetesObject, labels: Readonly<Record<string, string>>): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } },
+})
 
 const isConsumer = (state: State): boolean =>
   relationsIn(state).some(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')

@@ -1,3 +1,4 @@
+import type { Status as ApplicationStatus } from './cluster/roles.ts'
 import type { Delivered } from './deliver.ts'
 import type { Conflict as LabelConflict } from './kubernetes/apply-labels.ts'
 import type { ObjectConflict } from './kubernetes/apply-objects.ts'
@@ -26,6 +27,8 @@ export type Outcome = {
   conflicts: readonly Conflict[]
   /** What a person should know, a sentence each. */
   messages: readonly string[]
+  /** How the application itself is, where that follows from its relations. */
+  applicationStatus?: ApplicationStatus
 }
 
 type Done = Omit<Settled, 'state'> & { written: readonly string[] }
@@ -43,6 +46,7 @@ export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING):
     written: done.written,
     conflicts: done.conflicts.slice(0, MOST),
     messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts')],
+    ...(done.application && { applicationStatus: done.application }),
   }
 }
 

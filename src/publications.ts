@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
+import { clusterDesire, type Environment } from './cluster/desire.ts'
 import type { Event } from './events/cloud-event.ts'
 import { meshDatabag } from './mesh/databags.ts'
 import type { Position } from './order.ts'
 import { at } from './record.ts'
+import { heard, isVersioned } from './relations/heard.ts'
+import { publishable } from './relations/payload.ts'
+import { versionsOf } from './relations/versions.ts'
 import { type Databag, type Published, type Relation, relationsIn, type State, type Subject } from './state.ts'
 
 /** An event for a remote application about a relation, and what to remember once it is accepted: undefined when the relation is over. */
@@ -14,10 +18,10 @@ export type Publication = {
   accepted: Published | undefined
 }
 
-type Content = { data: Databag; units?: Record<string, Databag> | undefined }
+type Content = { data: Readonly<Record<string, string>>; units?: Readonly<Record<string, Databag>> | undefined }
 
 /** Tells one content from another; a short text. */
-export const contentHash = ({ data, units }: Content): string =>
+export const contentHash = ({ data, units }: { data: Databag; units?: object | undefined }): string =>
   createHash('sha256')
     .update(JSON.stringify([data, units ?? null]))
     .digest('hex')
@@ -36,11 +40,12 @@ export const isFrom = (
  * What remote applications are to be told yet: the databags that differ from what they accepted, and the relations that are over. The
  * sequence is that of the memory it follows from, so that of two processes the one with the older memory loses.
  */
-export const publicationsDue = (subject: Subject, state: State): Publication[] => {
+export const publicationsDue = (subject: Subject, state: State, environment: Environment): Publication[] => {
   const before = state.published ?? {}
+  const said = ownSides(subject, state, environment)
   const desired = relationsIn(state).flatMap((relation) => {
-    const content = contentFor(subject, state, relation)
-    return content === undefined ? [] : [{ relation, content }]
+    const content = at(said, relation.key)
+    return content === undefined ? [] : [{ relation, content: versioned(relation, content, state) }]
   })
   const changed = desired
     .map(({ relation, content }) => ({ relation, content, hash: contentHash(content) }))
@@ -63,11 +68,18 @@ export const withPublished = (state: State, accepted: readonly Publication[]): S
   return Object.keys(published).length === 0 ? others : { ...others, published }
 }
 
-/** What this side has to say in the relation; undefined when nothing, not even that it is there. */
-const contentFor = (subject: Subject, state: State, relation: Relation): Content | undefined => {
-  const data = meshDatabag(subject, state, relation)
-  return data && { data }
+/** What this side says in each relation, by its key, in the flat keys of the interface; nothing where that is as it was. */
+const ownSides = (subject: Subject, memory: State, environment: Environment): Record<string, Content> => {
+  const { state } = heard(memory)
+  const mesh = relationsIn(state).flatMap((relation) => {
+    const data = meshDatabag(subject, state, relation)
+    return data === undefined ? [] : [[relation.key, { data }] as const]
+  })
+  return { ...Object.fromEntries(mesh), ...clusterDesire(subject, state, environment).databags }
 }
+
+const versioned = ({ interface: name }: Relation, { data, ...content }: Content, { config }: State): Content =>
+  isVersioned(name) ? { data: publishable(data, versionsOf(name, config?.versions)), ...content } : { data, ...content }
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 

@@ -1,7 +1,6 @@
-import { ownedKinds } from './desire.ts'
+import { labelsOf, ownedKinds } from './desire.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
-import { desiredLabels } from './labels/desired.ts'
 import {
   type Content,
   FULL_BYTES,
@@ -106,11 +105,9 @@ const ahead = (memory: Memory, subject: Subject, now: Date): ((state: State) => 
   const { application } = subject
   const since = now.toISOString()
   const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
-  const desired = desiredLabels(subject, memory.state).labels
+  const desired = labelsOf(subject, memory.state).labels
   return (state) => {
-    const added = Object.entries(desiredLabels(subject, state).labels).filter(
-      ([key, value]) => at(desired, key) !== value,
-    )
+    const added = Object.entries(labelsOf(subject, state).labels).filter(([key, value]) => at(desired, key) !== value)
     const former = [...(state.former ?? []), ...places]
     return {
       // as it will be read back: JSON has no -0 and no Infinity

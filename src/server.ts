@@ -1,3 +1,4 @@
+import { getServers } from 'node:dns'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -47,7 +48,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   let isStopping = false
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock })),
+    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: resolverOf(getServers()) } })),
     connect,
     publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
     authenticate,
@@ -76,6 +77,9 @@ export const startDeadLetterServer = async ({
   log.info({ port }, 'listening for dead letters')
   return { url: `http://127.0.0.1:${port}`, stop: close }
 }
+
+/** The cluster's DNS, which this process asks itself; Node names a port other than 53 beside the address. */
+const resolverOf = ([server = '127.0.0.1']: readonly string[]): string => /^\[(.*)\]/.exec(server)?.[1] ?? server
 
 const functionsNamed = (names: readonly string[]) => {
   const known = all.map(({ name }) => name)

@@ -1,4 +1,6 @@
 import type { Clock } from './clock.ts'
+import type { Environment } from './cluster/desire.ts'
+import type { Status } from './cluster/roles.ts'
 import { type Desired, desire, lookups, ownedKinds } from './desire.ts'
 import { observeFacts } from './facts.ts'
 import { observe, type Place, reconcileLabels } from './kubernetes/apply-labels.ts'
@@ -20,12 +22,14 @@ export type Settled = {
   /** What does not exist or is not ready yet, a sentence each. */
   waiting: readonly string[]
   messages: readonly string[]
+  /** The status of the application itself. */
+  application?: Status
 }
 
 /** A target with the places where its labels are, or undefined where it does not exist. */
 type Found = { target: Target; places: readonly Place[] | undefined }
 
-type Dependencies = { kubernetes: Kubernetes; clock: Clock }
+type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
 
 /**
  * Brings the cluster to what the memory desires, then narrows the memory to what is held, and tells `wrote` the name of each object
@@ -36,7 +40,7 @@ type Dependencies = { kubernetes: Kubernetes; clock: Clock }
  * take off the mesh before anything is revoked, and what is new stands before what is stale goes.
  */
 export const settle = async (
-  { kubernetes, clock }: Dependencies,
+  { kubernetes, clock, environment }: Dependencies,
   subject: Subject,
   memory: Memory,
   wrote: (name: string) => void,
@@ -52,7 +56,7 @@ export const settle = async (
     observeOwned(kubernetes, subject, state),
     observeTargets(kubernetes, subject, state),
   ])
-  const desired = desire(subject, state, facts)
+  const desired = desire(subject, state, facts, environment)
   const objects = ownedObjects({ kubernetes, subject, state, owned, desired: desired.objects, write })
   await objects.allow()
   const onTargets = await holdLabels(kubernetes, subject, state, desired.labels, found, write)
@@ -75,6 +79,7 @@ export const settle = async (
     missing: missing.map(({ target }) => target),
     waiting: [...desired.waiting, ...objects.waiting, ...objects.refused],
     messages: desired.messages,
+    ...(desired.status && { application: desired.status }),
   }
 }
 

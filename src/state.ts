@@ -71,7 +71,7 @@ export const Published = z.strictObject({
 export type Published = z.infer<typeof Published>
 
 /** Kinds of which an application may hold objects. */
-export const OwnedKind = z.enum(['AuthorizationPolicy', 'Gateway', 'HorizontalPodAutoscaler', 'Namespace'])
+export const OwnedKind = z.enum(['AuthorizationPolicy', 'ConfigMap', 'Gateway', 'HorizontalPodAutoscaler', 'Namespace'])
 export type OwnedKind = z.infer<typeof OwnedKind>
 
 /** What is remembered of an application: the only memory there is. Stored as JSON in the key `state` of its ConfigMap. */

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import type { Environment } from './cluster/desire.ts'
 import { Unavailable } from './errors.ts'
 import { isStale } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -13,6 +14,7 @@ export type StepDependencies = {
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number): Kubernetes
   clock: Clock
+  environment: Environment
 }
 
 /** The outcome of each change, in their order, or why it failed; and what remote applications are to be told yet. */
@@ -33,7 +35,7 @@ const LONGEST_DELAY_MILLISECONDS = 1_000
  * memory desires it; after a crash at any point, so does the next one.
  */
 export const createStep =
-  ({ connect, clock }: StepDependencies): Step =>
+  ({ connect, clock, environment }: StepDependencies): Step =>
   async (subject, changes, deadline) => {
     const kubernetes = connect(deadline)
 
@@ -62,11 +64,11 @@ export const createStep =
     const settled = await untilWon(async () => {
       const newest = current ?? (await loadMemory(kubernetes, subject))
       current = undefined
-      return await settle({ kubernetes, clock }, subject, newest, (name) => names.add(name))
+      return await settle({ kubernetes, clock, environment }, subject, newest, (name) => names.add(name))
     })
     return {
       outcomes: taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] })),
-      due: publicationsDue(subject, settled.state),
+      due: publicationsDue(subject, settled.state, environment),
     }
   }
 

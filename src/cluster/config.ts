@@ -53,7 +53,14 @@ const Fields = z.strictObject({
   /** Where the coordinator serves those of its nginx. @default 9113 */
   nginxExporterPort: Port.optional(),
   /** Where the coordinator takes the workers' telemetry to route it, with TLS and without. Not routed when absent. */
-  telemetryProxy: z.strictObject({ httpPort: Port, httpsPort: Port }).optional(),
+  telemetryProxy: z
+    .strictObject({
+      httpPort: Port,
+      httpsPort: Port,
+      /** For gRPC tracing of workloads, with TLS and without; that of charms has the port after it. @default the one after httpPort */
+      grpcPort: Port.optional(),
+    })
+    .optional(),
   /** Whether the cluster speaks TLS, and what workers need for it where that is passed on to them. PEM, and the id of a secret. */
   tls: z
     .union(

@@ -25,8 +25,8 @@ export type CoordinatorInput = Subject & {
   /** The labels that the mesh wants on pods; undefined while the application is not on a mesh. */
   readonly mesh?: { readonly labels: Readonly<Record<string, string>> } | undefined
   readonly endpoints?: TelemetryEndpoints | undefined
-  /** The ids of the relations that were published to before. */
-  readonly published?: ReadonlySet<number> | undefined
+  /** The keys of the relations that were published to before. */
+  readonly published?: ReadonlySet<string> | undefined
 }
 
 /** What a coordinator wants. */
@@ -37,7 +37,7 @@ export type Coordination = {
   readonly meshPolicies: readonly PolicyRequest[]
   /** From outside: to ask the beacon for. */
   readonly policies: readonly Policy[]
-  /** By relation id. A relation that is not here keeps what it was told. */
+  /** By the key of the relation. One that is not here keeps what it was told. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly status: Status
   readonly messages: readonly string[]
@@ -62,7 +62,7 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
     policies: externalPolicies(config, input.policies),
     databags: {
       ...tracingRequests(relations, config),
-      ...Object.fromEntries(due.map(({ worker }) => [worker.id, databagFor(worker, input)])),
+      ...Object.fromEntries(due.map(({ worker }) => [worker.key, databagFor(worker, input)])),
     },
     status: coordinatorStatus(topology.relations.length > 0, missing),
     messages: [
@@ -78,11 +78,11 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
 
 /** Why a relation is not published to, if so. Bad data of a unit is no reason. */
 const whyNot = (
-  { id, roles }: WorkerRelation,
+  { key, roles }: WorkerRelation,
   missing: readonly string[],
-  published: ReadonlySet<number>,
+  published: ReadonlySet<string>,
 ): string | undefined => {
-  const isNew = !published.has(id)
+  const isNew = !published.has(key)
   if (roles.length === 0)
     return isNew ? 'gets a config once it announces a role' : 'its role is not known; what it was told stays'
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined

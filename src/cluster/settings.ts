@@ -6,6 +6,8 @@ export type ClusterPorts = {
   readonly workerMetrics: number
   readonly nginxExporter: number
   readonly proxy: number | undefined
+  /** Of tracing over gRPC. */
+  readonly grpc: readonly number[]
 }
 
 /** The ports of a cluster, with their defaults. */
@@ -13,7 +15,14 @@ export const portsOf = (config: CoordinatorConfig): ClusterPorts => ({
   workerMetrics: config.workerMetricsPort ?? 8080,
   nginxExporter: config.nginxExporterPort ?? 9113,
   proxy: isTls(config) ? config.telemetryProxy?.httpsPort : config.telemetryProxy?.httpPort,
+  grpc: grpcPorts(config),
 })
+
+const grpcPorts = ({ telemetryProxy }: CoordinatorConfig): number[] => {
+  if (telemetryProxy === undefined) return []
+  const first = telemetryProxy.grpcPort ?? telemetryProxy.httpPort + 1
+  return [first, first + 1].filter((port) => port <= 65_535)
+}
 
 export const isTls = ({ tls }: CoordinatorConfig): boolean => tls !== undefined && tls !== false
 

@@ -68,7 +68,7 @@ export const sourcesOf = (relations: State['relations'], config: CoordinatorConf
   }
 }
 
-/** What is asked for at the tracing relations, by relation id: a provider opens the receivers that somebody asks for. */
+/** What is asked for at the tracing relations, by the key of the relation: a provider opens the receivers that somebody asks for. */
 export const tracingRequests = (relations: State['relations'], config: CoordinatorConfig): Record<string, OwnSide> => {
   const endpoints = endpointsOf(config)
   const { charmTracing, workloadTracing = [] } = protocolsOf(config)
@@ -78,9 +78,9 @@ export const tracingRequests = (relations: State['relations'], config: Coordinat
   ]
   return Object.fromEntries(
     relationsWith(relations, { role: 'requires' })
-      .map(({ id, endpoint }) => ({ id, protocols: [...new Set(asked(endpoint))] }))
+      .map(({ key, endpoint }) => ({ key, protocols: [...new Set(asked(endpoint))] }))
       .filter(({ protocols }) => protocols.length > 0)
-      .map(({ id, protocols }) => [id, { data: { receivers: pythonJson(protocols) } }]),
+      .map(({ key, protocols }) => [key, { data: { receivers: pythonJson(protocols) } }]),
   )
 }
 

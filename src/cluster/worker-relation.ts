@@ -22,7 +22,8 @@ export type WorkerApplication = Pick<WorkerUnit, 'namespace' | 'application'>
 
 /** The workers at the other side of one relation. */
 export type WorkerRelation = {
-  readonly id: number
+  /** In the memory. */
+  readonly key: string
   readonly name: string
   /** What the application announced, as it did; undefined while it did not, or cannot be read. */
   readonly announced: readonly string[] | undefined
@@ -34,7 +35,11 @@ export type WorkerRelation = {
 }
 
 /** The workers that `relation` tells of to the coordinator with `config` in `namespace`. */
-export const workersOf = (relation: Relation, namespace: string, config: CoordinatorConfig): WorkerRelation => {
+export const workersOf = (
+  relation: Relation & { key: string },
+  namespace: string,
+  config: CoordinatorConfig,
+): WorkerRelation => {
   const { application, namespace: home = namespace } = relation.remote
   const isLocal = home === namespace
   const role = readRoles(relation.remote.data, 'data')
@@ -45,7 +50,7 @@ export const workersOf = (relation: Relation, namespace: string, config: Coordin
   })
   const units = valuesOf(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
   return {
-    id: relation.id,
+    key: relation.key,
     name: nameOf(relation),
     announced,
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),

@@ -16,7 +16,7 @@ export type WorkerInput = {
 
 /** What a worker wants. */
 export type Work = {
-  /** By relation id. */
+  /** By the key of the relation. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly status: Status
   readonly messages: readonly string[]
@@ -41,7 +41,7 @@ export const work = ({ application, config, relations, units }: WorkerInput): Wo
     ),
   }
   return {
-    databags: Object.fromEntries(related.map(({ relation }) => [relation.id, own])),
+    databags: Object.fromEntries(related.map(({ relation }) => [relation.key, own])),
     status: workerStatus({ application, roles, relation: furthest(related.map(progressOf)) }),
     messages: problemsOf(related.map(({ told }) => told)),
   }

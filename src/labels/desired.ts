@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import { partOf } from '../cluster/policies.ts'
 import { read } from '../databag.ts'
 import { enrolmentLabels } from '../mesh/beacon.ts'
 import { at } from '../record.ts'
-import { remoteData } from '../relations/remote-data.ts'
 import { type Relation, relationName, type State, type Subject } from '../state.ts'
 import { labelProblem } from './syntax.ts'
 
@@ -28,6 +28,7 @@ export const desiredLabels = (subject: Subject, { relations, config }: State): D
   const sources: Source[] = [
     { name: 'config', labels: config?.labels },
     { name: BEACON, labels: own },
+    { name: 'coordinator', labels: config?.coordinator && partOf(subject.application) },
     ...relationsOf(relations, 'service_mesh').map((relation) => fromRelation(relation, 'labels')),
     ...relationsOf(relations, 'cluster').map((relation) => fromRelation(relation, 'worker_labels')),
   ]
@@ -70,7 +71,7 @@ const relationsOf = (relations: State['relations'], wanted: string): Relation[] 
 
 const fromRelation = (relation: Relation, key: string): Source => {
   const name = relationName(relation)
-  const data = remoteData(relation)
+  const data = relation.remote.data
   const meshType = read(data, 'mesh_type', z.literal('istio'))
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
   const labels = read(data, key, z.record(z.string(), z.unknown()))

@@ -11,7 +11,7 @@ import {
 } from '../policies/static.ts'
 import { relationName, relationsIn, type State, type Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
-import { consumerPolicies } from './consumer.ts'
+import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { grantsFor, servicesAsked } from './grants.ts'
 import type { Policy } from './models.ts'
 import { meshLabels } from './names.ts'
@@ -77,7 +77,7 @@ const NOTHING: Managed = { requests: [], waiting: [], messages: [] }
 
 const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed => {
   const grants = grantsFor(subject, state, facts)
-  const own = consumerPolicies(subject, state, [...OWN_POLICIES, ...(state.config?.policies ?? [])])
+  const own = consumerPolicies(subject, state, [...OWN_POLICIES, ...authorPolicies(state)])
   const asks = relationsIn(state).some(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
   const { namespace, application } = subject
   return {

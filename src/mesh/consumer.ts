@@ -1,4 +1,4 @@
-import { remoteData } from '../relations/remote-data.ts'
+import { externalPolicies } from '../cluster/policies.ts'
 import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
 import type { Policy } from './models.ts'
@@ -11,7 +11,7 @@ export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
 export const consumerPolicies = (
   subject: Subject,
   state: State,
-  policies: readonly Policy[] = state.config?.policies ?? [],
+  policies: readonly Policy[] = authorPolicies(state),
 ): ConsumerPolicies => {
   const relations = relationsIn(state)
   const crossModel = relations.filter(({ interface: name, role }) => name === 'cross_model_mesh' && role === 'provides')
@@ -29,6 +29,10 @@ export const consumerPolicies = (
   const isNeeded = policies.length > 0
   return { ...requested, messages: isNeeded ? identities.flatMap(({ message }) => message ?? []) : [] }
 }
+
+/** What the config says of who may talk to the application; a coordinator is scraped besides. */
+export const authorPolicies = ({ config }: State): Policy[] =>
+  config?.coordinator ? externalPolicies(config.coordinator, config.policies ?? []) : (config?.policies ?? [])
 
 const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boolean =>
   one.application === other.application &&
@@ -48,8 +52,7 @@ const byAlias = (known: readonly Known[]): Record<string, CrossModelIdentity> =>
 type Identity = { known?: Known; message?: string }
 
 const identityIn = (relation: Relation): Identity => {
-  const data = remoteData(relation)
-  const read = readCrossModelIdentity(data)
+  const read = readCrossModelIdentity(relation.remote.data)
   const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.kept }) : read
   const value = 'unreadable' in kept ? undefined : kept.value
   return {

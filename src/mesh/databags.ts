@@ -1,5 +1,5 @@
 import { pythonJson } from '../python-json.ts'
-import type { Databag, Relation, State, Subject } from '../state.ts'
+import type { Relation, State, Subject } from '../state.ts'
 import { beaconLabels } from './beacon.ts'
 import { consumerPolicies } from './consumer.ts'
 import { crossModelDatabag } from './cross-model.ts'
@@ -9,7 +9,7 @@ import { policiesDatabag } from './policies-databag.ts'
  * What an application says in a relation of the mesh: a consumer what it asks for, a beacon which labels to hold, the requirer of
  * `cross_model_mesh` what it is really called. Undefined in a relation in which it has nothing to say.
  */
-export const meshDatabag = (subject: Subject, state: State, relation: Relation): Databag | undefined => {
+export const meshDatabag = (subject: Subject, state: State, relation: Relation): Record<string, string> | undefined => {
   switch (`${relation.interface} ${relation.role}`) {
     case 'service_mesh requires':
       return { policies: policiesDatabag(consumerPolicies(subject, state).requested.map(({ policy }) => policy)) }

@@ -3,7 +3,6 @@ import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
 import { NAME_LABEL } from '../policies/target.ts'
 import { at } from '../record.ts'
-import { remoteData } from '../relations/remote-data.ts'
 import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
 import type { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
@@ -55,7 +54,7 @@ type Read = { requester: Requester; policies: MeshPolicy[]; problems: string[] }
 const asked = (subject: Subject, relation: Relation): Read => {
   const { namespace = subject.namespace, application } = relation.remote
   const requester = { namespace, application, relation: `${relationName(relation)} of ${namespace}/${application}` }
-  const latest = readPolicies(remoteData(relation))
+  const latest = readPolicies(relation.remote.data)
   const read = 'unreadable' in latest ? readPolicies({ ...relation.kept }) : latest
   const policies = 'unreadable' in read ? [] : read.policies
   const problems = 'unreadable' in latest ? [`${latest.unreadable}; what it asked for before stays`] : latest.problems

@@ -23,7 +23,7 @@ describe('while a role is missing', () => {
   })
 
   test('one that was told before keeps its config, and labels stay in step', () => {
-    const published = new Set([4])
+    const published = new Set(['4'])
     const before = coordination([READER, WRITER], { mesh: MESH })
     const now = coordination([READER, workers(6, 'other', 'read')], { mesh: MESH, published })
     expect(now.status.message).toBe(INCONSISTENT)
@@ -156,7 +156,9 @@ describe('what workers are told', () => {
       data: coordination([READER, WRITER], { mesh: MESH }).databags[4]?.data ?? {},
     }
     const relation: Relation = { id: 2, endpoint: 'cluster', interface: 'cluster', role: 'requires', remote }
-    expect(desiredLabels({ ...emptyState(), relations: byId(relation) })).toEqual({
+    expect(
+      desiredLabels({ namespace: 'shop', application: 'web' }, { ...emptyState(), relations: byId(relation) }),
+    ).toEqual({
       labels: { ...OFF_MESH, ...MESH.labels },
       unknown: [],
       messages: [],

@@ -49,7 +49,7 @@ export const openCluster = async (): Promise<Cluster> => {
   const timeoutMilliseconds = 20_000
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock })),
+    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
     connect,
     publish: async () => undefined,
     clock,

@@ -1,4 +1,4 @@
-import * as fc from 'fast-check'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { situationOf } from '../../src/explain/situation.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'

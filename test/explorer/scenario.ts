@@ -45,7 +45,13 @@ const process = (transport: Transport, notes: Transport = transport) => {
   const clock = fakeClock()
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const queueOver = (over: Transport) =>
-    createQueue(createStep({ connect: (deadline) => createKubernetes({ transport: over, clock, deadline }), clock }))
+    createQueue(
+      createStep({
+        connect: (deadline) => createKubernetes({ transport: over, clock, deadline }),
+        clock,
+        environment: { resolver: '10.96.0.10' },
+      }),
+    )
   const [enqueue, note] = [queueOver(transport), queueOver(notes)]
   return createHandler({
     functions,

@@ -92,7 +92,7 @@ export const createWorld = (
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock })),
+    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
     connect,
     publish: isOwnSink ? undefined : async (event) => publish(event),
     clock,

@@ -20,7 +20,7 @@ export type Message = {
 const labelsOf = (name: string) => (data: Databag) => {
   const remote = { application: 'other', data }
   const relation = { id: 7, endpoint: 'any', interface: name, role: 'requires' as const, remote }
-  return desiredLabels({ ...emptyState(), relations: { 7: relation } })
+  return desiredLabels({ namespace: 'shop', application: 'web' }, { ...emptyState(), relations: { 7: relation } })
 }
 
 const policy = (revision: number) =>

@@ -1,0 +1,122 @@
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { desiredMeshLabels } from '../labels/mesh.ts'
+import type { PolicyRequest } from '../policies/grant.ts'
+import { pythonJson } from '../python-json.ts'
+import type { State, Subject } from '../state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { coordinate } from './coordinator.ts'
+import type { OwnSide } from './databag.ts'
+import { relationsWith } from './relations.ts'
+import type { Status } from './roles.ts'
+import { endpointsOf, isTls, portsOf } from './settings.ts'
+import { type Sources, sourcesOf } from './sources.ts'
+import { directEndpoints, nginxConfiguration, proxiedEndpoints, type Routing } from './telemetry/routing.ts'
+import { scrapeJobs } from './telemetry/scrape-jobs.ts'
+import { type Topology, topologyOf } from './topology.ts'
+import { work } from './worker.ts'
+
+/** What the process knows of the cluster it runs in. */
+export type Environment = {
+  /** The IP address of the cluster's DNS. */
+  readonly resolver: string
+}
+
+/** What belonging to a cluster of workers desires. */
+export type ClusterDesire = {
+  readonly objects: readonly KubernetesObject[]
+  readonly requests: readonly PolicyRequest[]
+  /** What this side says, by the key of the relation; of one that is not here it stays as it is. */
+  readonly databags: Readonly<Record<string, OwnSide>>
+  readonly messages: readonly string[]
+  readonly status: Status | undefined
+}
+
+const NOTHING: ClusterDesire = { objects: [], requests: [], databags: {}, messages: [], status: undefined }
+
+/** What a coordinator desires, or a worker; nothing for every other application. */
+export const clusterDesire = (subject: Subject, state: State, environment: Environment): ClusterDesire => {
+  const { coordinator, worker } = state.config ?? {}
+  if (coordinator) return coordinatorDesire(subject, state, coordinator, environment)
+  if (!worker) return NOTHING
+  const { databags, status, messages } = work({
+    application: subject.application,
+    config: worker,
+    relations: state.relations,
+    units: workerUnits(subject, state),
+  })
+  return { ...NOTHING, databags, status, messages }
+}
+
+const coordinatorDesire = (
+  subject: Subject,
+  state: State,
+  config: CoordinatorConfig,
+  environment: Environment,
+): ClusterDesire => {
+  const { relations, published = {} } = state
+  const topology = topologyOf(relations, subject.namespace, config)
+  const routing = routingOf(subject, config, topology, sourcesOf(relations, config), environment)
+  const isProxied = config.telemetryProxy !== undefined
+  const coordination = coordinate({
+    ...subject,
+    config,
+    relations,
+    policies: [],
+    mesh: desiredMeshLabels(state),
+    endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
+    published: new Set(Object.keys(published)),
+  })
+  const nginx = isProxied ? nginxConfiguration(routing) : undefined
+  const scraped = scrapeJobs({
+    routing,
+    topology: topology.units,
+    model: subject.namespace,
+    proxied: isProxied,
+    nginxExporterPort: portsOf(config).nginxExporter,
+  })
+  const metrics = relationsWith(relations, { role: 'provides', endpoint: endpointsOf(config).metrics })
+  return {
+    objects: nginx ? [configMap(subject, nginx.text)] : [],
+    requests: coordination.meshPolicies,
+    databags: {
+      ...coordination.databags,
+      ...Object.fromEntries(metrics.map(({ key }) => [key, { data: { scrape_jobs: pythonJson(scraped.jobs) } }])),
+    },
+    messages: [...coordination.messages, ...(nginx?.problems ?? []), ...scraped.problems],
+    status: coordination.status,
+  }
+}
+
+const routingOf = (
+  { namespace, application }: Subject,
+  config: CoordinatorConfig,
+  { units }: Topology,
+  { problems: _, ...sources }: Sources,
+  { resolver }: Environment,
+): Routing => ({
+  namespace,
+  application,
+  hostname: `${application}.${namespace}.svc.cluster.local`,
+  ports: config.telemetryProxy ?? { httpPort: 8080, httpsPort: 8443 },
+  tls: isTls(config),
+  resolver,
+  workers: units,
+  workerMetricsPort: portsOf(config).workerMetrics,
+  ...sources,
+})
+
+/** Where the coordinator's nginx finds its configuration. */
+const configMap = ({ namespace, application }: Subject, text: string): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: `${application}-nginx`, namespace },
+  data: { 'nginx.conf': text },
+})
+
+/** Juju names the headless Service of an application's pods so. */
+const workerUnits = ({ namespace, application }: Subject, { units }: State) =>
+  Object.values(units).map(({ pod, unit }) => ({
+    unit: unit ?? `${application}/${/\d+$/.exec(pod)?.[0] ?? 0}`,
+    address: `${pod}.${application}-endpoints.${namespace}.svc.cluster.local`,
+    charmName: application,
+  }))

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { read } from '../databag.ts'
+import { type Databag, relationsIn, type State } from '../state.ts'
+
+const Labels = z.record(z.string(), z.string())
+
+const labelsIn = (databag: Databag): Record<string, string> | undefined => {
+  const labels = read(databag, 'labels', Labels)
+  return 'unreadable' in labels ? undefined : labels.value
+}
+
+/** The labels that a mesh wants on the application's pods, none where all of its namespace is on it; undefined while it is on no mesh. */
+export const desiredMeshLabels = (state: State): { labels: Record<string, string> } | undefined => {
+  const told = relationsIn(state)
+    .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
+    .map(({ remote, kept = {} }) => labelsIn(remote.data) ?? labelsIn(kept))
+    .filter((labels) => labels !== undefined)
+  // where two want different values the lower id wins
+  return told.length === 0 ? undefined : { labels: Object.assign({}, ...told.toReversed()) }
+}

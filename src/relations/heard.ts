@@ -1,0 +1,39 @@
+import { type Databag, type Relation, relationName, type State } from '../state.ts'
+import { payload } from './payload.ts'
+import { type Interface, SUPPORTED, type Versions, versionsOf } from './versions.ts'
+
+/** What the remote side of a relation says, in the flat keys of its interface; or why that cannot be told. */
+export type Said = { data: Databag } | { incompatible: string } | { unreadable: string }
+
+/** What the remote application published itself goes before what others say of it. */
+export const saidIn = ({ interface: name, remote, published }: Relation, versions: Versions = {}): Said => {
+  const data = { ...remote.data, ...published?.data }
+  return isVersioned(name) ? payload(data, versionsOf(name, versions)) : { data }
+}
+
+export const isVersioned = (name: string): name is Interface => Object.hasOwn(SUPPORTED, name)
+
+/** A memory whose relations say what is to be gone by, and what is wrong with the others: a sentence each. */
+export type Heard = { state: State; blocked: string[]; problems: string[] }
+
+/** Where the two sides have no version in common, or nothing can be read, what was said last holds on. */
+export const heard = (state: State): Heard => {
+  const entries = Object.entries(state.relations).map(([key, relation]) => {
+    const said = saidIn(relation, state.config?.versions)
+    const data = 'data' in said ? said.data : (relation.kept ?? {})
+    const units = relation.published?.units ?? relation.remote.units
+    return { key, relation: { ...relation, remote: { ...relation.remote, data, ...(units && { units }) } }, said }
+  })
+  const named = entries.map(({ relation, said }) => ({ name: relationName(relation), said, relation }))
+  return {
+    state: { ...state, relations: Object.fromEntries(entries.map(({ key, relation }) => [key, relation])) },
+    blocked: named.flatMap(({ name, said, relation }) =>
+      'incompatible' in said
+        ? [`${name}: ${relation.interface}: ${said.incompatible}; what was said before holds`]
+        : [],
+    ),
+    problems: named.flatMap(({ name, said }) =>
+      'unreadable' in said ? [`${name}: ${said.unreadable}; what was said before holds`] : [],
+    ),
+  }
+}
