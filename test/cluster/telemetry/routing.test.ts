@@ -155,7 +155,12 @@ test('what holds for all backends and clients', () => {
     `${module}_read_timeout 300s`,
     `${module}_ssl_protocols TLSv1.2 TLSv1.3`,
   ])
-  const clients = ['ssl_protocols TLSv1.2 TLSv1.3', 'ssl_ciphers HIGH:!aNULL:!MD5', 'resolver_timeout 5s']
+  const clients = [
+    'default_type text/plain',
+    'ssl_protocols TLSv1.2 TLSv1.3',
+    'ssl_ciphers HIGH:!aNULL:!MD5',
+    'resolver_timeout 5s',
+  ]
   expect(lines).toEqual(expect.arrayContaining([...modules, ...clients]))
 })
 
