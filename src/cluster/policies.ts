@@ -84,7 +84,11 @@ const toService = (source: Subject, { namespace, application }: Subject, config:
   const { leastPrivilege } = config
   if (!leastPrivilege) return [policy]
   const { proxy, grpc } = portsOf(config)
-  const ports = [...(proxy === undefined ? [] : [proxy]), ...grpc, ...(leastPrivilege === true ? [] : leastPrivilege.ports)]
+  const ports = [
+    ...(proxy === undefined ? [] : [proxy]),
+    ...grpc,
+    ...(leastPrivilege === true ? [] : leastPrivilege.ports),
+  ]
   return ports.length === 0 ? [] : [{ ...policy, endpoints: onPorts(ports) }]
 }
 

@@ -72,7 +72,7 @@ describe('a relation whose data are not complete', () => {
     ['a role that cannot be read', 5, [4], 'its role is not known; what it was told stays'],
   ])('%s', (_, role, published, why) => {
     const silent = workers(4, 'silent', role)
-    const result = coordination([silent, workers(5, 'both', 'all')], { published: new Set(published) })
+    const result = coordination([silent, workers(5, 'both', 'all')], { published: new Set(published.map(String)) })
     expect(Object.keys(result.databags)).toEqual(['5'])
     expect(result.messages.at(-1)).toBe(`relation 4 (cluster): ${why}`)
   })

@@ -89,9 +89,9 @@ test('units by relation and number, roles and addresses sorted', () => {
     addressesByRole: { read: [at('reader-0')], write: writing },
   })
   expect(Object.keys(rest.roles)).toEqual(['read', 'write'])
-  expect(relations.map(({ id, name, announced, roles }) => ({ id, name, announced, roles }))).toEqual([
-    { id: 4, name: 'relation 4 (cluster)', announced: ['write', 'read'], roles: ['read', 'write'] },
-    { id: 5, name: 'relation 5 (cluster)', announced: ['write'], roles: ['write'] },
+  expect(relations.map(({ key, name, announced, roles }) => ({ key, name, announced, roles }))).toEqual([
+    { key: '4', name: 'relation 4 (cluster)', announced: ['write', 'read'], roles: ['read', 'write'] },
+    { key: '5', name: 'relation 5 (cluster)', announced: ['write'], roles: ['write'] },
   ])
 })
 
@@ -126,7 +126,7 @@ describe('which relations are of the cluster', () => {
     ],
     ['not those in which the application works itself', CONFIG, [{ ...READER, role: 'requires' as const }], []],
   ])('%s', (_, config, relations, ids) => {
-    expect(topology(relations, config).relations.map(({ id }) => id)).toEqual(ids)
+    expect(topology(relations, config).relations.map(({ key }) => Number(key))).toEqual(ids)
   })
 })
 
