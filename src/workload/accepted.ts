@@ -1,0 +1,66 @@
+import type { Relation } from '../state.ts'
+import { deploymentOf, isPodWorkload, type PodWorkload } from './config.ts'
+import type { SpecInputs } from './inputs.ts'
+import { knownPassingValues } from './known.ts'
+import type { LeaderSettings } from './leader-settings.ts'
+import { observeSpec, type SpecHistory } from './loop.ts'
+import { knownPassing, type PassingValues } from './passing.ts'
+import { textsIn } from './texts.ts'
+import type { Units } from './units.ts'
+
+/** What of an application's memory its workload depends on. */
+export type WorkloadMemory = {
+  readonly config?: { readonly workload?: object | undefined } | undefined
+  readonly relations: Readonly<Record<string, Relation>>
+  readonly leaderSettings?: LeaderSettings | undefined
+  readonly units: Units
+  readonly specs?: SpecHistory | undefined
+}
+
+/** The workload that the config describes, if it is ours to deploy. */
+const configured = ({ config }: WorkloadMemory): PodWorkload | undefined =>
+  config?.workload !== undefined && isPodWorkload(config.workload) ? config.workload : undefined
+
+/** The history of specs once the config of the memory is taken into account; undefined where there is no workload of ours. */
+export const specsAfter = (memory: WorkloadMemory, application: string, now: Date): SpecHistory | undefined => {
+  const workload = configured(memory)
+  if (workload === undefined) return undefined
+  const known = knownIn(memory, workload, application)
+  return observeSpec(memory.specs, { spec: workload.podSpec, inputs: inputsOf(memory, workload), known, now })
+}
+
+/** The workload that is to run: the config's, with the last spec that was accepted. */
+export const acceptedWorkload = (memory: WorkloadMemory): PodWorkload | undefined => {
+  const workload = configured(memory)
+  return workload && { ...workload, podSpec: memory.specs?.spec ?? workload.podSpec }
+}
+
+/** What in the spec passes with a pod, as far as it is known: the spec will change whenever that does. */
+export const specWarnings = (memory: WorkloadMemory, application: string): string[] => {
+  const workload = configured(memory)
+  if (workload === undefined) return []
+  const found = knownPassing(textsIn(workload.podSpec), knownIn(memory, workload, application))
+  return found.map((what) => `${what}: the spec changes whenever that does; name a Service, or leave it out`)
+}
+
+const inputsOf = ({ config, relations, leaderSettings }: WorkloadMemory, workload: PodWorkload): SpecInputs => {
+  const { podSpec: _, ...others } = workload
+  return {
+    rest: { config: { ...config, workload: others }, leaderSettings: leaderSettings ?? {} },
+    relations: Object.fromEntries(
+      Object.entries(relations).map(([id, { remote }]) => {
+        const application =
+          remote.namespace === undefined ? remote.application : `${remote.namespace}/${remote.application}`
+        return [id, { application, data: { data: remote.data, units: remote.units ?? {} } }]
+      }),
+    ),
+  }
+}
+
+const knownIn = ({ relations, units }: WorkloadMemory, workload: PodWorkload, application: string): PassingValues =>
+  knownPassingValues({
+    application,
+    type: deploymentOf(workload).type,
+    units,
+    remotes: Object.values(relations).map(({ remote }) => remote),
+  })

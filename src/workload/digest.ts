@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto'
+
+/** A hash of a value of JSON, the same whatever the order of its keys. */
+export const digestOf = (value: unknown): string =>
+  createHash('sha256')
+    .update(JSON.stringify(ordered(value)) ?? '')
+    .digest('base64url')
+
+/** Maps as lists of entries, in their own wrapping: no list looks like one. */
+const ordered = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).flatMap(([key, member]) =>
+    member === undefined ? [] : [[key, ordered(member)] as const],
+  )
+  return { entries: entries.toSorted(([one], [other]) => (one < other ? -1 : 1)) }
+}

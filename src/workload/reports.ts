@@ -1,0 +1,17 @@
+import type { Report } from './report.ts'
+import { numberNamed, type Units } from './units.ts'
+
+/** Who reports: a pod by its uid, or a unit by its name. */
+export type Reporter = { readonly uid?: string | undefined; readonly unit?: string | undefined }
+
+/** The units with what one of them says of itself. A unit that is gone, or was never seen, has no say. */
+export const withReport = (units: Units, application: string, { uid, unit: name }: Reporter, report: Report): Units => {
+  const number = name === undefined ? undefined : numberNamed(units, application, name)
+  const entry = Object.entries(units.present).find(([key, unit]) =>
+    uid === undefined ? unit.number === number : key === uid,
+  )
+  if (entry === undefined) return units
+  const [key, unit] = entry
+  const isStarted = unit.started === true || report.status === 'active'
+  return { ...units, present: { ...units.present, [key]: { ...unit, report, ...(isStarted && { started: true }) } } }
+}

@@ -1,0 +1,60 @@
+import type { Leader } from './leader.ts'
+import type { Loop } from './loop.ts'
+import { type Report, rankOf, type WorkloadStatus } from './report.ts'
+import { unitStatuses } from './unit-status.ts'
+import type { Units } from './units.ts'
+
+/** The status of an application, as Juju has it; the message of an active one may be empty. */
+export type ApplicationStatus = { readonly status: WorkloadStatus; readonly message: string }
+
+/** What is remembered of an application that its status depends on. */
+export type StatusFacts = {
+  readonly application: string
+  readonly units: Units
+  /** The workload is ours and to have pods: without any the application waits. */
+  readonly expectsUnits?: boolean | undefined
+  /** Why the API server refuses the spec. */
+  readonly badSpec?: string | undefined
+  readonly loop?: Loop | undefined
+  /** Which versions of an interface do not go together. */
+  readonly incompatible?: string | undefined
+  /** What is wrong with relations, a sentence each. */
+  readonly relations?: readonly string[] | undefined
+  /** What the roles of a cluster come to. */
+  readonly cluster?: ApplicationStatus | undefined
+  /** Who asked for something while there was no leader. */
+  readonly pending?: Leader | undefined
+  /** Objects that do not exist yet, by name. */
+  readonly missing?: readonly string[] | undefined
+}
+
+/** The worst of what there is: error, then blocked, maintenance, waiting and active; among equals what comes first in the facts. */
+export const statusOf = (facts: StatusFacts): ApplicationStatus => {
+  const found = candidates(facts)
+  const [worst, ...others] = found.toSorted((one, other) => rankOf(one.status) - rankOf(other.status))
+  if (worst === undefined) return { status: 'active', message: '' }
+  const alike = others.filter(({ status }) => status === worst.status).length
+  const isGood = worst.status === 'active' || alike === 0
+  return { status: worst.status, message: isGood ? worst.message : `${worst.message} (and ${alike} more)` }
+}
+
+const candidates = (facts: StatusFacts): ApplicationStatus[] => [
+  ...when('error', facts.badSpec, (why) => `the pod spec is refused, and what runs stays: ${why}`),
+  ...when('blocked', facts.loop, ({ paths }) => `the pod spec keeps changing and is not applied: ${some(paths)}`),
+  ...when('blocked', facts.incompatible, (why) => why),
+  ...(facts.relations ?? []).map((message): Report => ({ status: 'blocked', message })),
+  ...(facts.cluster === undefined ? [] : [facts.cluster]),
+  ...unitStatuses(facts.application, facts.units),
+  ...when('waiting', facts.pending, ({ unit }) => `no leader: what ${unit} asked for is done by the next one`),
+  ...(facts.missing ?? []).map((name): Report => ({ status: 'waiting', message: `${name} does not exist yet` })),
+  ...(facts.expectsUnits && Object.keys(facts.units.present).length === 0
+    ? [{ status: 'waiting', message: 'no unit is there yet' } as const]
+    : []),
+]
+
+const when = <T>(status: WorkloadStatus, fact: T | undefined, messageOf: (fact: T) => string): ApplicationStatus[] =>
+  fact === undefined ? [] : [{ status, message: messageOf(fact) }]
+
+/** Paths of which the outcome tells all. */
+const some = (paths: readonly string[]): string =>
+  paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and others` : paths.join(', ')
