@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import { labelManager } from '../../src/kubernetes/apply-labels.ts'
+import { createKubernetes } from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { PodWorkload } from '../../src/workload/config.ts'
+import { leaderSettingsObject } from '../../src/workload/leader-settings.ts'
+import { workloadManager, workloadObjects } from '../../src/workload/objects.ts'
+import { fakeClock } from '../helpers/clock.ts'
+import { podSpec, reordered, SUBJECT, workload } from './samples.ts'
+
+const MESH = { 'istio.io/dataplane-mode': 'ambient' }
+
+const cluster = () => {
+  const clock = fakeClock()
+  const api = createEmbeddedApi({ now: () => new Date(clock.now()) })
+  api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }])
+  const transport = async (request: Parameters<typeof api.handle>[0]) => api.handle(request)
+  const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 10_000 })
+  // an account is none of the kinds that the client knows by name
+  const apply = async (objects: readonly KubernetesObject[]) =>
+    await Promise.all(
+      objects
+        .filter(({ kind }) => kind !== 'ServiceAccount')
+        .map((object) => kubernetes.apply(object, workloadManager('web'))),
+    )
+  const versions = (objects: readonly KubernetesObject[]) =>
+    objects.map(({ kind, metadata }) => `${kind} ${metadata.name} ${metadata.resourceVersion}`)
+  return { kubernetes, apply, versions }
+}
+
+const KINDS = ['stateless', 'stateful'] as const
+
+describe.each(KINDS)('what an API server makes of a %s workload', (type) => {
+  const given = PodWorkload.parse(
+    workload({
+      deployment: { type },
+      podSpec: { ...podSpec(), initContainers: [{ name: 'init', image: 'i', ports: [{ containerPort: 81 }] }] },
+    }),
+  )
+
+  test('an equal spec, whatever the order of its keys, is no write', async () => {
+    const { apply, versions } = cluster()
+    const first = versions(await apply(workloadObjects(SUBJECT, given)))
+    expect(versions(await apply(workloadObjects(SUBJECT, reordered(given))))).toEqual(first)
+    expect(versions(await apply(workloadObjects(SUBJECT, { ...given, podSpec: podSpec('web:2') })))).not.toEqual(first)
+  })
+
+  test('labels of the mesh on the template stay, and are no conflict', async () => {
+    const { kubernetes, apply, versions } = cluster()
+    const objects = workloadObjects(SUBJECT, given)
+    const made = (await apply(objects)).at(-1)
+    const { apiVersion, kind, metadata } = made as KubernetesObject
+    const labelled = await kubernetes.apply(
+      {
+        apiVersion,
+        kind,
+        metadata: { name: 'web', namespace: 'shop', uid: metadata.uid as string },
+        spec: { template: { metadata: { labels: MESH } } },
+      },
+      labelManager('web'),
+    )
+    const again = (await apply(objects)).slice(-1)
+    expect(versions(again)).toEqual(versions([labelled]))
+    const upgraded = (await apply(workloadObjects(SUBJECT, { ...given, podSpec: podSpec('web:2') }))).at(-1)
+    expect(upgraded?.spec).toMatchObject({ template: { metadata: { labels: MESH } } })
+  })
+
+  test('somebody else’s object of the same name is a conflict, and not taken over', async () => {
+    const { kubernetes, apply } = cluster()
+    const objects = workloadObjects(SUBJECT, given)
+    const other = objects.at(-1) as KubernetesObject
+    await kubernetes.apply(
+      { ...other, metadata: { ...other.metadata, labels: { 'app.kubernetes.io/managed-by': 'x' } } },
+      'x',
+    )
+    await expect(apply(objects)).rejects.toThrow(/conflict/)
+  })
+})
+
+test('what a person or an autoscaler scaled stays', async () => {
+  const { kubernetes, apply } = cluster()
+  const objects = workloadObjects(SUBJECT, workload())
+  await apply(objects)
+  const { apiVersion, kind } = objects.at(-1) as KubernetesObject
+  const scale = { apiVersion, kind, metadata: { name: 'web', namespace: 'shop' }, spec: { replicas: 5 } }
+  await kubernetes.apply(scale, 'autoscaler')
+  const again = (await apply(objects)).at(-1)
+  expect(again?.spec).toHaveProperty('replicas', 5)
+})
+
+test('settings of the leader are there for every pod, and a key that is not set any more goes', async () => {
+  const { kubernetes, apply } = cluster()
+  await apply([leaderSettingsObject(SUBJECT, { password: 'x', colour: 'blue' })])
+  await apply([leaderSettingsObject(SUBJECT, { colour: 'red' })])
+  const stored = await kubernetes.find({ kind: 'ConfigMap', namespace: 'shop', name: 'web-leader-settings' })
+  expect(stored?.data).toEqual({ colour: 'red' })
+})
