@@ -5,7 +5,7 @@ import type { Text } from './texts.ts'
 export type PassingValues = ReadonlyMap<string, string>
 
 const UUID = /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/i
-const IP_V4 = /\b\d{1,3}(\.\d{1,3}){3}\b/g
+const IP_V4 = /(?<![\w.])\d{1,3}(\.\d{1,3}){3}(?!\w|\.\d)/g
 const IP_V6 = /(?<![\w:])[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}/gi
 
 /** What in `text` will not be the same for long, or undefined when nothing looks like it. Unknown values are not told: they may be secret. */

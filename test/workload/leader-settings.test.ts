@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { LeaderSettings, leaderSettingsObject } from '../../src/workload/leader-settings.ts'
+
+test.each([
+  ['a number', { port: 80 }],
+  ['a space in a key', { 'a b': 'x' }],
+  ['an empty key', { '': 'x' }],
+  ['a path', { '..': 'x' }],
+  ['another path', { '..a': 'x' }],
+  ['the folder itself', { '.': 'x' }],
+  ['a long key', { ['k'.repeat(254)]: 'x' }],
+])('refused, as no ConfigMap could hold it: %s', (_, settings) => {
+  expect(LeaderSettings.safeParse(settings).success).toBe(false)
+})
+
+test.each([
+  ['nothing', {}],
+  ['dots, dashes and capitals', { 'a.b_c-D': '' }],
+  ['dots elsewhere', { '.hidden': 'x', 'a..b': 'y' }],
+  ['the name of something that every object has', { constructor: 'x' }],
+])('accepted: %s', (_, settings) => {
+  expect(LeaderSettings.parse(settings)).toEqual(settings)
+})
+
+test('every pod can read them in a ConfigMap', () => {
+  expect(leaderSettingsObject({ namespace: 'shop', application: 'web' }, { colour: 'blue' })).toEqual({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: 'web-leader-settings',
+      namespace: 'shop',
+      labels: { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/managed-by': 'meshstep' },
+    },
+    data: { colour: 'blue' },
+  })
+})

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import {
+  authorityOf,
+  currentLeader,
+  type Leader,
+  type Leadership,
+  laterPending,
+  refuseUnlessLeader,
+  settlePending,
+} from '../../src/workload/leader.ts'
+import { type Deployed, noUnits, observePods, type PodObservation, type Units } from '../../src/workload/units.ts'
+
+const STATELESS: Deployed = { workload: 'web', type: 'stateless' }
+
+const unitsOf = (observations: readonly PodObservation[], deployed = STATELESS): Units =>
+  observations.reduce((units, observation) => observePods(units, observation, deployed), noUnits())
+
+/** Pods `a` to `c` are the units 0 to 2. */
+const POD_EVENTS = ['a', 'b', 'c'].map((uid) => ({ added: { name: `web-${uid}`, uid } }))
+const ALL = unitsOf(POD_EVENTS)
+const without = (...uids: string[]) => unitsOf([...POD_EVENTS, ...uids.map((gone) => ({ gone }))])
+
+const led = (leader: Leader | undefined, units = ALL): Leadership => ({ application: 'web', leader, units })
+
+describe('refused, naming the unit and the leader', () => {
+  test.each([
+    ['another unit', led({ unit: 'web/1' }), { unit: 'web/0' }, 'web/0 does not lead: the leader of web is web/1'],
+    [
+      'another unit, in the same epoch',
+      led({ unit: 'web/1', epoch: 4 }),
+      { unit: 'web/0', epoch: 4 },
+      'web/0 does not lead: the leader of web is web/1',
+    ],
+    [
+      'another unit, in an epoch where the leader has none',
+      led({ unit: 'web/1' }),
+      { unit: 'web/0', epoch: 4 },
+      'web/0 does not lead: the leader of web is web/1',
+    ],
+    [
+      'a deposed leader',
+      led({ unit: 'web/1', epoch: 5 }),
+      { unit: 'web/0', epoch: 4 },
+      'web/0 led in epoch 4, it is epoch 5 now: the leader of web is web/1',
+    ],
+    [
+      'the leader, of an epoch before',
+      led({ unit: 'web/1', epoch: 5 }),
+      { unit: 'web/1', epoch: 3 },
+      'web/1 led in epoch 3, it is epoch 5 now: the leader of web is web/1',
+    ],
+    [
+      'a deposed leader, while there is none',
+      led({ unit: 'web/1', epoch: 5 }, without('b')),
+      { unit: 'web/0', epoch: 4 },
+      'web/0 led in epoch 4, it is epoch 5 now: web has no leader',
+    ],
+    [
+      'the leader that is gone',
+      led({ unit: 'web/1', epoch: 5 }, without('b')),
+      { unit: 'web/1', epoch: 5 },
+      'web/1 is gone: web has no leader',
+    ],
+    [
+      'a unit that is gone, whatever epoch it tells',
+      led({ unit: 'web/1', epoch: 5 }, without('a')),
+      { unit: 'web/0', epoch: 6 },
+      'web/0 is gone: the leader of web is web/1',
+    ],
+    [
+      'a unit that never was',
+      led({ unit: 'web/1' }),
+      { unit: 'web/9' },
+      'web/9 does not lead: the leader of web is web/1',
+    ],
+    [
+      'the pod that was unit 0 before',
+      led(
+        { unit: 'web/0' },
+        unitsOf([{ added: { name: 'web-0', uid: 'a' } }, { added: { name: 'web-0', uid: 'b' } }], { workload: 'web' }),
+      ),
+      { unit: 'web/0', uid: 'a' },
+      'web/0 is gone: the leader of web is web/0',
+    ],
+  ])('%s', (_, leadership, claim, reason) => {
+    expect(refuseUnlessLeader(leadership, claim)).toBe(reason)
+    expect(authorityOf(leadership, claim)).toEqual({ refused: reason })
+  })
+})
+
+describe('counts', () => {
+  test.each([
+    ['the leader', led({ unit: 'web/1', epoch: 5 }), { unit: 'web/1', epoch: 5 }, 'now'],
+    ['the leader, without an epoch', led({ unit: 'web/1', epoch: 5 }), { unit: 'web/1' }, 'now'],
+    [
+      'the leader, of an epoch whose election is late',
+      led({ unit: 'web/1', epoch: 5 }),
+      { unit: 'web/1', epoch: 6 },
+      'now',
+    ],
+    ['a leader whose pod nobody told of', led({ unit: 'web/7' }), { unit: 'web/7' }, 'now'],
+    ['a leader that is named after its pod', led({ unit: 'web-b' }), { unit: 'web/1' }, 'now'],
+    ['the successor of the pod that led', led({ unit: 'web/0' }), { unit: 'web/0', uid: 'new' }, 'now'],
+    ['anybody, before there is a leader', led(undefined), { unit: 'web/1' }, { pending: { unit: 'web/1' } }],
+    ['anybody, with an epoch', led(undefined), { unit: 'web/1', epoch: 1 }, { pending: { unit: 'web/1' } }],
+    [
+      'anybody, while the leader is gone',
+      led({ unit: 'web/1', epoch: 5 }, without('b')),
+      { unit: 'web/2', epoch: 5 },
+      { pending: { unit: 'web/2' } },
+    ],
+    [
+      'one whose election may only be late',
+      led({ unit: 'web/1', epoch: 5 }),
+      { unit: 'web/2', epoch: 6 },
+      { pending: { unit: 'web/2', epoch: 6 } },
+    ],
+  ])('%s', (_, leadership, claim, authority) => {
+    expect(authorityOf(leadership, claim)).toEqual(authority)
+    expect(refuseUnlessLeader(leadership, claim)).toBeUndefined()
+  })
+})
+
+test('a leader whose pod is gone leads no more, until a pod is that unit again', () => {
+  expect(currentLeader(led({ unit: 'web/1' }))).toEqual({ unit: 'web/1' })
+  expect(currentLeader(led({ unit: 'web/1' }, without('b')))).toBeUndefined()
+  expect(currentLeader(led({ unit: 'web-b' }, without('b')))).toBeUndefined()
+  expect(currentLeader(led({ unit: 'web/9' }))).toEqual({ unit: 'web/9' })
+  const stateful: Deployed = { workload: 'web', type: 'stateful' }
+  const replaced = [{ added: { name: 'web-0', uid: 'a' } }, { gone: 'a' }, { added: { name: 'web-0', uid: 'b' } }]
+  expect(currentLeader(led({ unit: 'web/0' }, unitsOf(replaced.slice(0, 2), stateful)))).toBeUndefined()
+  expect(currentLeader(led({ unit: 'web/0' }, unitsOf(replaced, stateful)))).toEqual({ unit: 'web/0' })
+})
+
+describe('what waits', () => {
+  const asked = (unit: string, epoch?: number) => ({ unit, ...(epoch !== undefined && { epoch }), data: `${unit}'s` })
+
+  test.each([
+    ['in a gap is done by the next leader', led({ unit: 'web/2', epoch: 6 }), asked('web/1'), { due: "web/1's" }],
+    ['also where its unit has gone since', led({ unit: 'web/2' }, without('b')), asked('web/1'), { due: "web/1's" }],
+    ['waits while there is none', led(undefined), asked('web/1'), { pending: asked('web/1') }],
+    [
+      'waits while the leader is gone',
+      led({ unit: 'web/1' }, without('b')),
+      asked('web/2'),
+      { pending: asked('web/2') },
+    ],
+    ['is done once its unit is elected', led({ unit: 'web/2', epoch: 6 }), asked('web/2', 6), { due: "web/2's" }],
+    ['or elected once more', led({ unit: 'web/2', epoch: 8 }), asked('web/2', 6), { due: "web/2's" }],
+    ['waits for its epoch', led({ unit: 'web/1', epoch: 5 }), asked('web/2', 6), { pending: asked('web/2', 6) }],
+    [
+      'is refused when another is elected',
+      led({ unit: 'web/1', epoch: 6 }),
+      asked('web/2', 6),
+      { refused: 'web/2 does not lead: the leader of web is web/1' },
+    ],
+    [
+      'is refused when its epoch was skipped',
+      led({ unit: 'web/1', epoch: 7 }),
+      asked('web/2', 6),
+      { refused: 'web/2 does not lead: the leader of web is web/1' },
+    ],
+  ])('%s', (_, leadership, pending, wanted) => {
+    expect(settlePending(leadership, pending)).toEqual(wanted)
+  })
+
+  test.each([
+    ['the last of a gap', asked('web/1'), asked('web/2'), 'web/2'],
+    ['the one of the later epoch', asked('web/1', 7), asked('web/2', 6), 'web/1'],
+    ['the last of an epoch', asked('web/1', 7), asked('web/2', 7), 'web/2'],
+    ['the first there is', undefined, asked('web/2', 7), 'web/2'],
+  ])('of two it is %s', (_, before, next, unit) => {
+    expect(laterPending(before, next).unit).toBe(unit)
+  })
+})
