@@ -62,6 +62,9 @@ export const observeSpec = (
   return { spec: history.spec, inputs: history.inputs, loop: foundLoop(run, paths, suspects, known) }
 }
 
+/** The history once the API server has refused the spec: one that never ran has caused nothing, and does not count. */
+export const withoutRun = ({ run: _, ...history }: SpecHistory): SpecHistory => history
+
 /** Whether the change is part of the loop. */
 const isHeld = (loop: FoundLoop | undefined, change: InputChange): boolean => {
   if (loop === undefined || change === 'something') return false

@@ -8,7 +8,7 @@ import { servicePorts } from './service-ports.ts'
 /** The field manager that holds an application's workload. Labels are held by another one: what it holds is never in these objects. */
 export const workloadManager = (application: string): string => `meshstep-workload/${application}`
 
-/** The kinds an application's workload is made of, the one that runs pods last. */
+/** The kinds an application's workload is made of. */
 type WorkloadKind = 'ServiceAccount' | 'Service' | 'StatefulSet' | 'Deployment'
 
 /** Names an object that may be ours. */
@@ -27,16 +27,17 @@ export const workloadReferences = ({ namespace, application }: Subject): Workloa
 ]
 
 /**
- * The objects of a workload, whole, in the order in which they are applied: equal for workloads that are equal but for the order of their
- * keys. Nothing in them comes from the cluster, so no address of a pod gets in.
+ * The objects of a workload, whole: equal for workloads that are equal but for the order of their keys. Nothing in them comes from the
+ * cluster, so no address of a pod gets in. They are applied in this order, up to the first that is refused: a bad spec must not have moved
+ * the ports of a Service whose pods stay as they are.
  */
 export const workloadObjects = (subject: Subject, workload: PodWorkload): KubernetesObject[] => {
   const { type, service } = deploymentOf(workload)
   return [
     ...(hasAccount(workload.podSpec) ? [] : [serviceAccount(subject)]),
+    type === 'stateful' ? statefulSet(subject, workload) : deployment(subject, workload),
     ...(type === 'stateful' ? [endpointsService(subject, workload)] : []),
     ...(service === 'omit' ? [] : [applicationService(subject, workload)]),
-    type === 'stateful' ? statefulSet(subject, workload) : deployment(subject, workload),
   ]
 }
 

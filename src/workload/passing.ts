@@ -17,10 +17,13 @@ export const passingIn = (text: string, known: PassingValues): string | undefine
 }
 
 /** Those of `texts` that hold a value which is known to pass, in words. */
-export const knownPassing = (texts: readonly Text[], known: PassingValues): string[] =>
-  texts.flatMap(({ path, text }) =>
-    [...known].filter(([value]) => holds(text, value)).map(([value, what]) => `${path} holds ${value}, ${what}`),
+export const knownPassing = (texts: readonly Text[], known: PassingValues): string[] => {
+  const all = texts.map(({ text }) => text).join('\n')
+  const found = [...known].filter(([value]) => all.includes(value))
+  return texts.flatMap(({ path, text }) =>
+    found.filter(([value]) => holds(text, value)).map(([value, what]) => `${path} holds ${value}, ${what}`),
   )
+}
 
 /** Whether `value` is in `text`, and not only as a part of something longer: 10.0.0.1 is not in 10.0.0.12. */
 const holds = (text: string, value: string): boolean =>

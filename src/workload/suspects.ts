@@ -15,16 +15,20 @@ export const suspectsIn = (
   if (change === 'something') return []
   const databags = Object.values(relations).filter(({ application }) => application === change.application)
   const values = textsInDatabags(databags.map(({ data }) => data)).filter(isTelling)
-  const distinct = [...new Set(values)].slice(0, MOST_VALUES)
-  return places.filter((place) => hasTakenOver(place, distinct))
+  const all = textIn(places.map(({ after }) => after))
+  const found = [...new Set(values)].slice(0, MOST_VALUES).filter((value) => all.includes(value))
+  return places.filter((place) => hasTakenOver(place, found))
 }
 
 /** Short values are everywhere. */
 const isTelling = (value: string): boolean => value.length >= 4
 
 const hasTakenOver = ({ before, after }: Difference, values: readonly string[]): boolean => {
-  const [had, has] = [textsIn(before), textsIn(after)]
-  return values.some(
-    (value) => has.some(({ text }) => text.includes(value)) && !had.some(({ text }) => text.includes(value)),
-  )
+  const [had, has] = [textIn(before), textIn(after)]
+  return values.some((value) => has.includes(value) && !had.includes(value))
 }
+
+const textIn = (value: unknown): string =>
+  textsIn(value)
+    .map(({ text }) => text)
+    .join('\n')

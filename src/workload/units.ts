@@ -132,9 +132,8 @@ export const numberNamed = ({ present, departed }: Units, application: string, n
  */
 export const hasLeft = (units: Units, application: string, name: string): boolean => {
   const number = numberNamed(units, application, name)
-  return (
-    number !== undefined && number < units.next && !Object.values(units.present).some((unit) => unit.number === number)
-  )
+  const isNumber = (unit: { number?: number | undefined }) => number !== undefined && unit.number === number
+  return units.departed.some(isNumber) && !Object.values(units.present).some(isNumber)
 }
 
 const numberAfter = (prefix: string, text: string): number | undefined => {

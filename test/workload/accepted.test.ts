@@ -127,6 +127,14 @@ describe('what is known to pass with a pod is told before it is a loop', () => {
     expect(specWarnings(one, 'web')).toEqual([])
   })
 
+  test('of very many addresses, the first hundred', () => {
+    const addresses = Array.from({ length: 101 }, (_, index) => `10.0.1.${index}`)
+    const told = addresses.map((address) =>
+      specWarnings({ ...colour(address), relations: relation({ addresses }) }, 'web'),
+    )
+    expect(told.map(({ length }) => length)).toEqual([...Array(100).fill(1), 0])
+  })
+
   test('not a port, nor a spec without any', () => {
     expect(specWarnings({ ...colour('5432'), units, relations }, 'web')).toEqual([])
   })

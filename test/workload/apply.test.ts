@@ -9,6 +9,8 @@ import { workloadManager, workloadObjects } from '../../src/workload/objects.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { podSpec, reordered, SUBJECT, workload } from './samples.ts'
 
+const isWorkload = ({ kind }: KubernetesObject) => kind === 'StatefulSet' || kind === 'Deployment'
+
 const MESH = { 'istio.io/dataplane-mode': 'ambient' }
 
 const cluster = () => {
@@ -49,7 +51,7 @@ describe.each(KINDS)('what an API server makes of a %s workload', (type) => {
   test('labels of the mesh on the template stay, and are no conflict', async () => {
     const { kubernetes, apply, versions } = cluster()
     const objects = workloadObjects(SUBJECT, given)
-    const made = (await apply(objects)).at(-1)
+    const made = (await apply(objects)).find(isWorkload)
     const { apiVersion, kind, metadata } = made as KubernetesObject
     const labelled = await kubernetes.apply(
       {
@@ -60,16 +62,16 @@ describe.each(KINDS)('what an API server makes of a %s workload', (type) => {
       },
       labelManager('web'),
     )
-    const again = (await apply(objects)).slice(-1)
+    const again = (await apply(objects)).filter(isWorkload)
     expect(versions(again)).toEqual(versions([labelled]))
-    const upgraded = (await apply(workloadObjects(SUBJECT, { ...given, podSpec: podSpec('web:2') }))).at(-1)
+    const upgraded = (await apply(workloadObjects(SUBJECT, { ...given, podSpec: podSpec('web:2') }))).find(isWorkload)
     expect(upgraded?.spec).toMatchObject({ template: { metadata: { labels: MESH } } })
   })
 
   test('somebody else’s object of the same name is a conflict, and not taken over', async () => {
     const { kubernetes, apply } = cluster()
     const objects = workloadObjects(SUBJECT, given)
-    const other = objects.at(-1) as KubernetesObject
+    const other = objects.find(isWorkload) as KubernetesObject
     await kubernetes.apply(
       { ...other, metadata: { ...other.metadata, labels: { 'app.kubernetes.io/managed-by': 'x' } } },
       'x',
@@ -82,10 +84,10 @@ test('what a person or an autoscaler scaled stays', async () => {
   const { kubernetes, apply } = cluster()
   const objects = workloadObjects(SUBJECT, workload())
   await apply(objects)
-  const { apiVersion, kind } = objects.at(-1) as KubernetesObject
+  const { apiVersion, kind } = objects.find(isWorkload) as KubernetesObject
   const scale = { apiVersion, kind, metadata: { name: 'web', namespace: 'shop' }, spec: { replicas: 5 } }
   await kubernetes.apply(scale, 'autoscaler')
-  const again = (await apply(objects)).at(-1)
+  const again = (await apply(objects)).find(isWorkload)
   expect(again?.spec).toHaveProperty('replicas', 5)
 })
 

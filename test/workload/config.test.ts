@@ -238,7 +238,13 @@ describe('a workload of ours, or of somebody else', () => {
     expect(problemsOf(Workload, { workload: { kind: 'DaemonSet', name: 'web' } })).toEqual([
       expect.stringMatching(/^workload.kind: /),
     ])
-    expect(problemsOf(Workload, { workload: 'web' })).toEqual([expect.stringMatching(/^workload: /)])
+    for (const workload of ['web', null])
+      expect(problemsOf(Workload, { workload })).toEqual([expect.stringMatching(/^workload: /)])
+  })
+
+  test('with what came', () => {
+    const result = Workload.safeParse({ workload: { podSpec: podSpec(), replicas: -1 } }, { reportInput: true })
+    expect(result.error?.issues).toEqual([expect.objectContaining({ path: ['workload', 'replicas'], input: -1 })])
   })
 
   test.each([{}, { workload: { podSpec: podSpec() } }, { workload: { kind: 'StatefulSet', name: 'web' } }])(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SpecInputs } from '../../src/workload/inputs.ts'
-import { loopMessage, loopOf, observeSpec, SpecHistory } from '../../src/workload/loop.ts'
+import { loopMessage, loopOf, observeSpec, SpecHistory, withoutRun } from '../../src/workload/loop.ts'
 import type { PodSpec } from '../../src/workload/pod-spec.ts'
 import { podSpec, reordered } from './samples.ts'
 
@@ -150,6 +150,21 @@ describe('the way on', () => {
   ])('a change of %s is a reason for another spec', (_, change) => {
     const [first, second, third, fourth] = upgrades
     expect(running(historyOf([first, second, third, { ...fourth, ...change }] as Run[]))).toBe('web:4 blue')
+  })
+
+  test('attempts that the API server refused do not count', () => {
+    const attempt = (history: SpecHistory | undefined, image: string) =>
+      observeSpec(history, {
+        spec: podSpec(image),
+        inputs: { rest: {}, relations: {} },
+        known: NOTHING_KNOWN,
+        now: NOW,
+      })
+    const refused = ['web:1', 'we b:2', 'we b:3'].reduce<SpecHistory | undefined>(
+      (history, image) => withoutRun(attempt(history, image)),
+      undefined,
+    )
+    expect(running(attempt(refused, 'web:4'))).toBe('web:4 blue')
   })
 
   test('what runs is accepted again when it is wanted again, and the loop is told until something changes', () => {

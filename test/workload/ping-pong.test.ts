@@ -71,6 +71,15 @@ describe('two applications that keep changing each other', () => {
     expect(loopOf(historyOf(steps))?.because).toMatch(/db keep changing/)
   })
 
+  test('are not let go by a change of the spec alone', () => {
+    const held = historyOf([
+      ...FOUR.map(takesOver),
+      { ...takesOver('10.0.0.5'), relations: takesOver('10.0.0.3').relations },
+    ])
+    expect(running(held)).toBe('postgres://10.0.0.3/')
+    expect(loopOf(held)).toBeDefined()
+  })
+
   test('go on with a new revision', () => {
     const history = historyOf([...FOUR.map(takesOver), { ...takesOver('10.0.0.5'), rest: { revision: '2' } }])
     expect(loopOf(history)).toBeUndefined()
@@ -134,9 +143,9 @@ describe('no loop', () => {
 })
 
 test('a loop of its own ends when another application says something new', () => {
-  const own = ['a', 'b', 'c', 'd'].map((value) => ({ spec: podSpec('web:1', value), relations: {} }))
+  const own = ['a', 'b', 'c', 'd'].map((value) => ({ spec: podSpec('web:1', value), relations: db({ host: 'db-1' }) }))
   expect(loopOf(historyOf(own))).toBeDefined()
-  const told = { spec: podSpec('web:1', 'e'), relations: db({ host: 'db' }) }
+  const told = { spec: podSpec('web:1', 'e'), relations: db({ host: 'db-2' }) }
   expect(running(historyOf([...own, told]))).toBe('e')
 })
 

@@ -150,6 +150,11 @@ describe('whether a unit has left', () => {
     expect(hasLeft(units, 'web', name)).toBe(wanted)
   })
 
+  test('one that nobody told of has not, though one of a higher number is there', () => {
+    const second = unitsAfter(STATEFUL, [added('web-1', 'b')])
+    expect(hasLeft(second, 'web', 'web/0')).toBe(false)
+  })
+
   test('a unit is known by its pod as well', () => {
     expect([numberNamed(units, 'web', 'web-a'), numberNamed(units, 'web', 'web/1')]).toEqual([0, 1])
   })
