@@ -12,6 +12,6 @@ export const withReport = (units: Units, application: string, { uid, unit: name 
   )
   if (entry === undefined) return units
   const [key, unit] = entry
-  const isStarted = unit.started === true || report.status === 'active'
-  return { ...units, present: { ...units.present, [key]: { ...unit, report, ...(isStarted && { started: true }) } } }
+  const reported = { ...unit, report, ...(report.status === 'active' && { started: true as const }) }
+  return { ...units, present: { ...units.present, [key]: reported } }
 }

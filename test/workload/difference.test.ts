@@ -31,6 +31,7 @@ describe('where two specs differ', () => {
       env(['A', '2']),
       ['containers[web].env[1]', 'containers[web].env[0].value'],
     ],
+    ['items of which one has no name', { a: [{ name: 'x' }, { b: 1 }] }, { a: [{ name: 'x' }, { b: 2 }] }, ['a[1].b']],
     ['a strange key', { 'a/b c': 1 }, { 'a/b c': 2 }, ['["a/b c"]']],
   ])('%s', (_, before, after, wanted) => {
     expect(paths(before, after)).toEqual(wanted)

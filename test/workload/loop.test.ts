@@ -118,6 +118,21 @@ describe('a spec that is new at each run', () => {
   })
 })
 
+test('a place that keeps changing is not lost among very many that change once', () => {
+  const [few, many] = [1, 300]
+  const runs = [
+    [few, 'a'],
+    [few, 'b'],
+    [many, 'c'],
+    [few, 'd'],
+  ] as const
+  const steps = runs.map(([count, value]) => {
+    const others = Array.from({ length: 300 }, (_, index) => ({ name: `V${index}`, value: `${count}` }))
+    return { spec: { containers: [{ name: 'web', image: 'web:1', env: [...others, { name: 'Z', value }] }] } }
+  })
+  expect(loopOf(historyOf(steps))?.paths).toEqual(['containers[web].env[Z].value'])
+})
+
 describe('the way on', () => {
   const upgrades = images('web:1', 'web:2', 'web:3', 'web:4')
 
@@ -196,7 +211,7 @@ describe('the probable cause is named', () => {
   })
 
   test.each([
-    ['what is only a part of something longer', ['web/41', 'web/42', 'web/43', 'web/44 and 110.0.0.4.5']],
+    ['what is only a part of something longer', ['web/41', 'web/42', 'web/43', 'web/44 and my-web/4 and 110.0.0.4.5']],
     ['where to listen', ['0.0.0.0:1', '0.0.0.0:2', '127.0.0.1:3', '0.0.0.0:4 [::]:80']],
     ['a secret', ['x1', 'x2', 'x3', 'c2VjcmV0']],
   ])('not for %s, and no value is told that is not known', (_, values) => {

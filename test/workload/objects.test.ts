@@ -113,6 +113,12 @@ describe('what is in them', () => {
     })
   })
 
+  test('without a port there is none in the Service of the endpoints', () => {
+    const silent = { containers: [{ name: 'web', image: 'web:1' }] }
+    const all = objects({ deployment: { type: 'stateful' }, podSpec: silent })
+    expect(all.find(({ kind }) => kind === 'Service')?.spec).not.toHaveProperty('ports')
+  })
+
   test('replicas that nobody gave are nobody’s', () => {
     expect(workloadIn(objects())).not.toHaveProperty('replicas')
     expect(workloadIn(objects({ replicas: 0 }))).toHaveProperty('replicas', 0)

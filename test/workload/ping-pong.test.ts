@@ -92,6 +92,17 @@ describe('two applications that keep changing each other', () => {
   })
 })
 
+test('half an hour between two changes is soon, and four characters tell something', () => {
+  const steps = ['db-1', 'db-2', 'db-3', 'db-4'].map((host) => ({ ...takesOver(host), minutes: 30 }))
+  expect(loopOf(historyOf(steps))).toBeDefined()
+})
+
+test('of very many values the first are looked at', () => {
+  const others = (index: number) => Array.from({ length: 1_000 }, (_, number) => `other-${index}-${number}`)
+  const steps = FOUR.map((address, index) => ({ ...takesOver(address), relations: db([...others(index), address]) }))
+  expect(loopOf(historyOf(steps))).toBeUndefined()
+})
+
 describe('no loop', () => {
   test.each([
     [

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Report, WorkloadStatus } from '../../src/workload/report.ts'
 import { withReport } from '../../src/workload/reports.ts'
 import { type StatusFacts, statusOf } from '../../src/workload/status.ts'
-import { noUnits, observePods, type Units } from '../../src/workload/units.ts'
+import { noUnits, observePods, Units } from '../../src/workload/units.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
 const ORDER: WorkloadStatus[] = ['error', 'blocked', 'maintenance', 'waiting', 'active']
@@ -12,7 +12,9 @@ const ORDER: WorkloadStatus[] = ['error', 'blocked', 'maintenance', 'waiting', '
 const unitsOf = (pods: Record<string, readonly (readonly [WorkloadStatus, string])[]>): Units =>
   Object.entries(pods).reduce((units, [uid, reports]) => {
     const there = observePods(units, { added: { name: `web-${uid}`, uid } }, WEB)
-    return reports.reduce((before, [status, message]) => withReport(before, 'web', { uid }, { status, message }), there)
+    return Units.parse(
+      reports.reduce((before, [status, message]) => withReport(before, 'web', { uid }, { status, message }), there),
+    )
   }, noUnits())
 
 const status = (facts: Partial<StatusFacts>) => statusOf({ application: 'web', units: noUnits(), ...facts })
@@ -32,9 +34,9 @@ describe('the status of an application', () => {
     ['a loop', { loop: LOOP }, 'blocked', 'the pod spec keeps changing and is not applied: a, b, c and others'],
     [
       'a short loop',
-      { loop: { ...LOOP, paths: ['a'] } },
+      { loop: { ...LOOP, paths: ['a', 'b', 'c'] } },
       'blocked',
-      'the pod spec keeps changing and is not applied: a',
+      'the pod spec keeps changing and is not applied: a, b, c',
     ],
     ['versions', { incompatible: 'v1 and v3' }, 'blocked', 'v1 and v3'],
     ['a relation', { relations: ['relation 7: labels'] }, 'blocked', 'relation 7: labels'],
@@ -80,6 +82,12 @@ describe('a unit that starts', () => {
       unitsOf({ a: [ACTIVE, ['blocked', 'relation gone']], b: [] }),
       'waiting',
       'web/0: relation gone',
+    ],
+    [
+      'as well when one started before that',
+      unitsOf({ a: [], b: [ACTIVE, ['blocked', 'relation gone']], c: [] }),
+      'waiting',
+      'web/1: relation gone',
     ],
     [
       'does not excuse one that came later',

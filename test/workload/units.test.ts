@@ -50,6 +50,12 @@ describe('units of a stateless application', () => {
   })
 })
 
+test('a pod that a list brings back is the unit that it was, whatever is told', () => {
+  const units = unitsAfter(STATELESS, [added('web-a', 'a'), added('web-b', 'b'), gone('b')])
+  const listed = unitsAfter(STATELESS, [{ live: [{ name: 'web-b', uid: 'b', number: 9 }] }], units)
+  expect(numbers(listed)).toEqual({ b: 1 })
+})
+
 describe('units of a stateful application', () => {
   test('have the number of their pod, and keep it when the pod is replaced', () => {
     const units = unitsAfter(STATEFUL, [added('web-0', 'a'), added('web-1', 'b'), gone('a'), added('web-0', 'c')])
@@ -74,8 +80,15 @@ describe('units of a stateful application', () => {
   test('a time that is none does not count', () => {
     const units = unitsAfter(STATEFUL, [
       added('web-0', 'a', { created: 'tomorrow' }),
-      added('web-0', 'b', { created: '' }),
+      added('web-0', 'b', { created: '2026-01-01T00:00:00Z' }),
+      added('web-0', 'c', { created: '' }),
     ])
+    expect(numbers(units)).toEqual({ c: 0 })
+  })
+
+  test('of two that were created in the same second, the one that is told last is there', () => {
+    const created = '2026-01-01T00:00:00Z'
+    const units = unitsAfter(STATEFUL, [added('web-0', 'a', { created }), added('web-0', 'b', { created })])
     expect(numbers(units)).toEqual({ b: 0 })
   })
 
@@ -168,6 +181,13 @@ describe('bounds', () => {
     expect(Object.keys(units.present)).toHaveLength(MOST_PODS)
     expect(isDeparted(units, 'uid-0')).toBe(true)
     expect(units.next).toBe(MOST_PODS + 1)
+  })
+
+  test('of a list, the first are taken', () => {
+    const live = many.map((_, index) => ({ name: `web-p${index}`, uid: `uid-${index}` }))
+    const units = unitsAfter(STATELESS, [{ live }])
+    expect(Object.keys(units.present)).toHaveLength(MOST_PODS)
+    expect(units.departed).toEqual([])
   })
 
   test('of the departed, the last are remembered', () => {
