@@ -15,7 +15,7 @@ export const applicationRemoved = defineFunction({
     // told again: what has come since is not its business
     if (isStale(state, 'application', position)) return { state }
     const isLater = (about: string) => isPassed(state, about, position)
-    const { config, leader, inherited, former, published, owned, generation } = state
+    const { config, leader, inherited, former, published, owned, generation, announced } = state
     const relations = Object.entries(state.relations).filter(([id]) => isLater(`relation/${id}`))
     const gone = now.toISOString()
     const accepted = Object.entries(state.accepted).map(([about, entry]) => [
@@ -32,6 +32,7 @@ export const applicationRemoved = defineFunction({
       ...(former && { former }),
       ...(published && { published }),
       ...(owned && { owned }),
+      ...(announced && { announced }),
       ...(generation !== undefined && { generation }),
     }
     return { state: accept(kept, 'application', position, gone) }

@@ -1,24 +1,29 @@
 import * as z from 'zod'
 import { ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/define-function.ts'
-import { at } from '../src/record.ts'
-import type { State } from '../src/state.ts'
+import { deployedAs } from '../src/units.ts'
+import { Report } from '../src/workload/report.ts'
+import { withReport } from '../src/workload/reports.ts'
+import { observePods } from '../src/workload/units.ts'
 
-/** A pod started. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
+/** A pod started, or says how it is. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
 export const podRestarted = defineFunction({
   name: 'pod-restarted',
   data: {
     unit: z.string().min(1).max(253).optional(),
-    pod: z.strictObject({ name: ObjectName, uid: z.string().min(1).max(128) }),
+    pod: z.strictObject({
+      name: ObjectName,
+      uid: z.string().min(1).max(128),
+      /** When it was created. */
+      created: z.iso.datetime({ offset: true }).optional(),
+    }),
+    status: Report.optional(),
   },
   observation: true,
-  fold: (state, { unit, pod: { name, uid } }) => {
-    if (at(state.units, uid) !== undefined) return { state }
-    const others = Object.entries(state.units).filter(([, known]) => known.pod !== name)
-    const units = [...others.slice(1 - MOST_UNITS), [uid, { pod: name, ...(unit !== undefined && { unit }) }]]
-    return { state: { ...state, units: Object.fromEntries(units) as State['units'] } }
+  fold: (state, { unit, pod, status }, { application }) => {
+    const number = /\/(\d{1,9})$/.exec(unit ?? '')?.[1]
+    const added = { ...pod, ...(number !== undefined && { number: Number(number) }) }
+    const units = observePods(state.units, { added }, deployedAs(application, state))
+    return { state: { ...state, units: status ? withReport(units, application, pod, status) : units } }
   },
 })
-
-/** How many pods are remembered: the ones that started last. */
-const MOST_UNITS = 500

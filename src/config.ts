@@ -4,6 +4,7 @@ import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain }
 import { Policy } from './mesh/models.ts'
 import { Versions } from './relations/versions.ts'
 import { Services } from './services/provided.ts'
+import { workloadOf } from './workload/config.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
 export const Namespace = z
@@ -28,9 +29,11 @@ export const ObjectName = z
 
 /** What a charm's author writes in code, here data. Every part is optional, unknown keys are errors. */
 export const Config = z.strictObject({
-  /** Null for none. Found by the application's name when absent: a StatefulSet, else a Deployment. */
-  workload: z
-    .strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName })
+  /**
+   * The workload to label, by kind and name, or one that is ours to deploy, by its `podSpec`. Null for none. Found by the application's
+   * name when absent: a StatefulSet, else a Deployment.
+   */
+  workload: workloadOf(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }))
     .nullable()
     .optional(),
   /** The Service to label; null for none. @default the application's name */

@@ -18,7 +18,7 @@ export type EventFunction = {
 export type Received = { namespace: string; application?: string | undefined; change: Change }
 
 /** What a fold may know of its event besides the data. */
-export type Arrival = { position: Position; now: Date; namespace: string }
+export type Arrival = { position: Position; now: Date; namespace: string; application: string }
 
 type Definition<Shape extends z.ZodRawShape> = {
   name: string
@@ -50,7 +50,12 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
       const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
       const subject = parse(Subject, { namespace, application })
       const parsed = parse(Data, fields)
-      const arrival = { position: positionOf(event), now, namespace: subject.namespace }
+      const arrival = {
+        position: positionOf(event),
+        now,
+        namespace: subject.namespace,
+        application: subject.application ?? '',
+      }
       return { ...subject, change: { observation, fold: (state) => fold(state, parsed, arrival) } }
     },
   }

@@ -1,8 +1,9 @@
 import { Refused } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
-import { type Publication, withPublished } from './publications.ts'
+import type { Publication } from './publications.ts'
 import type { Enqueue } from './queue.ts'
-import { relationName, type Subject } from './state.ts'
+import type { Change } from './remember.ts'
+import type { State, Subject } from './state.ts'
 
 /** Publications of one application. */
 export type Due = { readonly subject: Subject; readonly due: readonly Publication[] }
@@ -46,8 +47,8 @@ export const createDelivery = ({ send, enqueue }: Dependencies): Deliver => {
       const lasting = failures.find(({ error }) => !(error instanceof Refused))
       if (lasting) throw lasting.error
       if (next === first) {
-        delivered.published.push(...accepted.map(nameOf))
-        delivered.refused.push(...failures.map(({ publication, error }) => `${nameOf(publication)}: ${error.message}`))
+        delivered.published.push(...accepted.map(({ name }) => name))
+        delivered.refused.push(...failures.map(({ publication, error }) => `${publication.name}: ${error.message}`))
       }
       waiting.push(...results.flatMap(({ more }) => more ?? []))
     }
@@ -55,13 +56,11 @@ export const createDelivery = ({ send, enqueue }: Dependencies): Deliver => {
   }
 }
 
-const noteOf = (accepted: readonly Publication[]) => ({
+const noteOf = (accepted: readonly Publication[]): Change => ({
   observation: true,
   note: true,
-  fold: (state: Parameters<typeof withPublished>[0]) => ({ state: withPublished(state, accepted) }),
+  fold: (state) => ({ state: accepted.reduce((before: State, { accept }) => accept(before), state) }),
 })
-
-const nameOf = ({ about, to }: Publication): string => `${relationName(about)} to ${to.namespace}/${to.application}`
 
 type Sent = { publication: Publication; more?: Due | undefined; error?: Error }
 

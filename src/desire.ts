@@ -1,5 +1,4 @@
 import { clusterDesire, type Environment } from './cluster/desire.ts'
-import type { Status } from './cluster/roles.ts'
 import type { Facts } from './facts.ts'
 import type { KubernetesObject, Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
@@ -10,7 +9,12 @@ import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
 import { heard } from './relations/heard.ts'
+import { offeredServices } from './services/offered.ts'
 import { type OwnedKind, relationsIn, type State, type Subject } from './state.ts'
+import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
+import { isPodWorkload } from './workload/config.ts'
+import { loopMessage, loopOf } from './workload/loop.ts'
+import { WORKLOAD_KINDS, workloadObjects } from './workload/objects.ts'
 
 /** What a memory desires of the cluster. */
 export type Desired = {
@@ -19,8 +23,6 @@ export type Desired = {
   /** What does not exist yet, a sentence each: the step is not done before it does. */
   readonly waiting: readonly string[]
   readonly messages: readonly string[]
-  /** Of the application itself, where that follows from its relations. */
-  readonly status: Status | undefined
 }
 
 /** The objects of others that the desire depends on. */
@@ -37,6 +39,7 @@ export const ownedKinds = ({ config }: State): OwnedKind[] => {
     ...(hasPolicies || config?.mesh || config?.coordinator ? (['AuthorizationPolicy'] as const) : []),
     ...(config?.coordinator?.telemetryProxy ? (['ConfigMap'] as const) : []),
     ...(config?.mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
+    ...(config?.workload && isPodWorkload(config.workload) ? WORKLOAD_KINDS : []),
   ]
 }
 
@@ -50,6 +53,7 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
   const labels = desiredLabels(subject, state)
+  const services = offeredServices(subject, state)
   return {
     labels,
     objects: [
@@ -61,10 +65,9 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
           at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
       }),
       ...rawPolicies(owner, config?.rawPolicies ?? []),
-      ...cluster.objects.map((object) => labelled(object, owner.labels)),
+      ...[...cluster.objects, ...workloadDesire(subject, memory)].map((object) => labelled(object, owner.labels)),
     ],
-    status: cluster.status,
-    waiting: [...(consumer?.waiting ?? []), ...(beacon?.waiting ?? [])],
+    waiting: [...(consumer?.waiting ?? []), ...(beacon?.waiting ?? []), ...services.waiting],
     messages: [
       ...blocked,
       ...problems,
@@ -72,8 +75,22 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
       ...(consumer?.messages ?? []),
       ...(beacon?.messages ?? []),
       ...cluster.messages,
+      ...services.blocked,
+      ...services.problems,
+      ...workloadMessages(subject, memory),
     ],
   }
+}
+
+/** The workload that is ours to deploy, with the last pod spec that was accepted. */
+const workloadDesire = (subject: Subject, state: State): KubernetesObject[] => {
+  const workload = acceptedWorkload(state)
+  return workload ? workloadObjects(subject, workload) : []
+}
+
+const workloadMessages = ({ application }: Subject, state: State): string[] => {
+  const loop = loopOf(state.specs)
+  return loop ? [loopMessage(loop)] : specWarnings(state, application)
 }
 
 const labelled = (object: KubernetesObject, labels: Readonly<Record<string, string>>): KubernetesObject => ({

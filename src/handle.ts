@@ -61,7 +61,9 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   }
 
   const send: Send = async (event, deadline) => {
-    if (publish === undefined) return (await take(event, deadline, {})).next
+    const isForFunctions = functions.some(({ type }) => type === event.type)
+    // nobody else listens to a process that is its own sink
+    if (publish === undefined) return isForFunctions ? (await take(event, deadline, {})).next : undefined
     await publish(event, deadline)
     return undefined
   }

@@ -1,4 +1,3 @@
-import type { Status as ApplicationStatus } from './cluster/roles.ts'
 import type { Delivered } from './deliver.ts'
 import type { Conflict as LabelConflict } from './kubernetes/apply-labels.ts'
 import type { ObjectConflict } from './kubernetes/apply-objects.ts'
@@ -6,6 +5,7 @@ import { memoryObject } from './memory.ts'
 import type { Taken } from './remember.ts'
 import type { Settled } from './settle.ts'
 import type { Subject, Target } from './state.ts'
+import type { ApplicationStatus } from './workload/status.ts'
 
 /**
  * What a step did. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
@@ -27,11 +27,11 @@ export type Outcome = {
   conflicts: readonly Conflict[]
   /** What a person should know, a sentence each. */
   messages: readonly string[]
-  /** How the application itself is, where that follows from its relations. */
+  /** How the application itself is, when there is more to say than that it is active. */
   applicationStatus?: ApplicationStatus
 }
 
-type Done = Omit<Settled, 'state'> & { written: readonly string[] }
+type Done = Omit<Settled, 'state' | 'application'> & { written: readonly string[]; application?: ApplicationStatus }
 
 const NOTHING: Done = { written: [], conflicts: [], missing: [], waiting: [], messages: [] }
 
@@ -46,7 +46,7 @@ export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING):
     written: done.written,
     conflicts: done.conflicts.slice(0, MOST),
     messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts')],
-    ...(done.application && { applicationStatus: done.application }),
+    ...(done.application && isTelling(done.application) && { applicationStatus: done.application }),
   }
 }
 
@@ -60,6 +60,9 @@ export const withDelivered = <T extends Outcome>(outcome: T, { published, refuse
     messages: [...outcome.messages, ...first(refused, 'publications')],
   }
 }
+
+/** An application that is just active need not be told of. */
+const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''
 
 /** How much of a list an outcome holds: it travels through brokers and logs. */
 const MOST = 20

@@ -8,6 +8,7 @@ import { modelLabels } from './mesh/model-labels.ts'
 import { fieldManager, ownerSelector } from './owner.ts'
 import { isDenying } from './policies/authorization-policy.ts'
 import type { OwnedKind, State, Subject } from './state.ts'
+import { WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
 
 /** What is there of the kinds that an application may own; `live` is undefined where the API server does not know the kind. */
 export type Owned = {
@@ -64,6 +65,8 @@ export type OwnedObjects = {
   readonly waiting: readonly string[]
   /** What the API server did not take. */
   readonly refused: readonly string[]
+  /** Why it did not take the workload. */
+  refusedSpec(): string | undefined
 }
 
 type Options = {
@@ -71,26 +74,29 @@ type Options = {
   subject: Subject
   state: State
   owned: Owned
+  /** In the order in which they are applied. */
   desired: readonly KubernetesObject[]
   /** Is told the name of each object that is written. */
   write(name: string): void
 }
 
 export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write }: Options): OwnedObjects => {
-  const manager = fieldManager(subject.application)
   const mesh = state.config?.mesh
   const plans = owned.kinds.map(({ kind, live, library }) => {
     const wanted = desired.filter((object) => object.kind === kind)
-    return { kind, live, library, wanted, plan: objectDifference(live ?? [], wanted, manager) }
+    return { kind, live, library, wanted, plan: objectDifference(live ?? [], wanted, managerOf(subject, kind)) }
   })
   const known = plans.filter(({ live }) => live !== undefined)
-  const pending = known.flatMap(({ plan }) => plan.apply)
+  const places = new Map(desired.map((object, index) => [keyOf(object), index]))
+  const placeOf = ({ desired: object }: { desired: KubernetesObject }) => places.get(keyOf(object)) ?? 0
+  const pending = known.flatMap(({ plan }) => plan.apply).toSorted((one, other) => placeOf(one) - placeOf(other))
   const stale = known.flatMap(({ plan }) => plan.stale)
   const library = known.flatMap((one) =>
     without(without(one.library, one.wanted), one.plan.stale).filter((object) => isLibrarys(subject, object)),
   )
   const conflicts: (ObjectConflict | LabelConflict)[] = known.flatMap(({ plan }) => plan.conflicts)
   const refused: string[] = []
+  let refusedSpec: string | undefined
 
   const take = ({ written, conflict, refused: reason }: ObjectReport): void => {
     if (written !== undefined) write(written)
@@ -99,12 +105,20 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
   }
   const mayAdopt = (object: KubernetesObject) => mesh?.adopt === true && isLibrarys(subject, object)
   const applyAll = async (pairs: typeof pending): Promise<void> => {
-    for (const pair of pairs) take(await applyObject(kubernetes, pair, manager, mayAdopt))
+    for (const pair of pairs) {
+      const kind = pair.desired.kind as OwnedKind
+      // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
+      if (isWorkload(kind) && refusedSpec !== undefined) continue
+      const report = await applyObject(kubernetes, pair, managerOf(subject, kind), mayAdopt)
+      take(report)
+      if (isWorkload(kind)) refusedSpec = report.refused
+    }
   }
 
   return {
     conflicts,
     refused,
+    refusedSpec: () => refusedSpec,
     waiting: plans.flatMap(({ kind, live, wanted }) =>
       live === undefined && wanted.length > 0 ? [unknownKind(kind, wanted.length)] : [],
     ),
@@ -114,7 +128,12 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
       if (owned.namespace === undefined) return
       const { conflict, ...labels } = modelLabels(subject, mesh, owned.namespace.metadata.labels ?? {})
       const place = { object: owned.namespace, path: ['metadata', 'labels'] }
-      const report = await reconcileLabels(kubernetes, place, { ...labels, unknown: [] }, manager)
+      const report = await reconcileLabels(
+        kubernetes,
+        place,
+        { ...labels, unknown: [] },
+        fieldManager(subject.application),
+      )
       report.written.map(write)
       conflicts.push(...report.conflicts, ...(conflict ? [{ object: keyOf(owned.namespace), ...conflict }] : []))
     },
@@ -129,6 +148,12 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
     },
   }
 }
+
+const isWorkload = (kind: OwnedKind): boolean => WORKLOAD_KINDS.some((one) => one === kind)
+
+/** Mesh labels on a workload are held by another manager than the workload itself: the two never fight. */
+const managerOf = ({ application }: Subject, kind: OwnedKind): string =>
+  isWorkload(kind) ? workloadManager(application) : fieldManager(application)
 
 const keyOf = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 

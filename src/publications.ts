@@ -7,16 +7,20 @@ import { at } from './record.ts'
 import { heard, isVersioned } from './relations/heard.ts'
 import { publishable } from './relations/payload.ts'
 import { versionsOf } from './relations/versions.ts'
-import { type Databag, type Published, type Relation, relationsIn, type State, type Subject } from './state.ts'
+import { accepted, nothingAnnounced } from './services/announced.ts'
+import { type Announcement, announcements } from './services/announcements.ts'
+import {
+  type Databag,
+  type Published,
+  type Relation,
+  relationName,
+  relationsIn,
+  type State,
+  type Subject,
+} from './state.ts'
 
-/** An event for a remote application about a relation, and what to remember once it is accepted: undefined when the relation is over. */
-export type Publication = {
-  key: string
-  to: Subject
-  about: Pick<Relation, 'id' | 'endpoint'>
-  event: Event
-  accepted: Published | undefined
-}
+/** An event to be sent, what it is in words, and what to remember once it is accepted. */
+export type Publication = { event: Event; name: string; accept: (state: State) => State }
 
 type Content = { data: Readonly<Record<string, string>>; units?: Readonly<Record<string, Databag>> | undefined }
 
@@ -54,19 +58,27 @@ export const publicationsDue = (subject: Subject, state: State, environment: Env
   const ended = Object.entries(before)
     .filter(([key]) => !Object.hasOwn(state.relations, key))
     .map(([key, published]) => endedPublication(subject, state, key, published))
-  return [...changed, ...ended]
+  const announced = announcements(subject, state.announced ?? nothingAnnounced())
+  return [...changed, ...ended, ...announced.map(announcementPublication)]
 }
 
-/** The memory once the publications were accepted: those that something newer was accepted for meanwhile stay. */
-export const withPublished = (state: State, accepted: readonly Publication[]): State => {
-  const published = { ...state.published }
-  for (const { key, accepted: entry } of accepted) {
-    if (entry) published[key] = entry
-    else if (!Object.hasOwn(state.relations, key)) delete published[key]
-  }
-  const { published: _, ...others } = state
-  return Object.keys(published).length === 0 ? others : { ...others, published }
+const withPublished = (state: State, key: string, entry: Published): State => ({
+  ...state,
+  published: { ...state.published, [key]: entry },
+})
+
+/** A relation that has come back meanwhile is published again. */
+const withoutPublished = ({ published = {}, ...state }: State, key: string): State => {
+  const left = Object.entries(published).filter(([other]) => other !== key || Object.hasOwn(state.relations, key))
+  return left.length === 0 ? state : { ...state, published: Object.fromEntries(left) }
 }
+
+/** For whoever listens at the sink; no application is told. */
+const announcementPublication = ({ number, event }: Announcement): Publication => ({
+  event,
+  name: `${event.type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1')} of ${event.subject}`,
+  accept: (state) => (state.announced ? { ...state, announced: accepted(state.announced, [number]) } : state),
+})
 
 /** What this side says in each relation, by its key, in the flat keys of the interface; nothing where that is as it was. */
 const ownSides = (subject: Subject, memory: State, environment: Environment): Record<string, Content> => {
@@ -109,7 +121,7 @@ const changedPublication = (
       ...(heard && { heard: heard.hash }),
     },
   })
-  return { key, to, about: own, event, accepted: { ...own, to, hash } }
+  return { event, name: nameOf(own, to), accept: (before) => withPublished(before, key, { ...own, to, hash }) }
 }
 
 const endedPublication = (subject: Subject, state: State, key: string, published: Published): Publication => {
@@ -117,8 +129,11 @@ const endedPublication = (subject: Subject, state: State, key: string, published
   const remote = { application: subject.application, namespace: subject.namespace }
   const data = { relation: { id, interface: name, role: OPPOSITE[role] }, remote }
   const event = eventOf(subject, state, to, 'relation-broken', `${id}/broken`, data)
-  return { key, to, about: { id, endpoint }, event, accepted: undefined }
+  return { event, name: nameOf({ id, endpoint }, to), accept: (before) => withoutPublished(before, key) }
 }
+
+const nameOf = (relation: Pick<Relation, 'id' | 'endpoint'>, to: Subject): string =>
+  `${relationName(relation)} to ${to.namespace}/${to.application}`
 
 const eventOf = (
   subject: Subject,

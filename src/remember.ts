@@ -1,3 +1,4 @@
+import { derived } from './derive.ts'
 import { labelsOf, ownedKinds } from './desire.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -72,7 +73,8 @@ const foldAll = (
   let next = aheadOf(state)
   const taken = changes.map(({ fold, observation }): Taken => {
     try {
-      const { state: folded, stale } = fold(state)
+      const { state: after, stale } = fold(state)
+      const folded = derived(subject, state, after, now)
       const candidate = aheadOf(folded)
       const size = sizeOf(candidate)
       // what makes room is always taken, and what is only observed is not worth a refusal

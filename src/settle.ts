@@ -1,11 +1,13 @@
+import { applicationStatus } from './application-status.ts'
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
-import type { Status } from './cluster/roles.ts'
 import { type Desired, desire, lookups, ownedKinds } from './desire.ts'
 import { observeFacts } from './facts.ts'
 import { observe, type Place, reconcileLabels } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
+import type { KubernetesObject } from './kubernetes/objects.ts'
+import { livePods } from './kubernetes/pods.ts'
 import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
 import type { Conflict } from './outcome.ts'
@@ -13,6 +15,11 @@ import { observeOwned, ownedObjects } from './owned.ts'
 import { fieldManager } from './owner.ts'
 import { at } from './record.ts'
 import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
+import { deployedAs } from './units.ts'
+import { isPodWorkload } from './workload/config.ts'
+import { withoutRun } from './workload/loop.ts'
+import type { ApplicationStatus } from './workload/status.ts'
+import { observePods, type Pod, type Units } from './workload/units.ts'
 
 /** What bringing the cluster to the memory came upon, and the memory as it is then. */
 export type Settled = {
@@ -23,7 +30,7 @@ export type Settled = {
   waiting: readonly string[]
   messages: readonly string[]
   /** The status of the application itself. */
-  application?: Status
+  application: ApplicationStatus
 }
 
 /** A target with the places where its labels are, or undefined where it does not exist. */
@@ -51,7 +58,7 @@ export const settle = async (
     writes += 1
     wrote(name)
   }
-  const [facts, owned, found] = await Promise.all([
+  const [facts, owned, seen] = await Promise.all([
     observeFacts(kubernetes, lookups(subject, state)),
     observeOwned(kubernetes, subject, state),
     observeTargets(kubernetes, subject, state),
@@ -59,12 +66,16 @@ export const settle = async (
   const desired = desire(subject, state, facts, environment)
   const objects = ownedObjects({ kubernetes, subject, state, owned, desired: desired.objects, write })
   await objects.allow()
+  const isDeployed = writes > 0 && seen.current.some(({ places }) => places === undefined)
+  const found = isDeployed ? await observeTargets(kubernetes, subject, state) : seen
   const onTargets = await holdLabels(kubernetes, subject, state, desired.labels, found, write)
   await objects.holdModelLabels()
   await objects.deny()
   await objects.removeStale()
 
-  const next = narrowed(memory, desired, found.current[0], onTargets.onWorkload)
+  const units = await observeUnits(kubernetes, subject, state, found.current[0])
+  const held = narrowed(memory, desired, found.current[0], onTargets.onWorkload)
+  const next = { ...held, state: withWorkload({ ...held.state, units }, objects.refusedSpec()) }
   let settled = memory
   if (!isStored(memory, next)) {
     settled = await saveMemory(kubernetes, subject, memory, next, clock.now())
@@ -79,8 +90,38 @@ export const settle = async (
     missing: missing.map(({ target }) => target),
     waiting: [...desired.waiting, ...objects.waiting, ...objects.refused],
     messages: desired.messages,
-    ...(desired.status && { application: desired.status }),
+    application: applicationStatus(subject, settled.state, environment),
   }
+}
+
+/** The units as their pods are now, where the application's own workload or its cluster depends on them. */
+const observeUnits = async (
+  kubernetes: Kubernetes,
+  { application }: Subject,
+  state: State,
+  workload: Found | undefined,
+): Promise<Units> => {
+  const { config, units } = state
+  if (!(config?.worker || (config?.workload && isPodWorkload(config.workload)))) return units
+  if (workload === undefined || workload.target.kind === 'Service') return units
+  const [first] = workload.places ?? []
+  const isOnPods = workload.target.on === 'pods'
+  const pods = isOnPods
+    ? placesOf([workload]).map(({ object }) => object)
+    : first && (await livePods(kubernetes, first.object))
+  return observePods(units, { live: (pods ?? []).map(podIn) }, deployedAs(application, state))
+}
+
+const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
+  name,
+  uid,
+  ...(typeof creationTimestamp === 'string' && { created: creationTimestamp }),
+})
+
+/** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */
+const withWorkload = ({ refusedSpec: _, ...state }: State, refused: string | undefined): State => {
+  if (refused === undefined) return state
+  return { ...state, refusedSpec: refused, ...(state.specs && { specs: withoutRun(state.specs) }) }
 }
 
 type Targets = { current: readonly Found[]; earlier: readonly Found[]; library: readonly Target[] }

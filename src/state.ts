@@ -1,5 +1,10 @@
 import * as z from 'zod'
 import { Application, Config, Namespace, ObjectName } from './config.ts'
+import { Announced } from './services/announced.ts'
+import { deploymentOf, isPodWorkload } from './workload/config.ts'
+import { LeaderSettings } from './workload/leader-settings.ts'
+import { SpecHistory } from './workload/loop.ts'
+import { noUnits, Units } from './workload/units.ts'
 
 /** The application a step is about. */
 export type Subject = { readonly namespace: string; readonly application: string }
@@ -71,8 +76,25 @@ export const Published = z.strictObject({
 export type Published = z.infer<typeof Published>
 
 /** Kinds of which an application may hold objects. */
-export const OwnedKind = z.enum(['AuthorizationPolicy', 'ConfigMap', 'Gateway', 'HorizontalPodAutoscaler', 'Namespace'])
+export const OwnedKind = z.enum([
+  'AuthorizationPolicy',
+  'ConfigMap',
+  'Deployment',
+  'Gateway',
+  'HorizontalPodAutoscaler',
+  'Namespace',
+  'Service',
+  'ServiceAccount',
+  'StatefulSet',
+])
 export type OwnedKind = z.infer<typeof OwnedKind>
+
+export const Leader = z.strictObject({ unit: z.string().min(1), epoch: z.int().nonnegative().optional() })
+export type Leader = z.infer<typeof Leader>
+
+/** What only the leader may change. */
+export const ApplicationData = z.strictObject({ config: Config.optional(), settings: LeaderSettings.optional() })
+export type ApplicationData = z.infer<typeof ApplicationData>
 
 /** What is remembered of an application: the only memory there is. Stored as JSON in the key `state` of its ConfigMap. */
 export const State = z.strictObject({
@@ -82,9 +104,18 @@ export const State = z.strictObject({
   config: Config.optional(),
   /** By relation id, or by `{namespace}/{application}/{id}` where only the remote application told of it. */
   relations: z.record(z.string(), Relation),
-  leader: z.strictObject({ unit: z.string().min(1), epoch: z.int().nonnegative().optional() }).optional(),
-  /** By pod uid, oldest first. */
-  units: z.record(z.string(), z.strictObject({ pod: ObjectName, unit: z.string().optional() })),
+  leader: Leader.optional(),
+  /** What was asked for while nobody led: the next leader's to do. */
+  pending: z.strictObject({ ...Leader.shape, data: ApplicationData }).optional(),
+  /** The application's own databag: its leader writes it, every unit may read it. */
+  settings: LeaderSettings.optional(),
+  units: Units,
+  /** The pod specs that the application was given. */
+  specs: SpecHistory.optional(),
+  /** Why the API server refuses the pod spec. */
+  refusedSpec: z.string().optional(),
+  /** What was announced of the Services that are offered to the application. */
+  announced: Announced.optional(),
   /** By the key of the relation, also of those that are gone until the remote side knows. */
   published: z.record(z.string(), Published).optional(),
   /** Written before anything is applied. */
@@ -100,7 +131,7 @@ export const State = z.strictObject({
 })
 export type State = z.infer<typeof State>
 
-export const emptyState = (): State => ({ version: 1, relations: {}, units: {}, accepted: {} })
+export const emptyState = (): State => ({ version: 1, relations: {}, units: noUnits(), accepted: {} })
 
 /** The relations in the order of their ids, which no order of events can change. */
 export const relationsIn = ({ relations }: State): (Relation & { key: string })[] =>
@@ -113,10 +144,22 @@ export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>
   `relation ${id} (${endpoint})`
 
 /** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
-export const isEmpty = ({ config, leader, ...state }: State): boolean => {
-  const { relations, accepted, inherited = {}, former = [], published = {}, owned = [] } = state
-  const parts = [relations, accepted, inherited, former, published, owned]
-  return config === undefined && leader === undefined && parts.every((part) => Object.keys(part).length === 0)
+export const isEmpty = ({ config, leader, pending, ...state }: State): boolean => {
+  const {
+    relations,
+    accepted,
+    settings = {},
+    announced,
+    inherited = {},
+    former = [],
+    published = {},
+    owned = [],
+  } = state
+  const parts = [relations, accepted, settings, announced?.relations ?? {}, inherited, former, published, owned]
+  return (
+    [config, leader, pending].every((part) => part === undefined) &&
+    parts.every((part) => Object.keys(part).length === 0)
+  )
 }
 
 /** Whether the application was removed not long ago, and nothing has come of it since. */
@@ -124,14 +167,25 @@ export const isRemoved = ({ config, relations, accepted }: State): boolean =>
   accepted.application?.gone !== undefined && config === undefined && Object.keys(relations).length === 0
 
 /** Where the labels of an application belong, in the order in which they are applied. */
-export const targetsOf = (application: string, { workload, service, enrolment }: Config = {}): Target[] => {
-  const { kind, name } = workload ?? { kind: 'Workload' as const, name: application }
+export const targetsOf = (application: string, config: Config = {}): Target[] => {
+  const { workload, service = defaultService(config), enrolment } = config
+  const { kind, name = application } = workloadIn(config) ?? { kind: 'Workload' as const }
   const onWorkload: Target = enrolment === 'in-place' ? { kind, name, on: 'pods' } : { kind, name }
   return [
     ...(workload === null ? [] : [onWorkload]),
     ...(service === null ? [] : [{ kind: 'Service' as const, name: service ?? application }]),
   ]
 }
+
+/** The workload that the config names, or that is ours and so has a kind and the application's name. */
+const workloadIn = ({ workload }: Config): { kind: 'StatefulSet' | 'Deployment'; name?: string } | undefined => {
+  if (!workload || !isPodWorkload(workload)) return workload ?? undefined
+  return { kind: deploymentOf(workload).type === 'stateful' ? 'StatefulSet' : 'Deployment' }
+}
+
+/** A workload of ours may be meant to have no Service. */
+const defaultService = ({ workload }: Config): null | undefined =>
+  workload && isPodWorkload(workload) && deploymentOf(workload).service === 'omit' ? null : undefined
 
 export const isSameTarget = (one: Target, other: Target): boolean =>
   one.kind === other.kind && one.name === other.name && one.on === other.on

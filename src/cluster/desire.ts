@@ -3,6 +3,8 @@ import { desiredMeshLabels } from '../labels/mesh.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
 import { pythonJson } from '../python-json.ts'
 import type { State, Subject } from '../state.ts'
+import { endpointsName } from '../workload/objects.ts'
+import { unitName } from '../workload/units.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { coordinate } from './coordinator.ts'
 import type { OwnSide } from './databag.ts'
@@ -113,10 +115,10 @@ const configMap = ({ namespace, application }: Subject, text: string): Kubernete
   data: { 'nginx.conf': text },
 })
 
-/** Juju names the headless Service of an application's pods so. */
+/** The headless Service of an application names its pods; Juju calls it so. */
 const workerUnits = ({ namespace, application }: Subject, { units }: State) =>
-  Object.values(units).map(({ pod, unit }) => ({
-    unit: unit ?? `${application}/${/\d+$/.exec(pod)?.[0] ?? 0}`,
-    address: `${pod}.${application}-endpoints.${namespace}.svc.cluster.local`,
+  Object.values(units.present).map(({ pod, number }) => ({
+    unit: unitName(application, number),
+    address: `${pod}.${endpointsName(application)}.${namespace}.svc.cluster.local`,
     charmName: application,
   }))

@@ -75,11 +75,15 @@ const fromPod = (pod: Resource, verb: string): Translated | Ignored => {
   const application = applicationOf(pod)
   if (application === undefined)
     return { ignored: `Pod ${pod.metadata.name} has neither a label ${APPLICATION_LABEL} nor an owner` }
-  const { name, uid } = pod.metadata
+  const { name, uid, creationTimestamp: created } = pod.metadata
   const ordinal = ownerOf(pod)?.kind === 'StatefulSet' ? /-(\d+)$/.exec(name)?.[1] : undefined
   return {
     name: 'pod-restarted',
-    data: { application, ...(ordinal && { unit: `${application}/${ordinal}` }), pod: { name, uid } },
+    data: {
+      application,
+      ...(ordinal && { unit: `${application}/${ordinal}` }),
+      pod: { name, uid, ...(created && { created }) },
+    },
   }
 }
 

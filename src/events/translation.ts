@@ -13,6 +13,7 @@ export const Resource = z.object({
     name: z.string(),
     namespace: z.string().min(1),
     uid: z.string().optional(),
+    creationTimestamp: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
     ownerReferences: z
       .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().optional() }))

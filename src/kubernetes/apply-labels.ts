@@ -5,7 +5,7 @@ import type { Kubernetes } from './client.ts'
 import { type LabelConflict, labelDifference, type WantedLabels } from './label-difference.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
-import { isPodOf, selectorOf } from './pods.ts'
+import { livePods } from './pods.ts'
 
 /** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
 export type Conflict = { object: string } & LabelConflict
@@ -42,12 +42,8 @@ const pathIn = (kind: Kind): FieldPath =>
   kind === 'StatefulSet' || kind === 'Deployment' ? TEMPLATE_LABELS : OWN_LABELS
 
 /** Pods that are being deleted are left alone: nothing would be gained. */
-const podsOf = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<Place[]> => {
-  const pods = await kubernetes.list('Pod', workload.metadata.namespace ?? '', selectorOf(workload))
-  return pods
-    .filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodOf(workload, pod))
-    .map((object) => ({ object, path: OWN_LABELS }))
-}
+const podsOf = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<Place[]> =>
+  (await livePods(kubernetes, workload)).map((object) => ({ object, path: OWN_LABELS }))
 
 /** Brings the labels at one place to what is wanted, with no call when they are so already. */
 export const reconcileLabels = async (

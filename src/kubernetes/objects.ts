@@ -33,6 +33,7 @@ const resources = {
   ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },
   Service: { apiVersion: 'v1', plural: 'services' },
   Pod: { apiVersion: 'v1', plural: 'pods' },
+  ServiceAccount: { apiVersion: 'v1', plural: 'serviceaccounts' },
   StatefulSet: { apiVersion: 'apps/v1', plural: 'statefulsets' },
   Deployment: { apiVersion: 'apps/v1', plural: 'deployments' },
   Namespace: { apiVersion: 'v1', plural: 'namespaces', clusterScoped: true },

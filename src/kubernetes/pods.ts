@@ -1,3 +1,4 @@
+import type { Kubernetes } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
 
 type Owner = { kind: string; name: string; uid: string; controller?: boolean }
@@ -27,4 +28,10 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
   const owner = ((pod.metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
   if (kind !== 'Deployment') return owner?.uid === metadata.uid
   return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
+}
+
+/** The pods of a workload that are not being deleted. */
+export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
+  const pods = await kubernetes.list('Pod', workload.metadata.namespace, selectorOf(workload))
+  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodOf(workload, pod))
 }

@@ -1,8 +1,8 @@
 import { at } from '../record.ts'
 import { payload } from '../relations/payload.ts'
 import { type Versions, versionsOf } from '../relations/versions.ts'
-import type { Relation } from '../state.ts'
-import type { Announced, Service } from './announced.ts'
+import { type Relation, relationsIn, type State, type Subject } from '../state.ts'
+import { type Announced, nothingAnnounced, type Service } from './announced.ts'
 import { readAddress } from './wire.ts'
 
 export type Requirer = {
@@ -23,6 +23,15 @@ export type Offered = {
   /** What cannot be read; what was offered before stays. */
   readonly problems: readonly string[]
 }
+
+/** What the relations of an application's memory offer. */
+export const offeredServices = ({ namespace }: Subject, state: State): Offered =>
+  offered({
+    namespace,
+    relations: relationsIn(state),
+    versions: state.config?.versions,
+    announced: state.announced ?? nothingAnnounced(),
+  })
 
 type Read = { service?: Service | undefined; waiting?: string; blocked?: string; problem?: string }
 

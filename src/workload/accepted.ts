@@ -10,7 +10,7 @@ import type { Units } from './units.ts'
 
 /** What of an application's memory its workload depends on. */
 export type WorkloadMemory = {
-  readonly config?: { readonly workload?: object | undefined } | undefined
+  readonly config?: { readonly workload?: object | null | undefined } | undefined
   readonly relations: Readonly<Record<string, Relation>>
   readonly leaderSettings?: LeaderSettings | undefined
   readonly units: Units
@@ -19,7 +19,7 @@ export type WorkloadMemory = {
 
 /** The workload that the config describes, if it is ours to deploy. */
 const configured = ({ config }: WorkloadMemory): PodWorkload | undefined =>
-  config?.workload !== undefined && isPodWorkload(config.workload) ? config.workload : undefined
+  config?.workload && isPodWorkload(config.workload) ? config.workload : undefined
 
 /** The history of specs once the config of the memory is taken into account; undefined where there is no workload of ours. */
 export const specsAfter = (memory: WorkloadMemory, application: string, now: Date): SpecHistory | undefined => {

@@ -9,22 +9,10 @@ import { servicePorts } from './service-ports.ts'
 export const workloadManager = (application: string): string => `meshstep-workload/${application}`
 
 /** The kinds an application's workload is made of. */
-type WorkloadKind = 'ServiceAccount' | 'Service' | 'StatefulSet' | 'Deployment'
-
-/** Names an object that may be ours. */
-export type WorkloadReference = { readonly kind: WorkloadKind; readonly namespace: string; readonly name: string }
+export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
 
 /** The name of the Service that gives each pod of a stateful application a DNS name. */
 export const endpointsName = (application: string): string => truncateLabelValue(`${application}-endpoints`)
-
-/** Every object that an application's workload may have left, in the order in which those that are not wanted go. */
-export const workloadReferences = ({ namespace, application }: Subject): WorkloadReference[] => [
-  { kind: 'Deployment', namespace, name: application },
-  { kind: 'StatefulSet', namespace, name: application },
-  { kind: 'Service', namespace, name: application },
-  { kind: 'Service', namespace, name: endpointsName(application) },
-  { kind: 'ServiceAccount', namespace, name: application },
-]
 
 /**
  * The objects of a workload, whole: equal for workloads that are equal but for the order of their keys. Nothing in them comes from the
@@ -47,8 +35,7 @@ const podLabels = (application: string) => ({ 'app.kubernetes.io/name': applicat
 const metadata = ({ namespace, application }: Subject, name = application) => ({
   name,
   namespace,
-  // a conflict, rather than a takeover, where somebody else's object has the name
-  labels: { ...podLabels(application), 'app.kubernetes.io/managed-by': 'meshstep' },
+  labels: podLabels(application),
 })
 
 const hasAccount = ({ serviceAccountName, serviceAccount: deprecated }: PodSpec): boolean =>

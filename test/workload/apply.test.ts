@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
-import { labelManager } from '../../src/kubernetes/apply-labels.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { fieldManager } from '../../src/owner.ts'
 import { PodWorkload } from '../../src/workload/config.ts'
 import { leaderSettingsObject } from '../../src/workload/leader-settings.ts'
 import { workloadManager, workloadObjects } from '../../src/workload/objects.ts'
@@ -60,7 +60,7 @@ describe.each(KINDS)('what an API server makes of a %s workload', (type) => {
         metadata: { name: 'web', namespace: 'shop', uid: metadata.uid as string },
         spec: { template: { metadata: { labels: MESH } } },
       },
-      labelManager('web'),
+      fieldManager('web'),
     )
     const again = (await apply(objects)).filter(isWorkload)
     expect(versions(again)).toEqual(versions([labelled]))

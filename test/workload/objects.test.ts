@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PodWorkload } from '../../src/workload/config.ts'
-import { endpointsName, workloadObjects, workloadReferences } from '../../src/workload/objects.ts'
+import { endpointsName, workloadObjects } from '../../src/workload/objects.ts'
 import { servicePorts } from '../../src/workload/service-ports.ts'
 import { podSpec, reordered, SUBJECT, workload } from './samples.ts'
 
@@ -9,7 +9,7 @@ const LABELS = { 'app.kubernetes.io/name': 'web' }
 const metadata = (name = 'web') => ({
   name,
   namespace: 'shop',
-  labels: { ...LABELS, 'app.kubernetes.io/managed-by': 'meshstep' },
+  labels: LABELS,
 })
 const HTTP = { name: 'http', port: 80, protocol: 'TCP', targetPort: 80 }
 const STORAGE = [{ metadata: { name: 'data' }, spec: { resources: { requests: { storage: '1Gi' } } } }]
@@ -43,12 +43,6 @@ describe('which objects', () => {
     ],
   ] as const)('%s', (_, changes, wanted) => {
     expect(names(changes as Partial<PodWorkload>)).toEqual(wanted)
-  })
-
-  test('every one of them is among those that are looked for when they are not wanted any more', () => {
-    const known = workloadReferences(SUBJECT).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)
-    const all = [...objects(), ...objects({ deployment: { type: 'stateful' } })]
-    for (const object of all) expect(known).toContain(`${object.kind} shop/${object.metadata.name}`)
   })
 
   test('the name of the endpoints fits where the application has a long one', () => {

@@ -158,6 +158,8 @@ test('a loop of its own ends when another application says something new', () =>
   expect(loopOf(historyOf(own))).toBeDefined()
   const told = { spec: podSpec('web:1', 'e'), relations: db({ host: 'db-2' }) }
   expect(running(historyOf([...own, told]))).toBe('e')
+  const related = { ...told, relations: { ...db({ host: 'db-1' }), 8: { application: 'cache', data: {} } } }
+  expect(running(historyOf([...own, related]))).toBe('e')
 })
 
 test('JSON in a string of a databag may be nested as deep as it likes', () => {

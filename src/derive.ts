@@ -1,0 +1,36 @@
+import { announce, nothingAnnounced } from './services/announced.ts'
+import { offeredServices } from './services/offered.ts'
+import type { State, Subject } from './state.ts'
+import { specsAfter } from './workload/accepted.ts'
+import { settlePending } from './workload/leader.ts'
+
+/**
+ * What follows from a memory and is part of it, as a pure function of the memory before and after an event: what waited for a leader is done once
+ * there is one, a pod spec is taken into its history, and announcements are planned before any of them is sent.
+ */
+export const derived = (subject: Subject, before: State, after: State, now: Date): State => {
+  const state = withPending(subject, after)
+  // a spec counts when it is given, not whenever the memory changes
+  const given = state.config === before.config ? state : withSpecs(subject, state, now)
+  return withAnnounced(subject, given, now)
+}
+
+const withPending = ({ application }: Subject, state: State): State => {
+  if (state.pending === undefined) return state
+  const settled = settlePending({ application, leader: state.leader, units: state.units }, state.pending)
+  if ('pending' in settled) return state
+  const { pending: _, ...others } = state
+  return 'due' in settled ? { ...others, ...settled.due } : others
+}
+
+const withSpecs = ({ application }: Subject, state: State, now: Date): State => {
+  const next = specsAfter({ ...state, leaderSettings: state.settings }, application, now)
+  const { specs: _, ...others } = state
+  return next === undefined ? others : { ...others, specs: next }
+}
+
+const withAnnounced = (subject: Subject, state: State, now: Date): State => {
+  const before = state.announced ?? nothingAnnounced()
+  const announced = announce(before, offeredServices(subject, state).services, now.getTime())
+  return announced === before ? state : { ...state, announced }
+}
