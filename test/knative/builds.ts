@@ -58,16 +58,17 @@ const buildCombination = (components: readonly string[]): KubeObject[] => {
 }
 
 /** Every subset, in an order that keeps `single` last. */
-const combinations: string[][] = [[], ['leases']]
-  .flatMap((components) => [components, [...components, 'authentication']])
-  .flatMap((components) => [components, [...components, 'single']])
+const combinations: string[][] = ['leases', 'mesh', 'authentication', 'single'].reduce<string[][]>(
+  (subsets, component) => subsets.flatMap((components) => [components, [...components, component]]),
+  [[]],
+)
 
 export type Build = { name: string; components: readonly string[]; objects: KubeObject[] }
 
 const overlays = (): Build[] =>
   readdirSync(join(folder, 'overlays')).map((name) => ({
     name: `overlays/${name}`,
-    components: ['single', 'authentication'].filter((component) => name.endsWith(`-${component}`)),
+    components: ['mesh', ...['single', 'authentication'].filter((component) => name.endsWith(`-${component}`))],
     objects: build(join(folder, 'overlays', name)),
   }))
 

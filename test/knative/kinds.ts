@@ -129,6 +129,7 @@ const rules = z.array(
   z.strictObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
 )
 export const Role = kind('rbac.authorization.k8s.io/v1', 'Role', { rules })
+export type Role = z.infer<typeof Role>
 export const ClusterRole = kind('rbac.authorization.k8s.io/v1', 'ClusterRole', { rules })
 
 const binding = {
@@ -136,6 +137,7 @@ const binding = {
   subjects: z.array(z.strictObject({ kind: z.literal('ServiceAccount'), name: z.string(), namespace: z.string() })),
 }
 export const RoleBinding = kind('rbac.authorization.k8s.io/v1', 'RoleBinding', binding)
+export type RoleBinding = z.infer<typeof RoleBinding>
 export const ClusterRoleBinding = kind('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', binding)
 
 type Kind = z.ZodObject<{ apiVersion: z.ZodLiteral<string>; kind: z.ZodLiteral<string> }>

@@ -1,9 +1,27 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { build, builds, cannotBuild, folder } from './builds.ts'
-import { ApiServerSource, all, Broker, functionServices, Trigger } from './kinds.ts'
+import {
+  ApiServerSource,
+  all,
+  Broker,
+  ClusterRole,
+  ClusterRoleBinding,
+  functionServices,
+  type KubeObject,
+  Trigger,
+} from './kinds.ts'
+
+/** The names of the ClusterRoles, each of which is bound by the ClusterRoleBinding of its name. */
+const clusterScoped = (objects: readonly KubeObject[]): string[] => {
+  const names = all(objects, ClusterRole).map(({ metadata }) => metadata.name)
+  const bindings = all(objects, ClusterRoleBinding)
+  expect(bindings.map(({ metadata }) => metadata.name)).toEqual(names)
+  expect(bindings.map(({ roleRef }) => roleRef.name)).toEqual(names)
+  return names.toSorted()
+}
 
 const broker = (name: string) => {
   const objects = builds.find((candidate) => candidate.name === name)?.objects ?? []
@@ -33,26 +51,37 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
     expect(new Set(order)).toEqual(new Set(['ordered']))
   })
 
-  test('the example in the README builds', () => {
+  test.each([
+    ['overlays/dev', ['meshstep-mesh-meshstep']],
+    ['overlays/dev-single', ['meshstep-mesh-meshstep']],
+    ['overlays/kafka', ['meshstep-mesh-meshstep']],
+    ['overlays/kafka-authentication', ['meshstep-mesh-meshstep', 'meshstep-reviews-meshstep']],
+  ])('%s names what is cluster-scoped after its namespace', (name, names) => {
+    expect(clusterScoped(builds.find((candidate) => candidate.name === name)?.objects ?? [])).toEqual(names)
+  })
+
+  test('the example in the README builds, in a namespace of more than one word', () => {
     const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(join(folder, 'README.md'), 'utf8')) ?? []
     const copy = mkdtempSync(join(tmpdir(), 'meshstep-knative-'))
     try {
       cpSync(folder, copy, { recursive: true })
       mkdirSync(join(copy, 'overlays/shop'))
-      writeFileSync(join(copy, 'overlays/shop/kustomization.yaml'), example)
+      writeFileSync(join(copy, 'overlays/shop/kustomization.yaml'), example.replace('shop', 'shop-2'))
       const objects = build(join(copy, 'overlays/shop'))
       expect(functionServices(objects)).toHaveLength(1)
       expect(all(objects, ApiServerSource)).toHaveLength(4)
-      expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['shop']))
+      expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['shop-2', undefined]))
+      expect(clusterScoped(objects)).toEqual(['meshstep-mesh-shop-2'])
     } finally {
       rmSync(copy, { recursive: true })
     }
   })
 
-  test('the README names every overlay and component', () => {
-    const readme = readFileSync(join(folder, 'README.md'), 'utf8')
-    for (const { name } of builds.filter((candidate) => candidate.name.startsWith('overlays/'))) {
-      expect(readme).toContain(`\`${name}\``)
-    }
+  test.each(
+    ['overlays', 'components'].flatMap((parent) =>
+      readdirSync(join(folder, parent)).map((name) => `${parent}/${name}`),
+    ),
+  )('the README has a row for %s', (name) => {
+    expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain(`\n| \`${name}\``)
   })
 })

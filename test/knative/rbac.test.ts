@@ -1,49 +1,50 @@
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../functions/index.ts'
+import { accessOf, linesOf } from './access.ts'
 import { type Build, builds, cannotBuild } from './builds.ts'
 import { all, ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount, Trigger } from './kinds.ts'
 
 const step = [
-  'configmaps: create delete get update',
-  'deployments.apps: get patch',
+  'authorizationpolicies.security.istio.io: create delete get list patch',
+  'configmaps: create delete get list patch update',
+  'deployments.apps: create delete get list patch',
+  'gateways.gateway.networking.k8s.io: create delete get list patch',
+  'horizontalpodautoscalers.autoscaling: create delete get list patch',
   'pods: get list patch',
-  'services: get patch',
-  'statefulsets.apps: get patch',
+  'serviceaccounts: create delete get list patch',
+  'services: create delete get list patch',
+  'statefulsets.apps: create delete get list patch',
 ]
 
-const resync = [
-  'configmaps: create delete get list update',
-  'deployments.apps: get list patch',
-  'pods: get list patch',
-  'services: get list patch',
-  'statefulsets.apps: get list patch',
+const mesh = [
+  'everywhere authorizationpolicies.security.istio.io: create delete get list patch',
+  'everywhere deployments.apps: get',
+  'everywhere gateways.gateway.networking.k8s.io: list',
+  'everywhere namespaces: get',
+  'everywhere pods: list',
+  'everywhere services: get list',
+  'everywhere statefulsets.apps: get',
+  'namespaces: get patch',
 ]
 
-const reviews = ['subjectaccessreviews.authorization.k8s.io: create', 'tokenreviews.authentication.k8s.io: create']
+const reviews = [
+  'everywhere subjectaccessreviews.authorization.k8s.io: create',
+  'everywhere tokenreviews.authentication.k8s.io: create',
+]
 
-const granted = ({ objects }: Build, account: string): string[] => {
-  const roles = [...all(objects, Role), ...all(objects, ClusterRole)]
-  const verbs = new Map<string, Set<string>>()
-  for (const { roleRef, subjects } of [...all(objects, RoleBinding), ...all(objects, ClusterRoleBinding)]) {
-    if (!subjects.some(({ name }) => name === account)) continue
-    const role = roles.find(({ kind, metadata }) => kind === roleRef.kind && metadata.name === roleRef.name)
-    if (!role) throw new Error(`expected ${roleRef.kind} ${roleRef.name}, got none`)
-    for (const rule of role.rules) {
-      for (const resource of rule.resources.flatMap((name) => rule.apiGroups.map((group) => [name, group]))) {
-        const key = resource.filter((part) => part !== '').join('.')
-        verbs.set(key, (verbs.get(key) ?? new Set()).union(new Set(rule.verbs)))
-      }
-    }
-  }
-  return [...verbs].map(([resource, names]) => `${resource}: ${[...names].toSorted().join(' ')}`).toSorted()
-}
+const namespaceOf = ({ objects }: Build): string => objects.flatMap(({ metadata }) => metadata.namespace ?? [])[0] ?? ''
+
+const granted = (build: Build, account: string): string[] =>
+  linesOf(accessOf(build.objects, namespaceOf(build), account))
 
 const expectedOfFunctions = (components: readonly string[]): Record<string, string[]> => {
-  const extra = components.includes('authentication') ? reviews : []
-  if (components.includes('single')) return { meshstep: [...resync, ...extra].toSorted() }
-  return Object.fromEntries(
-    functions.map(({ name }) => [`meshstep-${name}`, [...(name === 'resync' ? resync : step), ...extra].toSorted()]),
-  )
+  const rights = [
+    ...step,
+    ...(components.includes('mesh') ? mesh : ['namespaces: get']),
+    ...(components.includes('authentication') ? reviews : []),
+  ].toSorted()
+  if (components.includes('single')) return { meshstep: rights }
+  return Object.fromEntries(functions.map(({ name }) => [`meshstep-${name}`, rights]))
 }
 
 const expected = (components: readonly string[]): Record<string, string[]> => ({
@@ -76,10 +77,19 @@ describe.skipIf(cannotBuild)('permissions', () => {
       const bindings = [...all(objects, RoleBinding), ...all(objects, ClusterRoleBinding)]
       const roles = [...all(objects, Role), ...all(objects, ClusterRole)].map(({ metadata }) => metadata.name)
       expect(bindings.map(({ roleRef }) => roleRef.name).toSorted()).toEqual(roles.toSorted())
-      const [namespace] = objects.flatMap(({ metadata }) => metadata.namespace ?? [])
       expect(new Set(bindings.flatMap(({ subjects }) => subjects.map((subject) => subject.namespace)))).toEqual(
-        new Set([namespace]),
+        new Set([namespaceOf(build)]),
       )
+    })
+
+    test('every function is bound, and no account that does not exist', () => {
+      const functionAccounts = Object.keys(expectedOfFunctions(components)).toSorted()
+      const bindings = [...all(objects, RoleBinding), ...all(objects, ClusterRoleBinding)]
+      const ofFunctions = bindings.filter(({ roleRef }) => /^meshstep-(step|mesh-.+|reviews-.+)$/.test(roleRef.name))
+      const clusterWide = components.filter((component) => ['mesh', 'authentication'].includes(component))
+      expect(ofFunctions).toHaveLength(1 + clusterWide.length)
+      for (const { subjects } of ofFunctions)
+        expect(subjects.map(({ name }) => name).toSorted()).toEqual(functionAccounts)
     })
 
     test('with authentication, the accounts of all triggers, and no other, may send', () => {
@@ -92,10 +102,5 @@ describe.skipIf(cannotBuild)('permissions', () => {
       expect(binding?.subjects.map(({ name }) => name).toSorted()).toEqual(senders.toSorted())
       for (const sender of senders) expect(granted(build, sender)).toEqual(['applications.meshstep.dev: update'])
     })
-  })
-
-  test('the overlay with authentication names its cluster-scoped binding after its namespace', () => {
-    const objects = builds.find(({ name }) => name === 'overlays/kafka-authentication')?.objects ?? []
-    expect(all(objects, ClusterRoleBinding).map(({ metadata }) => metadata.name)).toEqual(['meshstep-reviews-meshstep'])
   })
 })

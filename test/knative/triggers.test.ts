@@ -1,8 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../functions/index.ts'
+import type { JsonMap } from '../../src/embedded/json.ts'
+import { matches as selects } from '../../src/embedded/selector-object.ts'
+import { waypointObjects as istioObjects } from '../../src/embedded/waypoint-objects.ts'
+import { waypointObjects } from '../../src/mesh/waypoint.ts'
 import { type Build, builds, cannotBuild } from './builds.ts'
 import { type Attributes, matches } from './filters.ts'
 import { ApiServerSource, all, KnativeService, PingSource, Trigger } from './kinds.ts'
+
+/** The labels of the pods that Istio makes for a beacon's waypoint. */
+const waypointLabels = (): Record<string, string> => {
+  const [gateway] = waypointObjects({ namespace: 'shop', application: 'beacon' }, {}, {})
+  const made = gateway ? istioObjects(gateway, 1) : []
+  const deployment = made.find(({ kind }) => kind === 'Deployment')
+  const template = deployment?.spec?.template as { metadata: { labels: Record<string, string> } } | undefined
+  return template?.metadata.labels ?? {}
+}
 
 type Sample = { name: string; attributes: Attributes; wakes: string[] }
 
@@ -58,6 +71,12 @@ const ownSamples: Sample[] = functions.map(({ name, type }) => ({
 
 const strangers: Sample[] = [
   { type: 'dev.meshstep.reconciled.v1', source: '/meshstep', subject: 'shop/web' },
+  ...['service-available', 'service-changed', 'service-unavailable'].map((name) => ({
+    type: `dev.meshstep.${name}.v1`,
+    source: '/meshstep/shop/web',
+    subject: 'shop/web',
+    partitionkey: 'shop/web',
+  })),
   { type: 'dev.meshstep.relation-changed.v2', source: '/meshstep' },
   { type: 'dev.meshstep.relation-changed', source: '/meshstep' },
   ping('another'),
@@ -89,6 +108,20 @@ describe.skipIf(cannotBuild)('triggers', () => {
         'Pod',
       ])
       expect(all(objects, PingSource)).toHaveLength(1)
+    })
+
+    test.each([
+      [
+        'an application, also on the mesh',
+        { 'app.kubernetes.io/name': 'web', 'istio.io/dataplane-mode': 'ambient' },
+        true,
+      ],
+      ['a function', { 'serving.knative.dev/service': 'meshstep-resync' }, false],
+      ['a source', { 'eventing.knative.dev/source': 'apiserver-source-controller' }, false],
+      ["a beacon's waypoint", waypointLabels(), false],
+    ])('that a pod of %s is added, by its labels %j, is sent: %s', (_, labels, isTold) => {
+      const [source] = all(objects, ApiServerSource).filter(({ spec }) => spec.resources[0].kind === 'Pod')
+      expect(selects(source?.spec.resources[0].selector as JsonMap, labels)).toBe(isTold)
     })
 
     test('each trigger delivers to the service that runs its function', () => {

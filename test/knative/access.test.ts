@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createWorld, event, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
+import { endpoint, meshPolicy } from '../policies/samples.ts'
+import { type Access, accessAskedBy, accessOf, isGranted, linesOf } from './access.ts'
+import { builds, cannotBuild, folder } from './builds.ts'
+import { all, type KubeObject, Role, RoleBinding, ServiceAccount } from './kinds.ts'
+
+const ACCOUNT = 'meshstep-relation-changed'
+const elsewhere = <Kubernetes extends KubernetesObject | Role>(object: Kubernetes): Kubernetes => ({
+  ...object,
+  metadata: { ...object.metadata, namespace: 'bank' },
+})
+
+const objectsOf = (name: string): KubeObject[] => builds.find((build) => build.name === name)?.objects ?? []
+
+/** A world whose API server asks RBAC, as a function of the namespace `shop`. */
+const guarded = (manifests: readonly KubeObject[], objects?: readonly KubernetesObject[]) => {
+  const granted = accessOf(manifests, NAMESPACE, ACCOUNT)
+  const asked: Access[] = []
+  const world = createWorld(objects)
+  world.intercept = (request) => {
+    const accesses = accessAskedBy(request)
+    asked.push(...accesses)
+    const refused = accesses.find((access) => !isGranted(granted, access))
+    if (!refused) return undefined
+    const { verb, resource, namespace } = refused
+    const message = `${resource} is forbidden: cannot ${verb} resource "${resource}" in namespace "${namespace ?? '*'}"`
+    const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message })
+    return { status: 403, headers: {}, body }
+  }
+  return { world, asked }
+}
+
+const remotePolicies = (...services: string[]) => {
+  const policy = meshPolicy({
+    source_namespace: NAMESPACE,
+    source_app_name: 'web',
+    target_namespace: 'bank',
+    target_app_name: null,
+    endpoints: [endpoint({ ports: [80] })],
+  })
+  return JSON.stringify(services.map((target_service) => ({ ...policy, target_service })))
+}
+
+const consumer = (...services: string[]) => ({
+  relation: { id: 9, endpoint: 'service-mesh', interface: 'service_mesh', role: 'provides' },
+  remote: { application: 'ledger', namespace: 'bank', data: { policies: remotePolicies(...services) } },
+})
+
+const beacon = { mesh: { modelOnMesh: true, hardened: true } }
+
+const livesOnTheMesh = async (world: World): Promise<void> => {
+  await world.send('config-changed', { config: beacon })
+  await world.send('relation-changed', consumer('ledger', 'accounts'))
+  await world.send('relation-changed', consumer('ledger'))
+  await world.send('resync', { application: undefined })
+  const asked = await world.app.request('/explain?from=shop/web&to=bank/ledger&port=80')
+  expect(asked.status, await asked.text()).toBe(200)
+  await world.send('config-changed', { config: { mesh: { ...beacon.mesh, units: 2 } } })
+  await world.send('application-removed', {})
+}
+
+/** The RoleBindings that the README's commands make. */
+const bindingsInReadme = (): RoleBinding[] => {
+  const readme = readFileSync(join(folder, 'README.md'), 'utf8').replaceAll('\\\n', '')
+  const commands = readme.matchAll(
+    /kubectl create rolebinding (?<name>\S+) --namespace (?<namespace>\S+) --role (?<role>\S+)(?<rest>.*)/g,
+  )
+  return [...commands].map(({ groups = {} }) =>
+    RoleBinding.parse({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: groups.name, namespace: groups.namespace },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: groups.role },
+      subjects: [...(groups.rest ?? '').matchAll(/--serviceaccount ([^\s:]+):(\S+)/g)].map(([, namespace, name]) => ({
+        kind: 'ServiceAccount',
+        name,
+        namespace,
+      })),
+    }),
+  )
+}
+
+const ledger = [workload('StatefulSet', 'ledger'), service('ledger'), service('accounts')].map(elsewhere)
+
+describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
+  test('an application that asks for labels alone needs nothing but the Role', async () => {
+    const { world, asked } = guarded(objectsOf('base'))
+    await world.send('config-changed', { config: { enrolment: 'in-place' } })
+    await world.send('relation-changed', meshRelation())
+    await world.send('config-changed', { config: { workload: { kind: 'Deployment', name: 'web' } } })
+    await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'uid' } })
+    await world.send('leader-elected', { unit: 'web/0' })
+    await world.send('resync', {})
+    await world.send('relation-broken', { relation: { id: 7 } })
+    await world.send('application-removed', {})
+    expect(asked.filter(({ namespace }) => namespace !== NAMESPACE)).toEqual([])
+  })
+
+  test.each([
+    ['a beacon', 'config-changed', { config: beacon }],
+    ['an application with policies of its own', 'config-changed', { config: { meshPolicies: [meshPolicy()] } }],
+    ['a resync of the namespace', 'resync', { application: undefined }],
+  ])('%s cannot do without the component mesh', async (_, type, data) => {
+    const without = guarded(objectsOf('base')).world
+    const answer = await without.post(event(type, data))
+    expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining('LIST AuthorizationPolicy')])
+    await guarded(objectsOf('base + mesh')).world.send(type, data)
+  })
+
+  test('with mesh, a beacon and /explain need just what it grants', async () => {
+    const manifests = objectsOf('base + mesh')
+    const { world, asked } = guarded(manifests, [workload(), service(), ...ledger])
+    await livesOnTheMesh(world)
+    const outside = asked.filter(({ namespace }) => namespace !== NAMESPACE)
+    const everywhere = accessOf(manifests, NAMESPACE, ACCOUNT).filter(({ namespace }) => namespace === undefined)
+    expect(linesOf(outside.map(({ verb, resource }) => ({ verb, resource })))).toEqual(linesOf(everywhere))
+  })
+  describe('that another model grants', () => {
+    const told = { ...meshRelation(), namespace: 'bank', application: 'ledger' }
+    const bindings = bindingsInReadme()
+
+    test('a relation to it is kept with the binding, and not without', async () => {
+      const theirs = all(objectsOf('base'), Role).map(elsewhere)
+      const without = guarded([...objectsOf('base'), ...theirs], ledger).world
+      expect((await without.post(event('relation-changed', told))).status).toBe(500)
+      const { world } = guarded([...objectsOf('base'), ...theirs, ...bindings.slice(0, 1)], ledger)
+      const { status, written } = await world.send('relation-changed', told)
+      expect(status, written.join()).toBe('changed')
+    })
+
+    test('every role and account that the README binds exists', () => {
+      const objects = objectsOf('base + authentication')
+      const names = [
+        ...all(objects, ServiceAccount).map(({ metadata }) => metadata.name),
+        ...all(objects, RoleBinding).flatMap(({ subjects }) => subjects.map(({ name }) => name)),
+      ]
+      expect(bindings.map(({ roleRef }) => roleRef.name)).toEqual(['meshstep-step', 'meshstep-sender'])
+      for (const { roleRef, subjects } of bindings) {
+        expect(all(objects, Role).map(({ metadata }) => metadata.name)).toContain(roleRef.name)
+        expect(names).toEqual(expect.arrayContaining(subjects.map(({ name }) => name)))
+      }
+    })
+  })
+})
