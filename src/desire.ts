@@ -53,7 +53,7 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
   const labels = desiredLabels(subject, state)
-  const services = offeredServices(subject, state)
+  const services = offeredServices(subject, memory)
   return {
     labels,
     objects: [
@@ -75,7 +75,6 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
       ...(consumer?.messages ?? []),
       ...(beacon?.messages ?? []),
       ...cluster.messages,
-      ...services.blocked,
       ...services.problems,
       ...workloadMessages(subject, memory),
     ],

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono'
+import type { Applications } from './applications.ts'
 import { readBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { Refused, Unavailable } from './errors.ts'
@@ -14,6 +15,8 @@ export type AppOptions = {
   handle: Handle
   /** Answers `GET /explain`. */
   explain?: Explain | undefined
+  /** Answers `GET /applications/{namespace}/{application}`. */
+  applications?: Applications | undefined
   clock: Clock
   log: Log
   /** From the moment this is true every event is answered with 503. */
@@ -23,12 +26,14 @@ export type AppOptions = {
 
 /**
  * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
- * `dev.meshstep.reconciled.v1` event. `GET /explain` says whether a request would pass. `OPTIONS` answers the handshake of CloudEvents'
+ * `dev.meshstep.reconciled.v1` event. `GET /explain` says whether a request would pass, and
+ * `GET /applications/{namespace}/{application}` what is remembered of one. `OPTIONS` answers the handshake of CloudEvents'
  * webhooks, `GET /health/…` the kubelet.
  */
 export const createApp = ({
   handle,
   explain,
+  applications,
   clock,
   log,
   isStopping = () => false,
@@ -53,6 +58,11 @@ export const createApp = ({
       const { searchParams } = new URL(context.req.url)
       return context.json(await explain(searchParams, context.req.header('authorization')))
     })
+  if (applications)
+    app.get('/applications/:namespace/:application', async (context) => {
+      const { namespace, application } = context.req.param()
+      return context.json(await applications({ namespace, application }, context.req.header('authorization')))
+    })
   app.options('/', handshake)
   app.options('/:function', handshake)
   // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
@@ -63,7 +73,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}${explain ? ', or GET /explain' : ''}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, GET /explain or GET /applications/{namespace}/{application}`,
         ),
       ),
     ),

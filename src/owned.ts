@@ -1,4 +1,4 @@
-import { isNotFound } from './kubernetes/api-error.ts'
+import { isForbidden, isNotFound } from './kubernetes/api-error.ts'
 import { type Conflict as LabelConflict, reconcileLabels } from './kubernetes/apply-labels.ts'
 import { applyObject, type ObjectConflict, type ObjectReport, objectDifference } from './kubernetes/apply-objects.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -38,13 +38,26 @@ export const observeOwned = async (kubernetes: Kubernetes, subject: Subject, sta
 
 type Query = { kind: OwnedKind; namespace: string; selector: string }
 
-/** Undefined for a kind that is not known. Policies are where their targets are, everything else in the application's namespace. */
+/**
+ * Undefined for a kind that is not known. Policies are where their targets are, everything else in the application's namespace; who may
+ * not list those of all namespaces has none in others.
+ */
 export const listKnown = async (
   kubernetes: Kubernetes,
   { kind, namespace, selector }: Query,
 ): Promise<KubernetesObject[] | undefined> => {
+  if (kind !== 'AuthorizationPolicy') return await unlessUnknown(kubernetes.list(kind, namespace, selector))
   try {
-    return await kubernetes.list(kind, kind === 'AuthorizationPolicy' ? undefined : namespace, selector)
+    return await unlessUnknown(kubernetes.list(kind, undefined, selector))
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    return await unlessUnknown(kubernetes.list(kind, namespace, selector))
+  }
+}
+
+const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await listed
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error

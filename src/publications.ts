@@ -9,6 +9,7 @@ import { publishable } from './relations/payload.ts'
 import { versionsOf } from './relations/versions.ts'
 import { accepted, nothingAnnounced } from './services/announced.ts'
 import { type Announcement, announcements } from './services/announcements.ts'
+import { serviceContent } from './services/provided.ts'
 import {
   type Databag,
   type Published,
@@ -84,7 +85,8 @@ const announcementPublication = ({ number, event }: Announcement): Publication =
 const ownSides = (subject: Subject, memory: State, environment: Environment): Record<string, Content> => {
   const { state } = heard(memory)
   const mesh = relationsIn(state).flatMap((relation) => {
-    const data = meshDatabag(subject, state, relation)
+    const data =
+      meshDatabag(subject, state, relation) ?? serviceContent(relation, subject.namespace, state.config?.services)
     return data === undefined ? [] : [[relation.key, { data }] as const]
   })
   return { ...Object.fromEntries(mesh), ...clusterDesire(subject, state, environment).databags }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { functions as all } from '../functions/index.ts'
+import { createApplications } from './applications.ts'
 import { createAuthenticate } from './authorize.ts'
 import { systemClock as clock } from './clock.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
@@ -45,18 +46,22 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE })
+  const environment = { resolver: resolverOf(getServers()) }
   let isStopping = false
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: resolverOf(getServers()) } })),
+    enqueue: createQueue(createStep({ connect, clock, environment })),
     connect,
     publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
     authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
   })
-  const explain = createExplain({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
-  const server = await listen(createApp({ handle, explain, clock, log, isStopping: () => isStopping }), settings.PORT)
+  const reading = { connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
+  const explain = createExplain(reading)
+  const applications = createApplications({ ...reading, environment })
+  const app = createApp({ handle, explain, applications, clock, log, isStopping: () => isStopping })
+  const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
   return {

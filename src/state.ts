@@ -96,6 +96,10 @@ export type Leader = z.infer<typeof Leader>
 export const ApplicationData = z.strictObject({ config: Config.optional(), settings: LeaderSettings.optional() })
 export type ApplicationData = z.infer<typeof ApplicationData>
 
+/** Before pods had numbers they were a record by uid; the next look at the pods finds them again. */
+const earlierUnits = (units: unknown): unknown =>
+  typeof units === 'object' && units !== null && !Object.hasOwn(units, 'present') ? noUnits() : units
+
 /** What is remembered of an application: the only memory there is. Stored as JSON in the key `state` of its ConfigMap. */
 export const State = z.strictObject({
   version: z.literal(1),
@@ -109,7 +113,7 @@ export const State = z.strictObject({
   pending: z.strictObject({ ...Leader.shape, data: ApplicationData }).optional(),
   /** The application's own databag: its leader writes it, every unit may read it. */
   settings: LeaderSettings.optional(),
-  units: Units,
+  units: z.preprocess(earlierUnits, Units),
   /** The pod specs that the application was given. */
   specs: SpecHistory.optional(),
   /** Why the API server refuses the pod spec. */

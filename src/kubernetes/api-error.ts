@@ -32,6 +32,8 @@ const statusOf = (body: string): Status => {
 
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
+export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.status === 403
+
 /**
  * Somebody wrote, replaced or deleted the object since it was read: reading it again helps. The API server says so in several ways:
  * 409 for a stale resourceVersion, a failed uid precondition or an existing object; 422 for an apply with another uid, or for

@@ -24,11 +24,14 @@ export type Offered = {
   readonly problems: readonly string[]
 }
 
-/** What the relations of an application's memory offer. */
+/** What the relations of an application's memory offer; what a provider published itself goes before what others say of it. */
 export const offeredServices = ({ namespace }: Subject, state: State): Offered =>
   offered({
     namespace,
-    relations: relationsIn(state),
+    relations: relationsIn(state).map(({ key: _, ...relation }) => {
+      const data = { ...relation.remote.data, ...relation.published?.data }
+      return { ...relation, remote: { ...relation.remote, data } }
+    }),
     versions: state.config?.versions,
     announced: state.announced ?? nothingAnnounced(),
   })

@@ -1,8 +1,6 @@
 import * as z from 'zod'
 import { Port } from '../mesh/endpoint.ts'
 import { at } from '../record.ts'
-import { publishable } from '../relations/payload.ts'
-import { type Versions, versionsOf } from '../relations/versions.ts'
 import type { Relation } from '../state.ts'
 import { serviceHost } from './host.ts'
 
@@ -19,28 +17,17 @@ const ServiceName = z
 export const Services = z.record(z.string().min(1).max(253), z.strictObject({ name: ServiceName, port: Port }))
 export type Services = z.infer<typeof Services>
 
-export type Provider = {
-  readonly namespace: string
-  readonly relations: readonly Relation[]
-  readonly services?: Services | undefined
-  readonly versions?: Versions | undefined
-}
-
-/** The application databag for one relation. */
-export type Published = { readonly relation: number; readonly data: Readonly<Record<string, string>> }
-
 /**
- * What an application publishes to its relations of `k8s-service`, by id, whichever unit leads. A requirer, and a provider that offers
- * nothing at the endpoint, publish the versions they speak: the other side may wait for them.
+ * What an application says in a relation of `k8s-service`, in the flat keys of the interface, whichever unit leads; undefined in other
+ * relations. A requirer, and a provider that offers nothing at the endpoint, have nothing to say but the versions they speak.
  */
-export const serviceDatabags = ({ namespace, relations, services, versions }: Provider): Published[] =>
-  relations
-    .filter((relation) => relation.interface === 'k8s-service')
-    .toSorted((one, other) => one.id - other.id)
-    .map(({ id, endpoint, role }) => {
-      const service = role === 'provides' ? at(services, endpoint) : undefined
-      const content: Record<string, string> = service
-        ? { 'service-name': serviceHost(service.name, namespace), 'service-port': String(service.port) }
-        : {}
-      return { relation: id, data: publishable(content, versionsOf('k8s-service', versions)) }
-    })
+export const serviceContent = (
+  { interface: name, role, endpoint }: Pick<Relation, 'interface' | 'role' | 'endpoint'>,
+  namespace: string,
+  services: Services | undefined,
+): Record<string, string> | undefined => {
+  if (name !== 'k8s-service') return undefined
+  const service = role === 'provides' ? at(services, endpoint) : undefined
+  if (service === undefined) return {}
+  return { 'service-name': serviceHost(service.name, namespace), 'service-port': String(service.port) }
+}

@@ -74,7 +74,7 @@ test('a config is stored as it was written, without defaults', () => {
 describe('what follows from it', () => {
   test('defaults', () => {
     const config = CoordinatorConfig.parse({ roles: [] })
-    expect(portsOf(config)).toEqual({ workerMetrics: 8080, nginxExporter: 9113, proxy: undefined })
+    expect(portsOf(config)).toEqual({ workerMetrics: 8080, nginxExporter: 9113, proxy: undefined, grpc: [] })
     expect(endpointsOf(config)).toEqual({
       cluster: undefined,
       metrics: 'metrics-endpoint',
@@ -111,7 +111,8 @@ describe('what follows from it', () => {
   ])('TLS %j decides where the proxy listens', (tls, expected, proxy) => {
     const config = configWith({ tls, workerMetricsPort: 3200, nginxExporterPort: 9114 })
     expect(isTls(config)).toBe(expected)
-    expect(portsOf(config)).toEqual({ workerMetrics: 3200, nginxExporter: 9114, proxy })
+    const grpc = [(config.telemetryProxy?.httpPort ?? 0) + 1, (config.telemetryProxy?.httpPort ?? 0) + 2]
+    expect(portsOf(config)).toEqual({ workerMetrics: 3200, nginxExporter: 9114, proxy, grpc })
   })
 
   test.each([

@@ -160,6 +160,7 @@ describe('what workers are told', () => {
       desiredLabels({ namespace: 'shop', application: 'web' }, { ...emptyState(), relations: byId(relation) }),
     ).toEqual({
       labels: { ...OFF_MESH, ...MESH.labels },
+      required: true,
       unknown: [],
       messages: [],
     })

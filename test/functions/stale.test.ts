@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createWorld, isWrite, meshRelation } from '../helpers/world.ts'
+import { createWorld, isWrite, meshRelation, type World } from '../helpers/world.ts'
 
 const at = (sequence: string, source = '/test') => ({ source, extensions: { sequence } })
 
@@ -183,13 +183,19 @@ test('an election without an epoch does not undo a later one with an epoch', asy
 })
 
 describe('pods', () => {
-  test('are remembered by uid, one for each name', async () => {
+  const units = (world: World) =>
+    world.memory()?.state.units as { present: Record<string, unknown>; departed: readonly { uid: string }[] }
+
+  test('are remembered by uid, one for each number', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     await world.send('pod-restarted', { unit: 'web/0', pod: { name: 'web-0', uid: 'a' } })
     await world.send('pod-restarted', { pod: { name: 'web-1', uid: 'b' } })
     await world.send('pod-restarted', { unit: 'web/0', pod: { name: 'web-0', uid: 'c' } })
-    expect(world.memory()?.state.units).toEqual({ b: { pod: 'web-1' }, c: { pod: 'web-0', unit: 'web/0' } })
+    expect(units(world)).toMatchObject({
+      present: { b: { pod: 'web-1', number: 1 }, c: { pod: 'web-0', number: 0 } },
+      departed: [{ uid: 'a', pod: 'web-0', number: 0 }],
+    })
   })
 
   test('do not fill the memory', async () => {
@@ -197,7 +203,7 @@ describe('pods', () => {
     await world.send('relation-changed', meshRelation())
     for (let index = 0; index < 510; index += 1)
       await world.send('pod-restarted', { pod: { name: `web-${index}`, uid: `u${index}` } })
-    const units = Object.keys(world.memory()?.state.units as object)
-    expect([units.length, units[0], units.at(-1)]).toEqual([500, 'u10', 'u509'])
+    const present = Object.keys(units(world).present)
+    expect([present.length, present[0], present.at(-1)]).toEqual([500, 'u10', 'u509'])
   })
 })

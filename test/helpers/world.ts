@@ -1,5 +1,6 @@
 import type { Hono } from 'hono'
 import { functions } from '../../functions/index.ts'
+import { createApplications } from '../../src/applications.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
 import { createExplain } from '../../src/explain.ts'
@@ -101,9 +102,12 @@ export const createWorld = (
   })
   const silent = () => undefined
   const explain = createExplain({ connect, clock, timeoutMilliseconds: 10_000 })
+  const environment = { resolver: '10.96.0.10' }
+  const applications = createApplications({ connect, clock, environment, timeoutMilliseconds: 10_000 })
   const app = createApp({
     handle,
     explain,
+    applications,
     clock,
     log: { info: silent, warn: silent, error: silent },
     newId: () => 'id',

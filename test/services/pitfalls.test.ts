@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { nothingAnnounced } from '../../src/services/announced.ts'
-import { serviceDatabags } from '../../src/services/provided.ts'
 import { folded, type Memory, nothing, settled, told, toSend } from './application.ts'
+import { serviceDatabags } from './databags.ts'
 import { FLAT, forms, offeredBy, relation } from './relations.ts'
 
 const DB = 'db.shop.svc.cluster.local:5432'

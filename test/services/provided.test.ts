@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { Services, serviceDatabags } from '../../src/services/provided.ts'
+import { Services } from '../../src/services/provided.ts'
+import { serviceDatabags } from './databags.ts'
 import { offeredBy, relation } from './relations.ts'
 
 const services = { db: { name: 'postgres-primary', port: 5432 } }

@@ -4,9 +4,9 @@ import type { Versions } from '../../src/relations/versions.ts'
 import { announce, nothingAnnounced } from '../../src/services/announced.ts'
 import { announcements } from '../../src/services/announcements.ts'
 import { offered } from '../../src/services/offered.ts'
-import { serviceDatabags } from '../../src/services/provided.ts'
 import type { Databag } from '../../src/state.ts'
 import { SUBJECT } from './application.ts'
+import { serviceDatabags } from './databags.ts'
 import { forms, relation } from './relations.ts'
 
 const services = { db: { name: 'db', port: 5432 } }

@@ -67,17 +67,6 @@ describe.each(KINDS)('what an API server makes of a %s workload', (type) => {
     const upgraded = (await apply(workloadObjects(SUBJECT, { ...given, podSpec: podSpec('web:2') }))).find(isWorkload)
     expect(upgraded?.spec).toMatchObject({ template: { metadata: { labels: MESH } } })
   })
-
-  test('somebody else’s object of the same name is a conflict, and not taken over', async () => {
-    const { kubernetes, apply } = cluster()
-    const objects = workloadObjects(SUBJECT, given)
-    const other = objects.find(isWorkload) as KubernetesObject
-    await kubernetes.apply(
-      { ...other, metadata: { ...other.metadata, labels: { 'app.kubernetes.io/managed-by': 'x' } } },
-      'x',
-    )
-    await expect(apply(objects)).rejects.toThrow(/conflict/)
-  })
 })
 
 test('what a person or an autoscaler scaled stays', async () => {

@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import { applicationStatus } from './application-status.ts'
+import type { Authenticate } from './authorize.ts'
+import type { Clock } from './clock.ts'
+import type { Environment } from './cluster/desire.ts'
+import { Application, Namespace } from './config.ts'
+import { Refused } from './errors.ts'
+import type { Kubernetes } from './kubernetes/client.ts'
+import { loadMemory } from './memory.ts'
+import type { Service } from './services/announced.ts'
+import { offeredServices } from './services/offered.ts'
+import type { Leader } from './state.ts'
+import type { ApplicationStatus } from './workload/status.ts'
+import { unitName } from './workload/units.ts'
+
+/** What is remembered of an application, for any of its pods to read. All of it is JSON. */
+export type ApplicationView = {
+  readonly namespace: string
+  readonly application: string
+  readonly status: ApplicationStatus
+  readonly leader?: Leader
+  /** The application's own databag, as its leader wrote it last. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
+  /** The labels that are held on the workload. */
+  readonly labels: Readonly<Record<string, string>>
+  /** The Services that are offered to the application, by relation id. */
+  readonly services: readonly Service[]
+}
+
+/** Answers what is remembered of an application. Rejects with Refused, 404, when that is nothing. */
+export type Applications = (
+  subject: { namespace: string; application: string },
+  authorization?: string | undefined,
+) => Promise<ApplicationView>
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+const Subject = z.object({ namespace: Namespace, application: Application })
+
+export const createApplications =
+  ({ connect, authenticate, clock, environment, timeoutMilliseconds }: Dependencies): Applications =>
+  async (named, authorization) => {
+    const parsed = Subject.safeParse(named)
+    if (!parsed.success) throw new Refused(400, z.prettifyError(parsed.error).replaceAll('\n', ' '))
+    const subject = parsed.data
+    const kubernetes = connect(clock.now() + timeoutMilliseconds)
+    const sender = await authenticate?.(kubernetes, authorization)
+    await sender?.authorize(subject)
+    const { state, labels, stored } = await loadMemory(kubernetes, subject)
+    const { namespace, application } = subject
+    if (stored === undefined) throw new Refused(404, `${namespace}/${application}: no event has told of it`)
+    return {
+      ...subject,
+      status: applicationStatus(subject, state, environment),
+      ...(state.leader && { leader: state.leader }),
+      settings: state.settings ?? {},
+      units: Object.entries(state.units.present)
+        .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
+        .toSorted((one, other) => one.number - other.number)
+        .map(({ number: _, ...unit }) => unit),
+      labels,
+      services: offeredServices(subject, state).services,
+    }
+  }
