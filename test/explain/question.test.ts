@@ -90,7 +90,8 @@ test('another path is not found', async () => {
     {
       status: 404,
       reason: 'not-found',
-      message: 'GET /explanation: expected POST / or POST /{function}, or GET /explain',
+      message:
+        'GET /explanation: expected POST / or POST /{function}, GET /explain or GET /applications/{namespace}/{application}',
     },
   ])
 })
