@@ -19,6 +19,8 @@ export const meshDatabag = (subject: Subject, state: State, relation: Relation):
       )
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
+    case 'cross_model_mesh provides':
+      return {} // but for the versions that are spoken here
     default:
       return undefined
   }
