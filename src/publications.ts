@@ -63,10 +63,11 @@ export const publicationsDue = (subject: Subject, state: State, environment: Env
   return [...changed, ...ended, ...announced.map(announcementPublication)]
 }
 
-const withPublished = (state: State, key: string, entry: Published): State => ({
-  ...state,
-  published: { ...state.published, [key]: entry },
-})
+/** What followed from an older memory has lost at the receiver, whenever it was accepted. */
+const withPublished = (state: State, key: string, entry: Published & { generation: number }): State => {
+  const isOlder = entry.generation < (at(state.published, key)?.generation ?? 0)
+  return isOlder ? state : { ...state, published: { ...state.published, [key]: entry } }
+}
 
 /** A relation that has come back meanwhile is published again. */
 const withoutPublished = ({ published = {}, ...state }: State, key: string): State => {
@@ -123,7 +124,11 @@ const changedPublication = (
       ...(heard && { heard: heard.hash }),
     },
   })
-  return { event, name: nameOf(own, to), accept: (before) => withPublished(before, key, { ...own, to, hash }) }
+  return {
+    event,
+    name: nameOf(own, to),
+    accept: (before) => withPublished(before, key, { ...own, to, hash, generation: state.generation ?? 0 }),
+  }
 }
 
 const endedPublication = (subject: Subject, state: State, key: string, published: Published): Publication => {

@@ -72,6 +72,8 @@ export const Published = z.strictObject({
   to: z.strictObject({ namespace: Namespace, application: Application }),
   /** Of what was published; absent when it is to be published again. */
   hash: z.string().optional(),
+  /** Of the memory that it follows from. */
+  generation: z.int().nonnegative().optional(),
 })
 export type Published = z.infer<typeof Published>
 

@@ -3,16 +3,20 @@ import { FOREIGN, LOSSY } from './race.ts'
 import { check, type Scenario } from './scenario.ts'
 import type { Bounds } from './scheduler.ts'
 
+/** Thousands of runs, on a machine that may be busy. */
+const TIMEOUT_MILLISECONDS = 300_000
+
 /** A test for each scenario, within its own bounds and once more with lost answers; says in the end how many schedules there were. */
 export const runScenarios = (name: string, scenarios: readonly Scenario[]): void => {
   let schedules = 0
 
-  test.each(scenarios)('$name', async (scenario) => {
+  const run = async (scenario: Scenario) => {
     const within = (bounds: Bounds) => check({ foreign: FOREIGN, ...scenario, bounds })
     const count = (await within(scenario.bounds)) + (await within(LOSSY))
     schedules += count
     expect(count).toBeGreaterThan(100)
-  })
+  }
+  test.each(scenarios)('$name', run, TIMEOUT_MILLISECONDS)
 
   afterAll(() => {
     process.stdout.write(`explorer, ${name}: ${schedules} schedules\n`)

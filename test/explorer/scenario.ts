@@ -29,7 +29,15 @@ export type Scenario = {
   /** Events, and writes by others, that come when all is over. */
   after?: readonly (Event | TransportRequest)[]
   /** What must be true at the end, beside the properties that always hold; `mesh` is the labels that are ours. */
-  ends: { template: Labels; service: Labels; memory: Labels | undefined; pods?: Labels; policies?: Policies }
+  ends: {
+    template: Labels
+    service: Labels
+    memory: Labels | undefined
+    pods?: Labels
+    policies?: Policies
+    /** The applications that a beacon was told of last, as sources of policies. */
+    told?: string[]
+  }
   /** What is wrong with the objects as they are, at any moment. */
   never?: (objects: readonly KubernetesObject[]) => string | undefined
   foreign?: Foreign
@@ -41,7 +49,10 @@ export type Scenario = {
 const isEvent = (one: Event | TransportRequest): one is Event => 'type' in one
 
 /** `notes` carries the calls that remember what was published. */
-const process = (transport: Transport, notes: Transport = transport) => {
+const process = (
+  transport: Transport,
+  { notes = transport, sink = [] }: { notes?: Transport; sink?: Event[] } = {},
+) => {
   const clock = fakeClock()
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const queueOver = (over: Transport) =>
@@ -57,7 +68,7 @@ const process = (transport: Transport, notes: Transport = transport) => {
     functions,
     enqueue: (subject, change, deadline) => (change.note ? note : enqueue)(subject, change, deadline),
     connect,
-    publish: async () => undefined,
+    publish: async (event) => void sink.push(event),
     clock,
     timeoutMilliseconds: 60_000,
   })
@@ -67,6 +78,7 @@ const process = (transport: Transport, notes: Transport = transport) => {
 const actorFor = (
   api: EmbeddedApi,
   { isPublishing }: Scenario,
+  sink: Event[],
   one: Event | TransportRequest,
   index: number,
 ): Actor => ({
@@ -74,7 +86,7 @@ const actorFor = (
   run: async (gate: Gate) => {
     const transport: Transport = (request) => gate(() => api.handle(request), request)
     const direct: Transport = async (request) => api.handle(request)
-    if (isEvent(one)) await process(transport, isPublishing ? transport : direct)(one, {})
+    if (isEvent(one)) await process(transport, { notes: isPublishing ? transport : direct, sink })(one, {})
     else await transport(one)
   },
 })
@@ -132,12 +144,14 @@ export class Violation extends Error {
 export const check = (scenario: Scenario): Promise<number> => explore((path) => checkSchedule(scenario, path))
 
 const checkSchedule = async (scenario: Scenario, path: readonly number[]): Promise<Run> => {
-  const { name, race, after = [], bounds } = scenario
+  const { name, race, after = [], bounds, ends } = scenario
+  const { told } = ends
   const api = await fresh(scenario)
   const direct: Transport = async (request) => api.handle(request)
   const touched = watchForeign(api, scenario.foreign ?? {})
   const wrong = watchMoments(api, scenario)
-  const actors = race.map((one, index) => actorFor(api, scenario, one, index))
+  const sink: Event[] = []
+  const actors = race.map((one, index) => actorFor(api, scenario, sink, one, index))
   const run = await runSchedule(actors, path, bounds)
   for (const one of after) await (isEvent(one) ? process(direct)(one, {}) : direct(one))
   const expect = (property: string, violations: readonly unknown[]) => {
@@ -147,6 +161,10 @@ const checkSchedule = async (scenario: Scenario, path: readonly number[]): Promi
   expect('2: foreign state is untouched, at every moment', touched)
   expect('6: the order of effect is safe, at every moment', wrong)
   expect('1, 3, 7: the cluster is as the memory desires it', differencesAtTheEnd(api, scenario))
+  expect(
+    'what was told last is what the memory says',
+    told === undefined || isDeepStrictEqual(lastTold(sink), told) ? [] : [sink],
+  )
   expect('4: quiet when nothing differs', await writesOfAResync(api))
   return run
 }
@@ -173,13 +191,20 @@ const watchMoments = (api: EmbeddedApi, { never }: Scenario): string[] => {
 
 const differencesAtTheEnd = (
   api: EmbeddedApi,
-  { ends: { pods = {}, policies = {}, ...others } }: Scenario,
+  { ends: { pods = {}, policies = {}, told: _, ...others } }: Scenario,
 ): unknown[] => {
   const end = observed(api)
   const unlabelled = api
     .objects()
     .filter(({ kind, metadata }) => kind === 'Pod' && !subset(metadata.labels ?? {}, pods))
   return [...(isDeepStrictEqual(end, { policies, ...others }) ? [] : [end]), ...unlabelled]
+}
+
+/** What the receiver goes by: of all that was sent, in whatever order, the one of the highest sequence. */
+const lastTold = (sink: readonly Event[]): string[] | undefined => {
+  const [last] = sink.toSorted((one, other) => Number(other.extensions.sequence) - Number(one.extensions.sequence))
+  const remote = (last?.data as { remote: { data: { policies: string } } } | undefined)?.remote
+  return remote?.data.policies.match(/(?<="source_app_name": ")[a-z]+/g) ?? (last && [])
 }
 
 const writesOfAResync = async (api: EmbeddedApi): Promise<string[]> => {

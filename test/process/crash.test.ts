@@ -24,11 +24,10 @@ const killPoint = (cluster: Cluster, number: number, isTaken: boolean): Promise<
   return reached.promise
 }
 
-/** The memory but for its generation, which is as late as it was written. */
+/** The memory but for its generations, which are as late as they were written. */
 const memoryOf = (cluster: Cluster, application: string) => {
   const { labels, state = '{}' } = cluster.object('ConfigMap', `juju-service-mesh-${application}-labels`)?.data ?? {}
-  const { generation, ...others } = JSON.parse(state)
-  return { labels, state: others, isCounted: typeof generation === 'number' }
+  return { labels, state: JSON.parse(state, (key, value) => (key === 'generation' ? typeof value : value)) }
 }
 
 const seenOf = (cluster: Cluster, application: string) => ({
