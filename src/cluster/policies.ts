@@ -1,6 +1,5 @@
 import { meshEndpoint } from '../mesh/endpoint.ts'
 import type { MeshPolicy, Policy } from '../mesh/models.ts'
-import { truncateLabelValue } from '../mesh/names.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
 import type { Subject } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
@@ -9,12 +8,6 @@ import type { Topology } from './topology.ts'
 
 /** The label of all pods of the cluster, the coordinator's among them. */
 export const partOf = (application: string): Record<string, string> => ({ 'app.kubernetes.io/part-of': application })
-
-/** What marks the objects of the cluster's own policies, as the charm library marks them. */
-export const clusterInternalLabels = ({ namespace, application }: Subject): Record<string, string> => ({
-  'app.kubernetes.io/instance': truncateLabelValue(`${application}-${namespace}`),
-  'kubernetes-resource-handler-scope': truncateLabelValue(`${application}-${namespace}-cluster-internal`),
-})
 
 /**
  * What the cluster needs inside: each of its applications may reach all of its pods, and the workers the coordinator's Service. As

@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
-import type { Subject } from '../state.ts'
 
 const A_KEY = 'expected a key: at most 253 letters, digits, - _ and .'
 
@@ -10,20 +8,3 @@ export const LeaderSettings = z.record(
   z.string('expected a string'),
 )
 export type LeaderSettings = z.infer<typeof LeaderSettings>
-
-export const leaderSettingsName = (application: string): string => `${application}-leader-settings`
-
-/** The ConfigMap by which any pod of the application can read the settings, as files or as variables. */
-export const leaderSettingsObject = (
-  { namespace, application }: Subject,
-  settings: LeaderSettings,
-): KubernetesObject => ({
-  apiVersion: apiVersionOf('ConfigMap'),
-  kind: 'ConfigMap',
-  metadata: {
-    name: leaderSettingsName(application),
-    namespace,
-    labels: { 'app.kubernetes.io/name': application, 'app.kubernetes.io/managed-by': 'meshstep' },
-  },
-  data: { ...settings },
-})

@@ -43,12 +43,6 @@ export const authorityOf = (leadership: Leadership, claim: Claim): Authority => 
   return { refused: `${unit} does not lead: ${led}` }
 }
 
-/** Why application data of a unit is refused, naming the unit and the leader, or undefined when it is not. */
-export const refuseUnlessLeader = (leadership: Leadership, claim: Claim): string | undefined => {
-  const authority = authorityOf(leadership, claim)
-  return typeof authority === 'object' && 'refused' in authority ? authority.refused : undefined
-}
-
 /** Of two that wait, the one of the later epoch, else the one that came last. */
 export const laterPending = <T>(before: Pending<T> | undefined, next: Pending<T>): Pending<T> =>
   isBefore(next.epoch, before?.epoch) && before !== undefined ? before : next

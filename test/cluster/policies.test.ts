@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clusterInternalLabels, clusterPolicies, externalPolicies, notCovered } from '../../src/cluster/policies.ts'
+import { clusterPolicies, externalPolicies, notCovered } from '../../src/cluster/policies.ts'
 import { MeshPolicy, Policy } from '../../src/mesh/models.ts'
 import { decide } from '../../src/policies/decide.ts'
 import { authorizationPolicies, type Owner } from '../../src/policies/grant.ts'
@@ -11,7 +11,7 @@ import { sharedFile } from '../shared.ts'
 import { CONFIG, configWith, inNamespace, READER, topology, WRITER, workers } from './samples.ts'
 
 const TEMPO = { namespace: 'shop', application: 'tempo' }
-const OWNER: Owner = { ...TEMPO, trustDomain: 'cluster.local', labels: clusterInternalLabels(TEMPO) }
+const OWNER: Owner = { ...TEMPO, trustDomain: 'cluster.local', labels: {} }
 
 const requests = (relations: readonly Relation[], config = CONFIG) =>
   clusterPolicies(TEMPO, topology(relations, config), config)
@@ -100,18 +100,6 @@ describe('the policies of a cluster', () => {
       ['cluster of shop/tempo', 'relation 4 (cluster) of shop/tempo', 'relation 5 (cluster) of shop/tempo'],
       ['relation 4 (cluster) of shop/tempo', 'relation 5 (cluster) of shop/tempo'],
     ])
-  })
-
-  test('are marked as the charm library marks them', () => {
-    expect(
-      clusterInternalLabels({
-        namespace: 'test-service-mesh-very-long-model-name-0123456789abcdef',
-        application: 'tempo-coordinator-k8s',
-      }),
-    ).toEqual({
-      'app.kubernetes.io/instance': 'tempo-coordinator-k8s-test-service-mesh-very-long-mode-2d02b5d0',
-      'kubernetes-resource-handler-scope': 'tempo-coordinator-k8s-test-service-mesh-very-long-mode-1c79d09d',
-    })
   })
 
   test('as objects are two, however many workers there are', () => {

@@ -4,7 +4,6 @@ import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { fieldManager } from '../../src/owner.ts'
 import { PodWorkload } from '../../src/workload/config.ts'
-import { leaderSettingsObject } from '../../src/workload/leader-settings.ts'
 import { workloadManager, workloadObjects } from '../../src/workload/objects.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { podSpec, reordered, SUBJECT, workload } from './samples.ts'
@@ -78,12 +77,4 @@ test('what a person or an autoscaler scaled stays', async () => {
   await kubernetes.apply(scale, 'autoscaler')
   const again = (await apply(objects)).find(isWorkload)
   expect(again?.spec).toHaveProperty('replicas', 5)
-})
-
-test('settings of the leader are there for every pod, and a key that is not set any more goes', async () => {
-  const { kubernetes, apply } = cluster()
-  await apply([leaderSettingsObject(SUBJECT, { password: 'x', colour: 'blue' })])
-  await apply([leaderSettingsObject(SUBJECT, { colour: 'red' })])
-  const stored = await kubernetes.find({ kind: 'ConfigMap', namespace: 'shop', name: 'web-leader-settings' })
-  expect(stored?.data).toEqual({ colour: 'red' })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LeaderSettings, leaderSettingsObject } from '../../src/workload/leader-settings.ts'
+import { LeaderSettings } from '../../src/workload/leader-settings.ts'
 
 test.each([
   ['a number', { port: 80 }],
@@ -20,17 +20,4 @@ test.each([
   ['the name of something that every object has', { constructor: 'x' }],
 ])('accepted: %s', (_, settings) => {
   expect(LeaderSettings.parse(settings)).toEqual(settings)
-})
-
-test('every pod can read them in a ConfigMap', () => {
-  expect(leaderSettingsObject({ namespace: 'shop', application: 'web' }, { colour: 'blue' })).toEqual({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      name: 'web-leader-settings',
-      namespace: 'shop',
-      labels: { 'app.kubernetes.io/name': 'web', 'app.kubernetes.io/managed-by': 'meshstep' },
-    },
-    data: { colour: 'blue' },
-  })
 })

@@ -5,7 +5,6 @@ import {
   type Leader,
   type Leadership,
   laterPending,
-  refuseUnlessLeader,
   settlePending,
 } from '../../src/workload/leader.ts'
 import { type Deployed, noUnits, observePods, type PodObservation, type Units } from '../../src/workload/units.ts'
@@ -83,7 +82,7 @@ describe('refused, naming the unit and the leader', () => {
       'web/0 is gone: the leader of web is web/0',
     ],
   ])('%s', (_, leadership, claim, reason) => {
-    expect(refuseUnlessLeader(leadership, claim)).toBe(reason)
+    expect(authorityOf(leadership, claim)).toEqual({ refused: reason })
     expect(authorityOf(leadership, claim)).toEqual({ refused: reason })
   })
 })
@@ -117,7 +116,7 @@ describe('counts', () => {
     ],
   ])('%s', (_, leadership, claim, authority) => {
     expect(authorityOf(leadership, claim)).toEqual(authority)
-    expect(refuseUnlessLeader(leadership, claim)).toBeUndefined()
+    expect(authorityOf(leadership, claim)).not.toHaveProperty('refused')
   })
 })
 

@@ -1,16 +1,6 @@
 import { isIP } from 'node:net'
 
 /**
- * The name under which all units of `application` are reached: of a name of a pod or a Service in the cluster that of the application's
- * Service, `{application}.{model}.svc.{domain}`; any other host as it is.
- */
-export const appHostname = (host: string, application: string, model: string): string => {
-  const labels = host.split('.')
-  const service = labels.indexOf('svc')
-  return service === -1 ? host : [application, model, ...labels.slice(service)].join('.')
-}
-
-/**
  * What names `hostname` in a path: an IP address with hyphens, of a name the letters, digits and hyphens of its first label. Throws when
  * nothing is left. Different hosts may get the same name.
  */

@@ -4,8 +4,6 @@ import { resolverOf } from './resolver.ts'
 import { routesOf } from './routes.ts'
 
 export { directEndpoints, type Endpoints, proxiedEndpoints } from './endpoints.ts'
-export { appHostname, sanitizeHostname } from './hostname.ts'
-export { workerMetricsPath } from './paths.ts'
 
 /** A cluster whose workers send their telemetry through the coordinator, and where it goes from there. */
 export type Routing = {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostPort, urlHost } from '../../../src/cluster/telemetry/hostname.ts'
-import { appHostname, sanitizeHostname } from '../../../src/cluster/telemetry/routing.ts'
+import { hostPort, sanitizeHostname, urlHost } from '../../../src/cluster/telemetry/hostname.ts'
 
 describe('a hostname of which nothing is left', () => {
   test.each(['', '../../../etc/passwd', '🔥🔥🔥.example.com', ';;;.example.com', '---.example.com'])(
@@ -32,18 +31,6 @@ test.each([
   ['upstream; include /etc/passwd;.x.com', 'upstreamincludeetcpasswd'],
 ])('%s is called %s', (hostname, name) => {
   expect(sanitizeHostname(hostname)).toBe(name)
-})
-
-test.each([
-  ['foo-app-0.foo-app-headless.test.svc.custom.svc.domain', 'foo-app.test.svc.custom.svc.domain'],
-  ['foo-app-0.foo-app-endpoints.test.svc.cluster.local', 'foo-app.test.svc.cluster.local'],
-  ['foo-app-0.foo-app-endpoints.test.svc', 'foo-app.test.svc'],
-  ['localhost', 'localhost'],
-  ['my.custom.domain', 'my.custom.domain'],
-  ['my.svc-custom.domain', 'my.svc-custom.domain'],
-  ['192.0.2.1', '192.0.2.1'],
-])('the application of %s is reached at %s', (host, hostname) => {
-  expect(appHostname(host, 'foo-app', 'test')).toBe(hostname)
 })
 
 test.each([

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { proxiedEndpoints, workerMetricsPath } from '../../../src/cluster/telemetry/routing.ts'
+import { workerMetricsPath } from '../../../src/cluster/telemetry/paths.ts'
+import { proxiedEndpoints } from '../../../src/cluster/telemetry/routing.ts'
 import { hasOpenssl } from '../../process/https-server.ts'
 import { type Certificate, makeCertificate } from './certificate.ts'
 import { arrived, call, send } from './clients.ts'
