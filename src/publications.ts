@@ -113,7 +113,7 @@ const changedPublication = (
   const to = { namespace: remote.namespace ?? subject.namespace, application: remote.application }
   const theirEndpoint = remote.endpoint ?? at(ENDPOINTS, endpoint) ?? endpoint
   const own = { id, endpoint, interface: name, role }
-  const event = eventOf(subject, state, to, 'relation-changed', `${id}/${hash}`, {
+  const event = eventOf(subject, state, to, 'relation-changed', `${key}/${hash}`, {
     relation: { id, endpoint: theirEndpoint, interface: name, role: OPPOSITE[role] },
     remote: {
       application: subject.application,
@@ -135,7 +135,7 @@ const endedPublication = (subject: Subject, state: State, key: string, published
   const { id, endpoint, interface: name, role, to } = published
   const remote = { application: subject.application, namespace: subject.namespace }
   const data = { relation: { id, interface: name, role: OPPOSITE[role] }, remote }
-  const event = eventOf(subject, state, to, 'relation-broken', `${id}/broken`, data)
+  const event = eventOf(subject, state, to, 'relation-broken', `${key}/broken`, data)
   return { event, name: nameOf({ id, endpoint }, to), accept: (before) => withoutPublished(before, key) }
 }
 

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest'
+import {
+  ask,
+  BEACON,
+  configure,
+  createMesh,
+  enrolled,
+  objectsOf,
+  policiesIn,
+  policiesOf,
+  provides,
+  related,
+  requires,
+  sourcesOf,
+} from '../helpers/beacon-world.ts'
+import type { World } from '../helpers/world.ts'
+
+const LABELS = {
+  'istio.io/dataplane-mode': 'ambient',
+  'istio.io/use-waypoint': 'shop-beacon-waypoint',
+  'istio.io/use-waypoint-namespace': 'shop',
+}
+
+const db = { application: 'db' }
+const web = { application: 'web' }
+
+/** What the beacon told last, by the application it told. */
+const told = (world: World) =>
+  Object.fromEntries(
+    world.published.map(({ subject, data }) => [subject, (data as { remote: { data: unknown } }).remote.data]),
+  )
+
+/** `db` and `web` are on the mesh, and `web` may use `db`; all have the relation 7 with the beacon. */
+const createShop = async (config: Record<string, unknown> = {}) => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: config })
+  await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, db)
+  await world.send('relation-changed', related(3, 'db', web, db))
+  for (const of of [db, web]) await world.send('relation-changed', requires(7, of))
+  return world
+}
+
+describe('a beacon tells its consumers', () => {
+  test('nothing before it is configured', async () => {
+    const world = createMesh([], false)
+    expect(await ask(world, undefined)).toMatchObject({ status: 'unchanged' })
+    expect(world.published).toEqual([])
+  })
+
+  test.each([
+    ['the labels to hold', {}, LABELS],
+    ['no waypoint where it runs none', { waypoint: false }, { 'istio.io/dataplane-mode': 'ambient' }],
+    ['no labels while all of its namespace is on the mesh', { modelOnMesh: true }, {}],
+  ])('%s', async (_, mesh, labels) => {
+    const world = createMesh([], false)
+    await configure(world, { mesh })
+    await ask(world, undefined)
+    expect(world.published).toMatchObject([
+      {
+        type: 'dev.meshstep.relation-changed.v1',
+        subject: 'shop/db',
+        data: {
+          relation: { id: 7, endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires' },
+          remote: { application: 'beacon', namespace: 'shop' },
+        },
+      },
+    ])
+    const { labels: text, ...others } = told(world)['shop/db'] as { labels: string }
+    expect(JSON.parse(text)).toEqual(labels)
+    expect(others).toEqual({ mesh_type: '"istio"' })
+  })
+
+  test('in events that are told apart, also where all have the same relation id', async () => {
+    const world = createMesh([], false)
+    await configure(world, { mesh: {} })
+    for (const application of ['db', 'web'])
+      await world.send('relation-changed', { ...provides(7, { application }, []), ...BEACON }, from(application))
+    const ids = new Set(world.published.map(({ id }) => id))
+    expect(ids.size).toBe(2)
+  })
+
+  test('again when its config changes, and nothing when nothing does', async () => {
+    const world = createMesh([], false)
+    await configure(world, { mesh: {} })
+    await ask(world, undefined)
+    await configure(world, { mesh: { units: 1 } })
+    expect(world.published).toHaveLength(1)
+    await configure(world, { mesh: { waypoint: false } })
+    expect(world.published).toHaveLength(2)
+  })
+})
+
+/** As `application` publishes it itself. */
+const from = (application: string) => ({ source: `/meshstep/shop/${application}` })
+
+describe('consumers', () => {
+  test('are enrolled, and let in whom they ask for', async () => {
+    const world = await createShop()
+    expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([LABELS, LABELS])
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+  })
+
+  test.each([['the beacon is removed', (world: World) => world.send('application-removed', BEACON)]])(
+    'are un-enrolled when %s, and nothing of it is left',
+    async (_, end) => {
+      const world = await createShop({ hardened: true })
+      await end(world)
+      expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([{}, {}])
+      expect([
+        ...policiesIn(world),
+        ...objectsOf(world, 'Gateway'),
+        ...objectsOf(world, 'HorizontalPodAutoscaler'),
+      ]).toEqual([])
+      expect(
+        objectsOf(world, 'Namespace').filter(({ metadata }) => metadata.labels?.['istio.io/dataplane-mode']),
+      ).toEqual([])
+      world.calls.length = 0
+      expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+    },
+  )
+})
