@@ -49,7 +49,8 @@ export const publicationsDue = (subject: Subject, state: State, environment: Env
   const before = state.published ?? {}
   const said = ownSides(subject, state, environment)
   const desired = relationsIn(state).flatMap((relation) => {
-    const content = at(said, relation.key)
+    const withdrawn = Object.hasOwn(before, relation.key) && !isHeld(state, relation) ? NOTHING : undefined
+    const content = at(said, relation.key) ?? withdrawn
     return content === undefined ? [] : [{ relation, content: versioned(relation, content, state) }]
   })
   const changed = desired
@@ -74,6 +75,13 @@ const withoutPublished = ({ published = {}, ...state }: State, key: string): Sta
   const left = Object.entries(published).filter(([other]) => other !== key || Object.hasOwn(state.relations, key))
   return left.length === 0 ? state : { ...state, published: Object.fromEntries(left) }
 }
+
+/** Takes back what was said before. */
+const NOTHING: Content = { data: {} }
+
+/** A worker of which nothing is known for now keeps what it was told. */
+const isHeld = ({ config }: State, { role }: Relation): boolean =>
+  config?.coordinator !== undefined && role === 'provides'
 
 /** For whoever listens at the sink; no application is told. */
 const announcementPublication = ({ number, event }: Announcement): Publication => ({

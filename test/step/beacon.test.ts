@@ -100,22 +100,22 @@ describe('consumers', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
-  test.each([['the beacon is removed', (world: World) => world.send('application-removed', BEACON)]])(
-    'are un-enrolled when %s, and nothing of it is left',
-    async (_, end) => {
-      const world = await createShop({ hardened: true })
-      await end(world)
-      expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([{}, {}])
-      expect([
-        ...policiesIn(world),
-        ...objectsOf(world, 'Gateway'),
-        ...objectsOf(world, 'HorizontalPodAutoscaler'),
-      ]).toEqual([])
-      expect(
-        objectsOf(world, 'Namespace').filter(({ metadata }) => metadata.labels?.['istio.io/dataplane-mode']),
-      ).toEqual([])
-      world.calls.length = 0
-      expect((await world.send('resync', BEACON)).status).toBe('unchanged')
-    },
-  )
+  test.each([
+    ['the beacon is removed', (world: World) => world.send('application-removed', BEACON)],
+    ['its config has no mesh any more', (world: World) => configure(world, {})],
+  ])('are un-enrolled when %s, and nothing of it is left', async (_, end) => {
+    const world = await createShop({ hardened: true })
+    await end(world)
+    expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([{}, {}])
+    expect([
+      ...policiesIn(world),
+      ...objectsOf(world, 'Gateway'),
+      ...objectsOf(world, 'HorizontalPodAutoscaler'),
+    ]).toEqual([])
+    expect(
+      objectsOf(world, 'Namespace').filter(({ metadata }) => metadata.labels?.['istio.io/dataplane-mode']),
+    ).toEqual([])
+    world.calls.length = 0
+    expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+  })
 })
