@@ -41,13 +41,15 @@ export const createDelivery = ({ send, enqueue }: Dependencies): Deliver => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { subject, due } = next
       const results = await sendAll(due, (event) => sendOnce(event, deadline))
-      const accepted = results.filter(({ error }) => error === undefined).map(({ publication }) => publication)
-      if (accepted.length > 0) await enqueue(subject, noteOf(accepted), deadline)
-      const failures = results.flatMap(({ publication, error }) => (error ? [{ publication, error }] : []))
+      const done = results.filter(isDone).map(({ publication }) => publication)
+      if (done.length > 0) await enqueue(subject, noteOf(done), deadline)
+      const left = results.filter((result) => !isDone(result))
+      const failures = left.flatMap(({ publication, error }) => (error ? [{ publication, error }] : []))
       const lasting = failures.find(({ error }) => !(error instanceof Refused))
       if (lasting) throw lasting.error
       if (next === first) {
-        delivered.published.push(...accepted.map(({ name }) => name))
+        const told = results.filter(({ error }) => error === undefined)
+        delivered.published.push(...told.map(({ publication }) => publication.name))
         delivered.refused.push(...failures.map(({ publication, error }) => `${publication.name}: ${error.message}`))
       }
       waiting.push(...results.flatMap(({ more }) => more ?? []))
@@ -77,6 +79,10 @@ const sendAll = async (
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   return sent
 }
+
+/** Whoever will not hear that a relation is over, as its namespace is gone, need not be told again. */
+const isDone = ({ publication, error }: Sent): boolean =>
+  error === undefined || (error instanceof Refused && publication.event.type === 'dev.meshstep.relation-broken.v1')
 
 const withMore = (publication: Publication) => (more: Due | undefined) => ({ publication, more })
 
