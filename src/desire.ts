@@ -20,6 +20,8 @@ import { WORKLOAD_KINDS, workloadObjects } from './workload/objects.ts'
 export type Desired = {
   readonly labels: DesiredLabels
   readonly objects: readonly KubernetesObject[]
+  /** Whose requests cannot be read: what was made for them stays. */
+  readonly unknown: readonly string[]
   /** What does not exist yet, a sentence each: the step is not done before it does. */
   readonly waiting: readonly string[]
   readonly messages: readonly string[]
@@ -78,6 +80,7 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
       ...services.problems,
       ...workloadMessages(subject, memory),
     ],
+    unknown: beacon?.unknown ?? [],
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Desired } from './desire.ts'
 import { isForbidden, isNotFound } from './kubernetes/api-error.ts'
 import { type Conflict as LabelConflict, reconcileLabels } from './kubernetes/apply-labels.ts'
 import { applyObject, type ObjectConflict, type ObjectReport, objectDifference } from './kubernetes/apply-objects.ts'
@@ -7,6 +8,7 @@ import { isLibrarys, librarySelector } from './mesh/library.ts'
 import { modelLabels } from './mesh/model-labels.ts'
 import { fieldManager, ownerSelector } from './owner.ts'
 import { isDenying } from './policies/authorization-policy.ts'
+import { requestersOf } from './policies/requested-by.ts'
 import type { OwnedKind, State, Subject } from './state.ts'
 import { WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
 
@@ -87,8 +89,8 @@ type Options = {
   subject: Subject
   state: State
   owned: Owned
-  /** In the order in which they are applied. */
-  desired: readonly KubernetesObject[]
+  /** The objects in the order in which they are applied. */
+  desired: Pick<Desired, 'objects' | 'unknown'>
   /** Is told the name of each object that is written. */
   write(name: string): void
 }
@@ -96,14 +98,15 @@ type Options = {
 export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write }: Options): OwnedObjects => {
   const mesh = state.config?.mesh
   const plans = owned.kinds.map(({ kind, live, library }) => {
-    const wanted = desired.filter((object) => object.kind === kind)
+    const wanted = desired.objects.filter((object) => object.kind === kind)
     return { kind, live, library, wanted, plan: objectDifference(live ?? [], wanted, managerOf(subject, kind)) }
   })
   const known = plans.filter(({ live }) => live !== undefined)
-  const places = new Map(desired.map((object, index) => [keyOf(object), index]))
+  const places = new Map(desired.objects.map((object, index) => [keyOf(object), index]))
   const placeOf = ({ desired: object }: { desired: KubernetesObject }) => places.get(keyOf(object)) ?? 0
   const pending = known.flatMap(({ plan }) => plan.apply).toSorted((one, other) => placeOf(one) - placeOf(other))
-  const stale = known.flatMap(({ plan }) => plan.stale)
+  const isUnknown = (object: KubernetesObject) => requestersOf(object).some((name) => desired.unknown.includes(name))
+  const stale = known.flatMap(({ plan }) => plan.stale).filter((object) => !isUnknown(object))
   const library = known.flatMap((one) =>
     without(without(one.library, one.wanted), one.plan.stale).filter((object) => isLibrarys(subject, object)),
   )
@@ -153,7 +156,8 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
     removeStale: async () => {
       const denying = stale.filter(isDenying)
       // the charm library's go once ours stand
-      const replaced = refused.length === 0 && conflicts.length === 0 ? library : []
+      const isStanding = refused.length === 0 && conflicts.length === 0 && desired.unknown.length === 0
+      const replaced = isStanding ? library : []
       for (const object of [...denying, ...without(stale, denying), ...replaced]) {
         await kubernetes.remove(object)
         write(keyOf(object))

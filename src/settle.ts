@@ -64,7 +64,7 @@ export const settle = async (
     observeTargets(kubernetes, subject, state),
   ])
   const desired = desire(subject, state, facts, environment)
-  const objects = ownedObjects({ kubernetes, subject, state, owned, desired: desired.objects, write })
+  const objects = ownedObjects({ kubernetes, subject, state, owned, desired, write })
   await objects.allow()
   const isDeployed = writes > 0 && seen.current.some(({ places }) => places === undefined)
   const found = isDeployed ? await observeTargets(kubernetes, subject, state) : seen

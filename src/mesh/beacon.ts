@@ -42,6 +42,8 @@ export const beaconLookups = (subject: Subject, state: State, mesh: MeshConfig):
 /** What a beacon holds: who asked for what, the objects besides, and what there is to say of them. */
 export type BeaconDesire = {
   requests: PolicyRequest[]
+  /** The relations of which it cannot be known what they ask for. */
+  unknown: string[]
   objects: KubernetesObject[]
   waiting: string[]
   messages: string[]
@@ -73,7 +75,7 @@ const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean => man
 
 type Managed = Omit<BeaconDesire, 'objects'>
 
-const NOTHING: Managed = { requests: [], waiting: [], messages: [] }
+const NOTHING: Managed = { requests: [], unknown: [], waiting: [], messages: [] }
 
 const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed => {
   const grants = grantsFor(subject, state, facts)
@@ -88,6 +90,7 @@ const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed 
         relation: `${relationName(relation)} of ${namespace}/${application}`,
       })),
     ],
+    unknown: grants.unknown,
     // as a consumer of another beacon it says so already
     waiting: [...grants.waiting, ...(asks ? [] : own.waiting)],
     messages: [...grants.messages, ...(asks ? [] : own.messages)],

@@ -9,7 +9,13 @@ import { namesProblem } from './name-problem.ts'
 import { readPolicies } from './policies-databag.ts'
 
 /** What the beacon may grant of what its relations ask for, what waits for something, and what is wrong with the rest. */
-export type Grants = { requests: PolicyRequest[]; waiting: string[]; messages: string[] }
+export type Grants = {
+  requests: PolicyRequest[]
+  /** The relations of which it cannot be known what they ask for, as their requests name them. */
+  unknown: string[]
+  waiting: string[]
+  messages: string[]
+}
 
 type Requester = Subject & { readonly relation: string }
 
@@ -41,6 +47,7 @@ export const grantsFor = (subject: Subject, state: State, facts: Facts): Grants 
     requests: checked
       .filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
       .map(({ policy, requester: { relation } }) => ({ policy, relation })),
+    unknown: read.flatMap(({ isUnknown, requester: { relation } }) => (isUnknown ? [relation] : [])),
     waiting: named('waiting'),
     messages: [...read.flatMap(({ problems }) => problems), ...named('refused')],
   }
@@ -49,16 +56,22 @@ export const grantsFor = (subject: Subject, state: State, facts: Facts): Grants 
 const consumersOf = (state: State): Relation[] =>
   relationsIn(state).filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
 
-type Read = { requester: Requester; policies: MeshPolicy[]; problems: string[] }
+type Read = { requester: Requester; policies: MeshPolicy[]; problems: string[]; isUnknown: boolean }
 
 const asked = (subject: Subject, relation: Relation): Read => {
   const { namespace = subject.namespace, application } = relation.remote
   const requester = { namespace, application, relation: `${relationName(relation)} of ${namespace}/${application}` }
   const latest = readPolicies(relation.remote.data)
-  const read = 'unreadable' in latest ? readPolicies({ ...relation.kept }) : latest
-  const policies = 'unreadable' in read ? [] : read.policies
+  const isKept = 'unreadable' in latest && Object.hasOwn(relation.kept ?? {}, 'policies')
+  const read = isKept ? readPolicies({ ...relation.kept }) : latest
+  const isUnknown = 'unreadable' in read
   const problems = 'unreadable' in latest ? [`${latest.unreadable}; what it asked for before stays`] : latest.problems
-  return { requester, policies, problems: problems.map((problem) => `${requester.relation}: ${problem}`) }
+  return {
+    requester,
+    policies: isUnknown ? [] : read.policies,
+    problems: problems.map((problem) => `${requester.relation}: ${problem}`),
+    isUnknown,
+  }
 }
 
 /** The other Services that a requester names for itself, as many of them as are looked at. */

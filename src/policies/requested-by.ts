@@ -1,5 +1,5 @@
+import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { at } from '../record.ts'
-import type { AuthorizationPolicy } from './authorization-policy.ts'
 
 /** Annotation of an AuthorizationPolicy: which relations asked for it. */
 export const REQUESTED_BY = 'meshstep.dev/requested-by'
@@ -16,7 +16,7 @@ export const requestedBy = (relations: readonly string[]): string => {
 }
 
 /** The relations that the annotation of `policy` names. */
-export const requestersOf = ({ metadata }: AuthorizationPolicy): string[] =>
+export const requestersOf = ({ metadata }: KubernetesObject): string[] =>
   at(metadata.annotations, REQUESTED_BY)
     ?.split(', ')
     .filter((relation) => relation !== '') ?? []
