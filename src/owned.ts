@@ -1,6 +1,6 @@
 import type { Desired } from './desire.ts'
 import { isForbidden, isNotFound } from './kubernetes/api-error.ts'
-import { type Conflict as LabelConflict, reconcileLabels } from './kubernetes/apply-labels.ts'
+import { type Conflict as LabelConflict, reconcileLabels, seenAt } from './kubernetes/apply-labels.ts'
 import { applyObject, type ObjectConflict, type ObjectReport, objectDifference } from './kubernetes/apply-objects.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
@@ -142,14 +142,10 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
     deny: () => applyAll(pending.filter(({ desired: object }) => isDenying(object))),
     holdModelLabels: async () => {
       if (owned.namespace === undefined) return
-      const { conflict, ...labels } = modelLabels(subject, mesh, owned.namespace.metadata.labels ?? {})
       const place = { object: owned.namespace, path: ['metadata', 'labels'] }
-      const report = await reconcileLabels(
-        kubernetes,
-        place,
-        { ...labels, unknown: [] },
-        fieldManager(subject.application),
-      )
+      const manager = fieldManager(subject.application)
+      const { conflict, ...labels } = modelLabels(subject, mesh, seenAt(place, manager))
+      const report = await reconcileLabels(kubernetes, place, { ...labels, unknown: [] }, manager)
       report.written.map(write)
       conflicts.push(...report.conflicts, ...(conflict ? [{ object: keyOf(owned.namespace), ...conflict }] : []))
     },

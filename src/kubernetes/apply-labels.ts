@@ -2,7 +2,7 @@ import { at } from '../record.ts'
 import type { Target } from '../state.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
-import { type LabelConflict, labelDifference, type WantedLabels } from './label-difference.ts'
+import { type LabelConflict, labelDifference, type SeenLabels, type WantedLabels } from './label-difference.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { livePods } from './pods.ts'
@@ -45,6 +45,12 @@ const pathIn = (kind: Kind): FieldPath =>
 const podsOf = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<Place[]> =>
   (await livePods(kubernetes, workload)).map((object) => ({ object, path: OWN_LABELS }))
 
+/** What is seen of the labels at one place, by `manager`. */
+export const seenAt = ({ object, path }: Place, manager: string): SeenLabels => ({
+  labels: stringsAt(object, path),
+  holders: holdersAt(object, path, manager),
+})
+
 /** Brings the labels at one place to what is wanted, with no call when they are so already. */
 export const reconcileLabels = async (
   kubernetes: Kubernetes,
@@ -52,9 +58,8 @@ export const reconcileLabels = async (
   wanted: WantedLabels,
   manager: string,
 ): Promise<LabelReport> => {
-  const { object, path } = place
-  const seen = { labels: stringsAt(object, path), holders: holdersAt(object, path, manager) }
-  const { remove, apply, conflicts } = labelDifference(seen, wanted)
+  const { object } = place
+  const { remove, apply, conflicts } = labelDifference(seenAt(place, manager), wanted)
   const isRemoving = Object.keys(remove).length > 0
   if (isRemoving) await removeLabels(kubernetes, place, remove, manager)
   const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, place, apply, manager)

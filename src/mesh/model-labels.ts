@@ -1,4 +1,4 @@
-import type { LabelConflict } from '../kubernetes/label-difference.ts'
+import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import { at } from '../record.ts'
 import type { Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
@@ -17,19 +17,20 @@ export type ModelLabels = { labels: Labels; inherited: Labels; conflict?: LabelC
 
 /**
  * Puts the namespace on the mesh, or takes it off, unless somebody else has put it there: the label `managed-by` tells. A namespace that
- * has the mesh's labels and not ours beside them is somebody else's.
+ * has the mesh's labels and not ours beside them is somebody else's, unless we hold them.
  */
 export const modelLabels = (
   { namespace, application }: Subject,
   mesh: MeshConfig | undefined,
-  seen: Labels,
+  { labels: seen, holders }: SeenLabels,
 ): ModelLabels => {
   const manager = at(seen, MANAGED_BY)
   const identity = applicationIdentity({ model: namespace, application })
   const wanted = mesh?.modelOnMesh === true ? wantedLabels({ namespace, application }, mesh, identity) : {}
   if (manager === identity) return { labels: wanted, inherited: pick(seen, [MODE, WAYPOINT, MANAGED_BY]) }
+  const isHeld = manager === undefined && [MODE, WAYPOINT].some((held) => holders.own.has(held))
   const key = [WAYPOINT, MODE, MANAGED_BY].find((candidate) => at(seen, candidate) !== undefined)
-  if (key === undefined || Object.keys(wanted).length === 0) return { labels: wanted, inherited: {} }
+  if (isHeld || key === undefined || Object.keys(wanted).length === 0) return { labels: wanted, inherited: {} }
   const conflict = { key, manager: manager ?? 'unknown', value: seen[key] ?? '', wanted: wanted[key] ?? '' }
   return { labels: {}, inherited: {}, conflict }
 }
