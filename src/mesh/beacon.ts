@@ -63,7 +63,7 @@ export const beaconDesire = (
   const managed = isManaging(mesh) ? managedPolicies(subject, state, facts) : NOTHING
   const waypoint = waypointDeployment(subject, mesh)
     .map(nameOf)
-    .map((name) => waypointProblem(name, facts.get(name)))
+    .map((name) => waypointProblem(name, mesh, facts.get(name)))
   return {
     ...managed,
     objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],

@@ -43,11 +43,16 @@ export const waypointObjects = (
 export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
   isRunning(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
 
-/** Why the waypoint does not serve yet; undefined when all of its pods are ready. */
-export const waypointProblem = (name: string, deployment: KubernetesObject | undefined): string | undefined => {
+/** Why the waypoint does not serve yet; undefined when all of its pods are ready, as many as it has units. */
+export const waypointProblem = (
+  name: string,
+  { units = 1 }: MeshConfig,
+  deployment: KubernetesObject | undefined,
+): string | undefined => {
   const next = 'it is looked at again with the next event'
   if (deployment === undefined) return `the waypoint is not ready, ${name} does not exist: is Istio installed? ${next}`
   const { replicas = 0, readyReplicas = 0 } = (deployment.status ?? {}) as { replicas?: number; readyReplicas?: number }
-  if (replicas > 0 && readyReplicas === replicas) return undefined
-  return `the waypoint is not ready, ${readyReplicas} of ${replicas} pods of ${name} are: ${next}`
+  const wanted = Math.max(units, replicas)
+  if (readyReplicas >= wanted) return undefined
+  return `the waypoint is not ready, ${readyReplicas} of ${wanted} pods of ${name} are: ${next}`
 }

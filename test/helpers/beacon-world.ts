@@ -14,11 +14,11 @@ export const BEACON = { application: 'beacon' } as const
 
 export const WAYPOINT = 'shop-beacon-waypoint'
 
-/** What Istio makes of the beacon's Gateway, with as many pods as are ready. */
-export const waypoint = (ready = 1, replicas = 1, name = WAYPOINT): KubernetesObject => ({
-  ...workload('Deployment', name),
-  status: { replicas, readyReplicas: ready },
-})
+/** What Istio makes of the beacon's Gateway; its pods are ready. */
+export const waypoint = (replicas = 1): KubernetesObject => {
+  const object = workload('Deployment', WAYPOINT)
+  return { ...object, spec: { ...object.spec, replicas } }
+}
 
 /** A namespace in which the beacon's waypoint serves, and the applications in it, each with a StatefulSet and a Service. */
 export const createMesh = (applications: readonly string[] = [], isOwnSink = true): World =>
