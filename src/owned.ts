@@ -4,9 +4,10 @@ import { type Conflict as LabelConflict, reconcileLabels, seenAt } from './kuber
 import { applyObject, type ObjectConflict, type ObjectReport, objectDifference } from './kubernetes/apply-objects.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { appliers } from './kubernetes/ownership.ts'
 import { isLibrarys, librarySelector } from './mesh/library.ts'
 import { modelLabels } from './mesh/model-labels.ts'
-import { fieldManager, ownerSelector } from './owner.ts'
+import { fieldManager, isOfNamesake, ownerSelector } from './owner.ts'
 import { isDenying } from './policies/authorization-policy.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import type { OwnedKind, State, Subject } from './state.ts'
@@ -119,13 +120,14 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
     if (conflict) conflicts.push(conflict)
     if (reason !== undefined) refused.push(reason)
   }
-  const mayAdopt = (object: KubernetesObject) => mesh?.adopt === true && isLibrarys(subject, object)
+  const isOurs = (object: KubernetesObject) => appliers(object).includes(managerOf(subject, object.kind as OwnedKind)) && !isOfNamesake(subject, object)
+  const mayWrite = (object: KubernetesObject) => isOurs(object) || (mesh?.adopt === true && isLibrarys(subject, object))
   const applyAll = async (pairs: typeof pending): Promise<void> => {
     for (const pair of pairs) {
       const kind = pair.desired.kind as OwnedKind
       // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
       if (isWorkload(kind) && refusedSpec !== undefined) continue
-      const report = await applyObject(kubernetes, pair, managerOf(subject, kind), mayAdopt)
+      const report = await applyObject(kubernetes, pair, managerOf(subject, kind), mayWrite)
       take(report)
       if (isWorkload(kind)) refusedSpec = report.refused
     }

@@ -1,3 +1,5 @@
+import type { KubernetesObject } from './kubernetes/objects.ts'
+import { at } from './record.ts'
 import type { Subject } from './state.ts'
 
 const MANAGED_BY = 'app.kubernetes.io/managed-by'
@@ -26,6 +28,10 @@ export const ownerSelector = ({ namespace, application }: { namespace: string; a
     application === undefined ? APPLICATION_LABEL : `${APPLICATION_LABEL}=${application}`,
     `${NAMESPACE}=${namespace}`,
   ].join(',')
+
+/** Whether the object is of an application of the same name in another namespace: both have the same field manager. */
+export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: KubernetesObject): boolean =>
+  (at(labels, NAMESPACE) ?? namespace) !== namespace
 
 /** The field manager that holds what an application holds: its name on an object says whose that is when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

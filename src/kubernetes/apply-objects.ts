@@ -49,13 +49,15 @@ const addition = (live: KubernetesObject, desired: KubernetesObject, manager: st
   return { object: keyOf(live), manager: othersOf(live, manager), key: 'spec' }
 }
 
-const othersOf = ({ metadata }: KubernetesObject, manager: string): string =>
-  [...new Set((metadata.managedFields ?? []).map((entry) => entry.manager))]
-    .filter((name) => name !== manager)
-    .join(', ') || 'unknown'
+/** An application of the same name in another namespace has the same manager. */
+const othersOf = ({ metadata }: KubernetesObject, manager: string): string => {
+  const managers = [...new Set((metadata.managedFields ?? []).map((entry) => entry.manager))]
+  const others = managers.filter((name) => name !== manager)
+  return (others.length > 0 ? others : managers).join(', ') || 'unknown'
+}
 
-/** Whether an object that does not carry our labels may be taken over all the same. */
-export type MayAdopt = (object: KubernetesObject) => boolean
+/** Whether an object that is in the place of one of ours may be written. */
+export type MayWrite = (object: KubernetesObject) => boolean
 
 /**
  * Applies one object. What is ours is ours as a whole, so drift in it is taken back by force; a namesake that is not ours is left as
@@ -65,11 +67,11 @@ export const applyObject = async (
   kubernetes: Kubernetes,
   { desired, live }: ObjectPlan['apply'][number],
   manager: string,
-  mayAdopt: MayAdopt,
+  mayWrite: MayWrite,
 ): Promise<ObjectReport> => {
   const found = live ?? (await kubernetes.find(referenceTo(desired)))
-  const isOurs = found === undefined || appliers(found).includes(manager) || mayAdopt(found)
-  if (!isOurs) return { conflict: { object: keyOf(desired), manager: othersOf(found, manager) } }
+  if (found !== undefined && !mayWrite(found))
+    return { conflict: { object: keyOf(desired), manager: othersOf(found, manager) } }
   try {
     const applied = await kubernetes.apply(withUid(desired, found), manager, { force: found !== undefined })
     const conflict = addition(applied, desired, manager)

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import { ask, BEACON, configure, createMesh, edit, path, policiesIn, wire } from '../helpers/beacon-world.ts'
+import type { World } from '../helpers/world.ts'
+
+const ZTUNNEL = 'beacon-shop-policy-global-allow-nothing-ztunnel'
+const WAYPOINT = 'beacon-shop-policy-global-allow-nothing-waypoint'
+const MODELOPERATOR = 'beacon-shop-policy-all-sources-modeloperator'
+const ROOT = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }
+const WEB_TO_DB = /^shop\/beacon-shop-policy-db-/
+
+const createRoot = () => {
+  const world = createMesh([], false)
+  world.api.seed([ROOT])
+  return world
+}
+
+const names = (world: World) => policiesIn(world).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+
+/** What happens to policies from now on, in order. */
+const watched = (world: World): string[] => {
+  const events: string[] = []
+  world.api.subscribe(({ type, object: { kind, metadata } }) => {
+    if (kind === 'AuthorizationPolicy') events.push(`${type} ${metadata.namespace}/${metadata.name}`)
+  })
+  return events
+}
+
+describe('hardened mode', () => {
+  test('waits for the root namespace, and everything else is done', async () => {
+    const world = createMesh([], false)
+    await ask(world, [wire()])
+    expect(await configure(world, { mesh: { hardened: true } })).toMatchObject({
+      status: 'waiting',
+      messages: Array.from({ length: 2 }, () => expect.stringContaining('namespaces "istio-system" not found')),
+    })
+    expect(names(world)).toEqual([expect.stringMatching(WEB_TO_DB)])
+  })
+
+  test('denies what no policy allows, at the ztunnels and at the waypoints', async () => {
+    const world = createRoot()
+    expect((await configure(world, { mesh: { hardened: true } })).status).toBe('changed')
+    const written = policiesIn(world).map(({ apiVersion, kind, metadata, spec }) => ({
+      apiVersion,
+      kind,
+      metadata: { name: metadata.name, namespace: metadata.namespace, labels: metadata.labels },
+      spec,
+    }))
+    const labels = {
+      'app.kubernetes.io/managed-by': 'meshstep',
+      'meshstep.dev/application': 'beacon',
+      'meshstep.dev/namespace': 'shop',
+    }
+    const policy = { apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' }
+    expect(written).toEqual([
+      {
+        ...policy,
+        metadata: { name: WAYPOINT, namespace: 'istio-system', labels },
+        spec: { targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'GatewayClass', name: 'istio-waypoint' }] },
+      },
+      { ...policy, metadata: { name: ZTUNNEL, namespace: 'istio-system', labels }, spec: {} },
+    ])
+    world.calls.length = 0
+    expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+  })
+
+  test('comes after what is allowed, and goes before it', async () => {
+    const world = createRoot()
+    await ask(world, [wire()])
+    const events = watched(world)
+    await configure(world, { mesh: { hardened: true, modelOnMesh: true } })
+    expect(events.map((event) => event.includes('allow-nothing'))).toEqual([false, false, true, true])
+    events.length = 0
+    await world.send('application-removed', BEACON)
+    expect(events.map((event) => event.includes('allow-nothing'))).toEqual([true, true, false, false])
+    expect(names(world)).toEqual([])
+  })
+
+  test('moves with the root namespace: it stands in the new one before it goes from the old one', async () => {
+    const world = createRoot()
+    world.api.seed([{ ...ROOT, metadata: { name: 'mesh-root' } }])
+    await configure(world, { mesh: { hardened: true } })
+    const events = watched(world)
+    await configure(world, { mesh: { hardened: true, rootNamespace: 'mesh-root' } })
+    expect(events.map((event) => event.replace(/beacon.*/, ''))).toEqual([
+      ...['ADDED mesh-root/', 'ADDED mesh-root/'],
+      ...['DELETED istio-system/', 'DELETED istio-system/'],
+    ])
+  })
+
+  test('of two beacons of the same name does not meet', async () => {
+    const world = createRoot()
+    const other = { namespace: 'bank', application: 'beacon' }
+    world.api.seed([{ ...ROOT, metadata: { name: 'bank' } }])
+    for (const of of [BEACON, other])
+      expect(await configure(world, { mesh: { hardened: true } }, of)).toMatchObject({ conflicts: [] })
+    expect(names(world)).toHaveLength(4)
+    await world.send('application-removed', other)
+    expect(names(world)).toEqual([`istio-system/${WAYPOINT}`, `istio-system/${ZTUNNEL}`])
+    expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+  })
+
+  test('that somebody has loosened is said so at each event, until it is as it was', async () => {
+    const world = createRoot()
+    await configure(world, { mesh: { hardened: true } })
+    const ztunnel = policiesIn(world).find(({ metadata }) => metadata.name === ZTUNNEL)
+    edit(world, ztunnel ? path(ztunnel) : '', { spec: { rules: [{}] } })
+    for (const _ of [1, 2])
+      expect(await world.send('resync', BEACON)).toMatchObject({
+        status: 'conflict',
+        conflicts: [{ object: `AuthorizationPolicy istio-system/${ZTUNNEL}`, manager: 'kubectl-edit', key: 'spec' }],
+      })
+    edit(world, ztunnel ? path(ztunnel) : '', { spec: { rules: null } })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
+  })
+})
+
+describe('the operator of a model that is on the mesh', () => {
+  test.each<[string, Record<string, unknown>, boolean]>([
+    ['is not, when the model is not', { modelOnMesh: false }, false],
+    ['is not, where policies are not managed', { modelOnMesh: true, manageAuthorizationPolicies: false }, false],
+    ['is, where they are', { modelOnMesh: true }, true],
+    [
+      'is in hardened mode in any case, which would lock the controller out',
+      { modelOnMesh: true, manageAuthorizationPolicies: false, hardened: true },
+      true,
+    ],
+  ])('%s open to everybody', async (_, mesh, isOpen) => {
+    const world = createRoot()
+    await configure(world, { mesh })
+    const found = policiesIn(world).filter(({ metadata }) => metadata.name === MODELOPERATOR)
+    expect(found.map(({ spec }) => spec)).toEqual(
+      isOpen ? [{ selector: { matchLabels: { 'juju-modeloperator': 'modeloperator' } }, rules: [{}] }] : [],
+    )
+    await configure(world, { mesh: {} })
+    expect(names(world)).toEqual([])
+  })
+})
