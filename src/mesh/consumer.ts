@@ -2,12 +2,13 @@ import { externalPolicies } from '../cluster/policies.ts'
 import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
 import type { Policy } from './models.ts'
+import { namesProblem } from './name-problem.ts'
 import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
 
 /** What an application asks for, what it waits for, and what of its relations cannot be read. */
 export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
 
-/** What the config and the relations of an application ask for. */
+/** What the config and the relations of an application ask for; a name that Kubernetes would refuse is nobody's, a wildcard above all. */
 export const consumerPolicies = (
   subject: Subject,
   state: State,
@@ -27,7 +28,17 @@ export const consumerPolicies = (
     identities: byAlias(identities.flatMap(({ known }) => known ?? [])),
   })
   const isNeeded = policies.length > 0
-  return { ...requested, messages: isNeeded ? identities.flatMap(({ message }) => message ?? []) : [] }
+  const checked = requested.requested.map((one) => ({ ...one, problem: namesProblem(one.policy) }))
+  return {
+    requested: checked.flatMap(({ problem, ...one }) => (problem === undefined ? [one] : [])),
+    waiting: requested.waiting,
+    messages: [
+      ...(isNeeded ? identities.flatMap(({ message }) => message ?? []) : []),
+      ...checked.flatMap(({ problem, relation }) =>
+        problem === undefined ? [] : [`${relationName(relation)}: ${problem}: it gets no policy`],
+      ),
+    ],
+  }
 }
 
 /** What the config says of who may talk to the application; a coordinator is scraped besides. */
