@@ -1,6 +1,6 @@
 import { clusterDesire, type Environment } from './cluster/desire.ts'
 import type { Facts } from './facts.ts'
-import type { KubernetesObject, Reference } from './kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
 import { beaconDesire, beaconLookups } from './mesh/beacon.ts'
 import { consumerPolicies } from './mesh/consumer.ts'
@@ -56,21 +56,25 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
   const labels = desiredLabels(subject, state)
   const services = offeredServices(subject, memory)
+  const objects = [
+    ...(beacon?.objects ?? []),
+    ...authorizationPolicies(requests, {
+      ...owner,
+      trustDomain: config?.mesh?.trustDomain ?? config?.trustDomain ?? 'cluster.local',
+      serviceAccount: (namespace, application) =>
+        at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
+    }),
+    ...rawPolicies(owner, config?.rawPolicies ?? []),
+    ...[...cluster.objects, ...workloadDesire(subject, memory)].map((object) => labelled(object, owner.labels)),
+  ]
+  const named = [...Map.groupBy(objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
-    objects: [
-      ...(beacon?.objects ?? []),
-      ...authorizationPolicies(requests, {
-        ...owner,
-        trustDomain: config?.mesh?.trustDomain ?? config?.trustDomain ?? 'cluster.local',
-        serviceAccount: (namespace, application) =>
-          at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
-      }),
-      ...rawPolicies(owner, config?.rawPolicies ?? []),
-      ...[...cluster.objects, ...workloadDesire(subject, memory)].map((object) => labelled(object, owner.labels)),
-    ],
-    waiting: [...(consumer?.waiting ?? []), ...(beacon?.waiting ?? []), ...services.waiting],
-    messages: [
+    objects: named.flatMap(([, same]) => same.slice(0, 1)),
+    unknown: beacon?.unknown ?? [],
+    // a beacon that is a consumer of another one as well has the same to say of some relations
+    waiting: distinct([...(consumer?.waiting ?? []), ...(beacon?.waiting ?? []), ...services.waiting]),
+    messages: distinct([
       ...blocked,
       ...problems,
       ...labels.messages,
@@ -79,10 +83,14 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
       ...cluster.messages,
       ...services.problems,
       ...workloadMessages(subject, memory),
-    ],
-    unknown: beacon?.unknown ?? [],
+      ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
+    ]),
   }
 }
+
+const REPEATED = 'is in the config more than once, or made for it by another part of it: only the first is applied'
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
 
 /** The workload that is ours to deploy, with the last pod spec that was accepted. */
 const workloadDesire = (subject: Subject, state: State): KubernetesObject[] => {

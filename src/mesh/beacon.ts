@@ -1,7 +1,9 @@
 import type { Facts } from '../facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
+import { groups } from '../policies/groups.ts'
 import {
+  type Backend,
   externalAuthorizer,
   externalTraffic,
   hardenedMode,
@@ -9,7 +11,7 @@ import {
   modeloperatorAllow,
   type StaticOwner,
 } from '../policies/static.ts'
-import { relationName, relationsIn, type State, type Subject } from '../state.ts'
+import { relationName, type State, type Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { grantsFor, servicesAsked } from './grants.ts'
@@ -80,7 +82,6 @@ const NOTHING: Managed = { requests: [], unknown: [], waiting: [], messages: [] 
 const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed => {
   const grants = grantsFor(subject, state, facts)
   const own = consumerPolicies(subject, state, [...OWN_POLICIES, ...authorPolicies(state)])
-  const asks = relationsIn(state).some(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
   const { namespace, application } = subject
   return {
     requests: [
@@ -91,9 +92,8 @@ const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed 
       })),
     ],
     unknown: grants.unknown,
-    // as a consumer of another beacon it says so already
-    waiting: [...grants.waiting, ...(asks ? [] : own.waiting)],
-    messages: [...grants.messages, ...(asks ? [] : own.messages)],
+    waiting: [...grants.waiting, ...own.waiting],
+    messages: [...grants.messages, ...own.messages],
   }
 }
 
@@ -105,10 +105,15 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
     // without it hardened mode would lock the controller out
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
-    ...backends.flatMap(({ namespace = subject.namespace, ...backend }) =>
-      ingressToBackend(owner, { namespace, ...backend }, trustDomain),
-    ),
+    ...backendsOf(subject, backends).flatMap((backend) => ingressToBackend(owner, backend, trustDomain)),
     ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
     ...(hardened ? hardenedMode(owner, rootNamespace) : []),
   ]
 }
+
+/** Each application once, with all of its ports. */
+const backendsOf = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): Backend[] =>
+  groups(
+    backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
+    ({ namespace, application }) => `${namespace}/${application}`,
+  ).flatMap(([, same]) => same.slice(0, 1).map((one) => ({ ...one, ports: same.flatMap(({ ports }) => ports) })))
