@@ -91,7 +91,7 @@ type Options = {
   state: State
   owned: Owned
   /** The objects in the order in which they are applied. */
-  desired: Pick<Desired, 'objects' | 'unknown'>
+  desired: Pick<Desired, 'objects' | 'unknown' | 'waiting'>
   /** Is told the name of each object that is written. */
   write(name: string): void
 }
@@ -154,8 +154,8 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
     removeStale: async () => {
       const denying = stale.filter(isDenying)
       // the charm library's go once ours stand
-      const isStanding = refused.length === 0 && conflicts.length === 0 && desired.unknown.length === 0
-      const replaced = isStanding ? library : []
+      const missing = [...refused, ...conflicts, ...desired.unknown, ...desired.waiting]
+      const replaced = missing.length === 0 ? library : []
       for (const object of [...denying, ...without(stale, denying), ...replaced]) {
         await kubernetes.remove(object)
         write(keyOf(object))

@@ -27,6 +27,12 @@ const scopes = ({ namespace, application }: Subject): string[] => [
 export const librarySelector = (subject: Subject): string =>
   `${INSTANCE} in (${instances(subject).join(',')}),${SCOPE} in (${scopes(subject).join(',')})`
 
-/** Whether the charm library made the object for the application. */
-export const isLibrarys = (subject: Subject, { metadata: { labels } }: KubernetesObject): boolean =>
-  instances(subject).includes(at(labels, INSTANCE) ?? '') && scopes(subject).includes(at(labels, SCOPE) ?? '')
+/** Whether the charm library made the object for the application. Its first labels did not say in which namespace that is. */
+export const isLibrarys = (subject: Subject, { metadata: { labels, name, namespace } }: KubernetesObject): boolean => {
+  const instance = at(labels, INSTANCE) ?? ''
+  const isSure =
+    instance !== subject.application ||
+    namespace === subject.namespace ||
+    name.startsWith(`${subject.application}-${subject.namespace}-`)
+  return isSure && instances(subject).includes(instance) && scopes(subject).includes(at(labels, SCOPE) ?? '')
+}

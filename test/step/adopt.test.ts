@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { ask, BEACON, configure, createMesh, objectsOf, policiesIn, provides, WAYPOINT, wire } from '../helpers/beacon-world.ts'
+import type { World } from '../helpers/world.ts'
+
+const SCOPE = 'kubernetes-resource-handler-scope'
+const INSTANCE = 'app.kubernetes.io/instance'
+
+type Made = { name?: string; namespace?: string; instance?: string; scope?: string; spec?: Record<string, unknown> }
+
+/** A policy as the charm library leaves it. */
+const librarys = ({
+  name = 'beacon-shop-policy-web-shop-db-1234abcd',
+  namespace = 'shop',
+  instance = 'shop-beacon',
+  scope = 'istio-authorization-policy',
+  spec = { rules: [{}] },
+}: Made = {}): KubernetesObject => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata: { name, namespace, labels: { [INSTANCE]: instance, [SCOPE]: scope } },
+  spec,
+})
+
+const GATEWAY: KubernetesObject = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'Gateway',
+  metadata: { name: WAYPOINT, namespace: 'shop', labels: { [INSTANCE]: 'shop-beacon', [SCOPE]: 'istio-waypoint' } },
+  spec: { gatewayClassName: 'old', listeners: [{ name: 'mesh', port: 15_008, protocol: 'HBONE' }] },
+}
+
+/** What the charm library of the beacon has left behind, under its field manager. */
+const createLeft = (...objects: readonly KubernetesObject[]) => {
+  const world = createMesh([], false)
+  world.api.seed(objects, { manager: 'beacon' })
+  return world
+}
+
+const names = (world: World) => policiesIn(world).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+const LEFT = 'shop/beacon-shop-policy-web-shop-db-1234abcd'
+const OURS = expect.stringMatching(/^shop\/beacon-shop-policy-db-[0-9a-f]{10}$/)
+
+describe('what the charm library left', () => {
+  test('stays where the config does not say to adopt it', async () => {
+    const world = createLeft(librarys(), GATEWAY)
+    expect(await configure(world, { mesh: {} })).toMatchObject({
+      status: 'conflict',
+      conflicts: [{ object: `Gateway shop/${WAYPOINT}`, manager: 'beacon' }],
+    })
+    expect(names(world)).toEqual([LEFT])
+    expect(objectsOf(world, 'Gateway')[0]?.spec).toMatchObject({ gatewayClassName: 'old' })
+  })
+
+  test.each<[string, Made]>([
+    ['of another application', { instance: 'shop-other' }],
+    ['of an application of the same name in another namespace', { instance: 'bank-beacon' }],
+    [
+      'of the same name in another namespace, of an old generation',
+      { instance: 'beacon', namespace: 'bank', name: 'beacon-bank-policy-a' },
+    ],
+    ['of another purpose', { scope: 'something-else' }],
+  ])('stays when it is %s', async (_, made) => {
+    const world = createLeft(librarys(made))
+    const before = names(world)
+    await configure(world, { mesh: { adopt: true } })
+    expect(names(world)).toEqual(before)
+  })
+
+  test.each<[string, Made]>([
+    ['of the latest generation', {}],
+    ['of the one before', { instance: 'beacon-shop' }],
+    ['of the first one', { instance: 'beacon' }],
+    ['of the first one, elsewhere', { instance: 'beacon', namespace: 'bank' }],
+    ['for the operator of the model', { scope: 'modeloperator-authorization-policy' }],
+    ['for its own units', { instance: 'beacon-shop', scope: 'beacon-shop-cluster-internal' }],
+  ])('is removed once ours stand: %s', async (_, made) => {
+    const world = createLeft(librarys(made))
+    await ask(world, [wire()])
+    const events: string[] = []
+    world.api.subscribe(({ type, object }) => {
+      if (object.kind === 'AuthorizationPolicy') events.push(type)
+    })
+    expect((await configure(world, { mesh: { adopt: true } })).status).toBe('changed')
+    expect(events).toEqual(['ADDED', 'DELETED'])
+    expect(names(world)).toEqual([OURS])
+    expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+  })
+
+  test('is taken over in place where ours has the same name', async () => {
+    const name = 'beacon-shop-policy-all-sources-modeloperator'
+    const spec = { selector: { matchLabels: { 'juju-modeloperator': 'modeloperator' } }, rules: [{}] }
+    const world = createLeft(librarys({ name, scope: 'modeloperator-authorization-policy', spec }), GATEWAY)
+    const uids = [...policiesIn(world), ...objectsOf(world, 'Gateway')].map(({ metadata }) => metadata.uid)
+    expect(await configure(world, { mesh: { adopt: true, modelOnMesh: true } })).toMatchObject({ conflicts: [] })
+    expect([...policiesIn(world), ...objectsOf(world, 'Gateway')].map(({ metadata }) => metadata.uid)).toEqual(uids)
+    expect(objectsOf(world, 'Gateway')[0]?.spec).toMatchObject({ gatewayClassName: 'istio-waypoint' })
+    await world.send('application-removed', BEACON)
+    expect([...policiesIn(world), ...objectsOf(world, 'Gateway')]).toEqual([])
+  })
+
+  test.each<[string, (world: World) => Promise<unknown>]>([
+    ['a databag cannot be read', (world) => ask(world, '[{', { id: 8, application: 'web' })],
+    [
+      'a Service is not there yet',
+      (world) =>
+        ask(world, [wire({ target_app_name: 'web', target_service: 'web-read' })], { id: 8, application: 'web' }),
+    ],
+    [
+      'a namespace is not there',
+      (world) =>
+        world.send(
+          'relation-changed',
+          provides(8, { application: 'web', namespace: 'gone' }, [
+            wire({ target_namespace: 'gone', target_app_name: 'web' }),
+          ]),
+        ),
+    ],
+  ])('stays as long as something of ours is missing: %s', async (_, miss) => {
+    const world = createLeft(librarys())
+    await ask(world, [wire()])
+    await miss(world)
+    await configure(world, { mesh: { adopt: true } })
+    expect(names(world)).toEqual([OURS, LEFT])
+    await world.send('relation-broken', { ...BEACON, relation: { id: 8 } })
+    expect(names(world)).toEqual([OURS])
+  })
+
+  test('stays while the API server refuses one of ours', async () => {
+    const world = createLeft(librarys())
+    await ask(world, [wire()])
+    world.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes('authorizationpolicies')
+        ? { status: 400, headers: {}, body: '{"message":"admission webhook denied the request"}' }
+        : undefined
+    expect(await configure(world, { mesh: { adopt: true } })).toMatchObject({ status: 'waiting' })
+    expect(names(world)).toEqual([LEFT])
+  })
+})
