@@ -59,7 +59,7 @@ export const pathOf = ({ kind, namespace, name }: Reference): string => {
   return `${root}${scope}/${plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
 }
 
-/** `StatefulSet shop/web`: how objects are named in messages and logs. */
+/** `StatefulSet shop/web`, or `StatefulSet` for those of all namespaces: how objects are named in messages and logs. */
 export const nameOf = ({
   kind,
   namespace,
@@ -68,4 +68,7 @@ export const nameOf = ({
   kind: string
   namespace?: string | undefined
   name?: string | undefined
-}): string => `${kind} ${[namespace, name].filter((part) => part !== undefined).join('/')}`
+}): string => {
+  const path = [namespace, name].filter((part) => part !== undefined)
+  return path.length === 0 ? kind : `${kind} ${path.join('/')}`
+}
