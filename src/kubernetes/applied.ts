@@ -21,8 +21,7 @@ const isApply = ({ operation, subresource }: ManagedFields): boolean =>
 
 /** What names an object is nobody's field. */
 const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: KubernetesObject): unknown => {
-  const { labels, annotations } = metadata
-  const owned = { ...(labels && { labels }), ...(annotations && { annotations }) }
+  const { name: _n, namespace: _s, uid: _u, ...owned } = metadata
   return JSON.parse(JSON.stringify({ ...content, ...(Object.keys(owned).length > 0 && { metadata: owned }) }))
 }
 
@@ -49,15 +48,21 @@ const isSameList = (
   return elements.every((element) => {
     const key: unknown = JSON.parse(element.slice(2))
     if (element.startsWith('v:')) return desired.some((item) => isDeepStrictEqual(item, key))
-    const [ours, theirs] = [desired.find((item) => hasKey(item, key)), live.find((item) => hasKey(item, key))]
+    const [ours, theirs] = [desired, live].map((items) => withKey(items, key))
     return ours !== undefined && theirs !== undefined && isSame(theirs, ours, fields[element] ?? {})
   })
 }
 
-const hasKey = (item: unknown, key: unknown): boolean =>
+/** A key may be left to its default; of two items it is the one that says it. */
+const withKey = (items: readonly unknown[], key: unknown): unknown =>
+  items.find((item) => hasKey(item, key, false)) ?? items.find((item) => hasKey(item, key, true))
+
+const hasKey = (item: unknown, key: unknown, isDefaulted: boolean): boolean =>
   isMap(item) &&
   isMap(key) &&
-  Object.entries(key).every(([name, value]) => item[name] === undefined || isDeepStrictEqual(item[name], value))
+  Object.entries(key).every(
+    ([name, value]) => (isDefaulted && item[name] === undefined) || isDeepStrictEqual(item[name], value),
+  )
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
