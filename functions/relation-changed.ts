@@ -3,7 +3,7 @@ import { type Arrival, defineFunction } from '../src/define-function.ts'
 import { accept, isGoneForOthers, isStale } from '../src/order.ts'
 import { contentHash, isFrom } from '../src/publications.ts'
 import { withKept } from '../src/relations/kept.ts'
-import { relationKey } from '../src/relations/key.ts'
+import { isSameRemote, publishedKey, relationKey } from '../src/relations/key.ts'
 import { type Relation, RelationIdentity, Remote, type State } from '../src/state.ts'
 
 /** The remote side of a relation changed its databags: they are remembered as they are now. */
@@ -20,16 +20,17 @@ export const relationChanged = defineFunction({
     if (isLate || about.some((name) => isStale(state, name, position)))
       return { state, stale: `relation ${relation.id} has moved on since this event` }
     const told = { ...relation, remote, ...(document !== undefined && { document }) }
-    const changed = isPublished ? spoken(known, told) : described(known, told)
-    const left = withoutFormer(isPublished ? heardBack(state, key, heard) : state, key, document, arrival)
+    const changed = isPublished ? spoken(known, told) : described(known, told, namespace)
+    const before = isPublished ? heardBack(state, key, heard) : redirected(state, key, remote, namespace)
+    const left = withoutFormer(before, key, document, arrival)
     const relations = { ...left.relations, [key]: withKept(known, changed, state.config?.versions) }
-    return { state: about.reduce((before, name) => accept(before, name, position), { ...left, relations }) }
+    return { state: about.reduce((next, name) => accept(next, name, position), { ...left, relations }) }
   },
 })
 
 /** What somebody else says of the relation, a platform or a document, leaves what the remote application published itself. */
-const described = (known: Relation | undefined, told: Relation): Relation => {
-  const isSame = known?.remote.application === told.remote.application
+const described = (known: Relation | undefined, told: Relation, namespace: string): Relation => {
+  const isSame = known !== undefined && isSameRemote(namespace, known.remote, told.remote)
   const document = told.document ?? known?.document
   return {
     ...told,
@@ -42,6 +43,13 @@ const described = (known: Relation | undefined, told: Relation): Relation => {
 const spoken = (known: Relation | undefined, { remote: { data, units, ...remote }, ...told }: Relation): Relation => {
   const published = { data, ...(units && { units }), hash: contentHash({ data, units }) }
   return { ...(known ?? { ...told, remote: { ...remote, data: {} } }), published }
+}
+
+/** What was published to another application than the relation is with now: it is over for that one. */
+const redirected = (state: State, key: string, remote: Relation['remote'], namespace: string): State => {
+  const { [key]: before, ...others } = state.published ?? {}
+  if (before === undefined || isSameRemote(namespace, before.to, remote)) return state
+  return { ...state, published: { ...others, [publishedKey(namespace, before, before.to)]: before } }
 }
 
 /** What the remote application has not heard, as it lost its memory or refused it, is published again. */

@@ -4,6 +4,10 @@ type Remote = { readonly application: string; readonly namespace?: string | unde
 
 type Named = Pick<Relation, 'id'> & Partial<Pick<Relation, 'interface' | 'role'>>
 
+/** Whether both name the same application, seen from `namespace`. */
+export const isSameRemote = (namespace: string, one: Remote, other: Remote): boolean =>
+  one.application === other.application && (one.namespace ?? namespace) === (other.namespace ?? namespace)
+
 /** Where a relation is that the remote application told of: it counts its relations for itself, with ids of its own. */
 export const publishedKey = (namespace: string, { id }: Named, remote: Remote): string =>
   `${remote.namespace ?? namespace}/${remote.application}/${id}`
@@ -19,10 +23,7 @@ export const relationKey = (
   named: Named,
   { remote, isPublished }: { remote: Remote; isPublished: boolean },
 ): string => {
-  const isSame = (known: Relation) =>
-    known.remote.application === remote.application &&
-    (known.remote.namespace ?? namespace) === (remote.namespace ?? namespace)
-  const known = Object.entries(relations).filter(([, relation]) => isSame(relation))
+  const known = Object.entries(relations).filter(([, relation]) => isSameRemote(namespace, relation.remote, remote))
   const numbered = known.find(([, { id }]) => id === named.id)
   if (numbered) return numbered[0]
   const alike = known

@@ -100,6 +100,44 @@ describe('consumers', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
+  test('are let in before they are enrolled, and un-enrolled before that is revoked', async () => {
+    const world = createMesh(['db', 'web'])
+    await configure(world, { mesh: {} })
+    await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, db)
+    await world.send('relation-changed', related(3, 'db', web, db))
+    const events: string[] = []
+    world.api.subscribe(({ type, object: { kind } }) => {
+      if (['AuthorizationPolicy', 'StatefulSet', 'Service'].includes(kind)) events.push(`${type} ${kind}`)
+    })
+    await world.send('relation-changed', requires(7, db))
+    await world.send('relation-broken', { ...db, relation: { id: 7 } })
+    const labelled = ['MODIFIED StatefulSet', 'MODIFIED StatefulSet', 'MODIFIED Service']
+    expect(events).toEqual(['ADDED AuthorizationPolicy', ...labelled, ...labelled, 'DELETED AuthorizationPolicy'])
+  })
+
+  test('of one beacon are no business of another of the same name', async () => {
+    const world = await createShop()
+    const other = { namespace: 'bank', application: 'beacon' }
+    world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])
+    await configure(world, { mesh: {} }, other)
+    await world.send('application-removed', other)
+    expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([LABELS, LABELS])
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+    expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+  })
+
+  test('that turn to another beacon are on its mesh, and the former one revokes what it granted', async () => {
+    const world = await createShop()
+    const other = { application: 'other' }
+    await configure(world, { mesh: {} }, other)
+    await world.send('relation-changed', requires(7, db, other))
+    expect(enrolled(world, 'db')['istio.io/use-waypoint']).toBe('shop-other-waypoint')
+    expect(policiesOf(world, 'db').map(({ metadata }) => metadata.labels?.['meshstep.dev/application'])).toEqual([
+      'other',
+    ])
+    expect((await world.send('resync', db)).published).toBeUndefined()
+  })
+
   test.each([
     ['the beacon is removed', (world: World) => world.send('application-removed', BEACON)],
     ['its config has no mesh any more', (world: World) => configure(world, {})],
