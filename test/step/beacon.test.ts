@@ -138,6 +138,14 @@ describe('consumers', () => {
     expect((await world.send('resync', db)).published).toBeUndefined()
   })
 
+  test('are enrolled again when the config has a mesh again', async () => {
+    const world = await createShop()
+    await configure(world, {})
+    await configure(world, { mesh: {} })
+    expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([LABELS, LABELS])
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+  })
+
   test.each([
     ['the beacon is removed', (world: World) => world.send('application-removed', BEACON)],
     ['its config has no mesh any more', (world: World) => configure(world, {})],
