@@ -120,7 +120,8 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
     if (conflict) conflicts.push(conflict)
     if (reason !== undefined) refused.push(reason)
   }
-  const isOurs = (object: KubernetesObject) => appliers(object).includes(managerOf(subject, object.kind as OwnedKind)) && !isOfNamesake(subject, object)
+  const isOurs = (object: KubernetesObject) =>
+    appliers(object).includes(managerOf(subject, object.kind as OwnedKind)) && !isOfNamesake(subject, object)
   const mayWrite = (object: KubernetesObject) => isOurs(object) || (mesh?.adopt === true && isLibrarys(subject, object))
   const applyAll = async (pairs: typeof pending): Promise<void> => {
     for (const pair of pairs) {

@@ -51,5 +51,5 @@ test.each<[string, Relation | undefined, Relation, Databag | undefined]>([
     GOOD,
   ],
 ])('keeps %s', (_, known, changed, kept) => {
-  expect(withKept(known, changed)).toEqual(kept === undefined ? { ...changed } : { ...changed, kept })
+  expect(withKept(known, changed, undefined)).toEqual(kept === undefined ? { ...changed } : { ...changed, kept })
 })

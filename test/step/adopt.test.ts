@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { ask, BEACON, configure, createMesh, objectsOf, policiesIn, provides, WAYPOINT, wire } from '../helpers/beacon-world.ts'
+import {
+  ask,
+  BEACON,
+  configure,
+  createMesh,
+  objectsOf,
+  policiesIn,
+  provides,
+  WAYPOINT,
+  wire,
+} from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
 const SCOPE = 'kubernetes-resource-handler-scope'

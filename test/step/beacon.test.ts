@@ -67,7 +67,7 @@ describe('a beacon tells its consumers', () => {
     ])
     const { labels: text, ...others } = told(world)['shop/db'] as { labels: string }
     expect(JSON.parse(text)).toEqual(labels)
-    expect(others).toEqual({ mesh_type: '"istio"' })
+    expect(others).toMatchObject({ mesh_type: '"istio"', _supported_versions: '["v0", "v1"]' })
   })
 
   test('in events that are told apart, also where all have the same relation id', async () => {

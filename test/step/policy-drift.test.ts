@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { AuthorizationPolicy } from '../../src/policies/authorization-policy.ts'
-import { ask, BEACON, configure, createMesh, edit, path, policiesIn, remove, wire, writes } from '../helpers/beacon-world.ts'
+import {
+  ask,
+  BEACON,
+  configure,
+  createMesh,
+  edit,
+  path,
+  policiesIn,
+  remove,
+  wire,
+  writes,
+} from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
 /** A beacon that grants `web` the Service of `db`, and its pods on a port. */

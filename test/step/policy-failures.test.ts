@@ -116,7 +116,7 @@ describe('what the API server refuses', () => {
   })
 
   test.each<[string, string[], RegExp]>([
-    ['to list', ['GET'], /LIST AuthorizationPolicy: 403 .*cannot list resource.*Grant it with a Role/],
+    ['to list', ['GET'], /LIST AuthorizationPolicy shop: 403 .*cannot list resource.*Grant it with a Role/],
     ['to write', ['PATCH'], /APPLY AuthorizationPolicy .*403 .*Grant it with a Role/],
   ])('for want of a permission %s: nobody is enrolled, and it is said what to grant', async (_, methods, message) => {
     const world = createMesh(['beacon'], false)
