@@ -23,7 +23,11 @@ import {
 /** An event to be sent, what it is in words, and what to remember once it is accepted. */
 export type Publication = { event: Event; name: string; accept: (state: State) => State }
 
-type Content = { data: Readonly<Record<string, string>>; units?: Readonly<Record<string, Databag>> | undefined }
+type Content = {
+  data: Readonly<Record<string, string>>
+  units?: Readonly<Record<string, Databag>> | undefined
+  partial?: true | undefined
+}
 
 /** Tells one content from another; a short text. */
 export const contentHash = ({ data, units }: { data: Databag; units?: object | undefined }): string =>
@@ -116,7 +120,7 @@ const changedPublication = (
   subject: Subject,
   state: State,
   { key, id, endpoint, interface: name, role, remote, published: heard }: Relation & { key: string },
-  { data, units, hash }: Content & { hash: string },
+  { data, units, hash, partial }: Content & { hash: string },
 ): Publication => {
   const to = { namespace: remote.namespace ?? subject.namespace, application: remote.application }
   const theirEndpoint = remote.endpoint ?? at(ENDPOINTS, endpoint) ?? endpoint
@@ -132,11 +136,8 @@ const changedPublication = (
       ...(heard && { heard: heard.hash }),
     },
   })
-  return {
-    event,
-    name: nameOf(own, to),
-    accept: (before) => withPublished(before, key, { ...own, to, hash, generation: state.generation ?? 0 }),
-  }
+  const published = { ...own, to, hash, generation: state.generation ?? 0, ...(partial && { partial }) }
+  return { event, name: nameOf(own, to), accept: (before) => withPublished(before, key, published) }
 }
 
 const endedPublication = (subject: Subject, state: State, key: string, published: Published): Publication => {

@@ -74,6 +74,8 @@ export const Published = z.strictObject({
   hash: z.string().optional(),
   /** Of the memory that it follows from. */
   generation: z.int().nonnegative().optional(),
+  /** It was not told all there is to tell, as something is missing for that. */
+  partial: z.literal(true).optional(),
 })
 export type Published = z.infer<typeof Published>
 

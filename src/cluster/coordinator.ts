@@ -25,8 +25,8 @@ export type CoordinatorInput = Subject & {
   /** The labels that the mesh wants on pods; undefined while the application is not on a mesh. */
   readonly mesh?: { readonly labels: Readonly<Record<string, string>> } | undefined
   readonly endpoints?: TelemetryEndpoints | undefined
-  /** The keys of the relations that were published to before. */
-  readonly published?: ReadonlySet<string> | undefined
+  /** The keys of the relations that were given a config before. */
+  readonly configured?: ReadonlySet<string> | undefined
 }
 
 /** What a coordinator wants. */
@@ -46,23 +46,25 @@ export type Coordination = {
 }
 
 /**
- * What follows from the relations of a coordinator. While roles are missing, workers that were not published to before get no config.
- * Nothing else waits for that: labels, policies, and what the other workers were told stay in step.
+ * What follows from the relations of a coordinator. While roles are missing, workers that had no config before get labels
+ * alone. Nothing else waits for that: labels, policies, and what the other workers were told stay in step.
  */
 export const coordinate = (input: CoordinatorInput): Coordination => {
-  const { namespace, application, config, relations, mesh, published = new Set() } = input
+  const { namespace, application, config, relations, mesh, configured = new Set() } = input
   const topology = topologyOf(relations, namespace, config)
   const sources = sourcesOf(relations, config)
   const missing = missingRoles(config, topology.roles)
-  const workers = topology.relations.map((worker) => ({ worker, why: whyNot(worker, missing, published) }))
-  const due = workers.filter(({ why }) => why === undefined)
+  const workers = topology.relations.map((worker) => ({ worker, why: whyNot(worker, missing, configured) }))
+  const due = workers.filter(({ worker, why }) => why === undefined || !configured.has(worker.key))
   return {
     labels: partOf(application),
     meshPolicies: mesh === undefined ? [] : clusterPolicies(input, topology, config),
     policies: externalPolicies(config, input.policies),
     databags: {
       ...tracingRequests(relations, config),
-      ...Object.fromEntries(due.map(({ worker }) => [worker.key, databagFor(worker, input)])),
+      ...Object.fromEntries(
+        due.map(({ worker, why }) => [worker.key, why === undefined ? databagFor(worker, input) : labelsFor(input)]),
+      ),
     },
     status: coordinatorStatus(topology.relations.length > 0, missing),
     messages: [
@@ -76,20 +78,28 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
   }
 }
 
-/** Why a relation is not published to, if so. Bad data of a unit is no reason. */
+/** Why a relation is not given a config, if so. Bad data of a unit is no reason. */
 const whyNot = (
   { key, roles }: WorkerRelation,
   missing: readonly string[],
-  published: ReadonlySet<string>,
+  configured: ReadonlySet<string>,
 ): string | undefined => {
-  const isNew = !published.has(key)
+  const isNew = !configured.has(key)
   if (roles.length === 0)
     return isNew ? 'gets a config once it announces a role' : 'its role is not known; what it was told stays'
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 
+/** What holds for every worker. So one hears of the relation, and can announce its role, if nobody else tells it. */
+const labelsFor = (input: CoordinatorInput): OwnSide => ({
+  data: coordinatorDatabag({ worker_labels: workerLabels(input) }),
+  partial: true,
+})
+
+const workerLabels = ({ application, mesh }: CoordinatorInput) => sorted({ ...mesh?.labels, ...partOf(application) })
+
 const databagFor = ({ announced = [], roles }: WorkerRelation, input: CoordinatorInput): OwnSide => {
-  const { application, config, endpoints, mesh } = input
+  const { config, endpoints } = input
   const { workerConfig = '', tls, s3TlsCaChain } = config
   const material = typeof tls === 'object' ? tls : undefined
   return {
@@ -101,7 +111,7 @@ const databagFor = ({ announced = [], roles }: WorkerRelation, input: Coordinato
       server_cert: material?.serverCert,
       privkey_secret_id: material?.privkeySecretId,
       s3_tls_ca_chain: s3TlsCaChain,
-      worker_labels: sorted({ ...mesh?.labels, ...partOf(application) }),
+      worker_labels: workerLabels(input),
     }),
   }
 }

@@ -8,6 +8,8 @@ import { andThen, check, jsonAt, readKey } from './read.ts'
 export type OwnSide = {
   readonly data: Readonly<Record<string, string>>
   readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** It is not all there is to tell, as something is missing for that. */
+  readonly partial?: true
 }
 
 const text = (what: string) => z.string(`expected ${what}: a string`)
@@ -64,7 +66,7 @@ const isUnitOf = (application: string, unit: string): boolean =>
   unit.startsWith(`${application}/`) && /^\d+$/.test(unit.slice(application.length + 1))
 
 /** The coordinator's application databag: a key for each field that is there, always in the same order. */
-export const coordinatorDatabag = (data: CoordinatorData): Record<string, string> =>
+export const coordinatorDatabag = (data: Partial<CoordinatorData>): Record<string, string> =>
   Object.fromEntries(
     (Object.keys(Coordinator.shape) as (keyof CoordinatorData)[])
       .filter((key) => data[key] !== undefined)

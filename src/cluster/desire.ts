@@ -66,7 +66,7 @@ const coordinatorDesire = (
     policies: [],
     mesh: desiredMeshLabels(state),
     endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
-    published: new Set(Object.keys(published)),
+    configured: new Set(Object.keys(published).filter((key) => published[key]?.partial !== true)),
   })
   const nginx = isProxied ? nginxConfiguration(routing) : undefined
   const scraped = scrapeJobs({

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readCoordinator } from '../../src/cluster/databag.ts'
 import { desiredLabels } from '../../src/labels/desired.ts'
+import { pythonJson } from '../../src/python-json.ts'
 import { emptyState, type Relation } from '../../src/state.ts'
 import { byId, configWith, coordination, inNamespace, provider, READER, unitData, WRITER, workers } from './samples.ts'
 
@@ -15,20 +16,21 @@ const told = ({ databags }: ReturnType<typeof coordination>, id: number) => {
 }
 
 describe('while a role is missing', () => {
-  test('a worker that was told nothing yet gets no config', () => {
+  test('a worker that had no config yet gets none, but hears of the relation by its labels', () => {
     const result = coordination([READER])
     expect(result.status).toEqual({ status: 'blocked', message: INCONSISTENT })
-    expect(result.databags).toEqual({})
+    expect(result.databags).toEqual({ 4: { data: { worker_labels: pythonJson(OFF_MESH) }, partial: true } })
     expect(result.messages).toEqual(['relation 4 (cluster): gets a config once no role is missing'])
   })
 
-  test('one that was told before keeps its config, and labels stay in step', () => {
-    const published = new Set(['4'])
+  test('one that had a config before keeps it, and labels stay in step', () => {
+    const configured = new Set(['4'])
     const before = coordination([READER, WRITER], { mesh: MESH })
-    const now = coordination([READER, workers(6, 'other', 'read')], { mesh: MESH, published })
+    const now = coordination([READER, workers(6, 'other', 'read')], { mesh: MESH, configured })
     expect(now.status.message).toBe(INCONSISTENT)
-    expect(now.databags).toEqual({ 4: before.databags[4] })
-    expect(told(coordination([READER], { published }), 4)).toMatchObject({
+    expect(now.databags[4]).toEqual(before.databags[4])
+    expect(Object.keys(now.databags[6]?.data ?? {})).toEqual(['worker_labels'])
+    expect(told(coordination([READER], { configured }), 4)).toMatchObject({
       worker_config: 'target: all\n',
       worker_labels: OFF_MESH,
     })
@@ -66,14 +68,16 @@ describe('a relation whose data are not complete', () => {
   })
 
   test.each([
-    ['no role, never told', undefined, [], 'gets a config once it announces a role'],
+    ['no role, no config yet', undefined, [], 'gets a config once it announces a role'],
     ['no role any more', undefined, [4], 'its role is not known; what it was told stays'],
     ['a role of another cluster', 'backend', [], 'gets a config once it announces a role'],
     ['a role that cannot be read', 5, [4], 'its role is not known; what it was told stays'],
-  ])('%s', (_, role, published, why) => {
+  ])('%s', (_, role, configured, why) => {
     const silent = workers(4, 'silent', role)
-    const result = coordination([silent, workers(5, 'both', 'all')], { published: new Set(published.map(String)) })
-    expect(Object.keys(result.databags)).toEqual(['5'])
+    const result = coordination([silent, workers(5, 'both', 'all')], { configured: new Set(configured.map(String)) })
+    const labels = { data: { worker_labels: pythonJson(OFF_MESH) }, partial: true }
+    expect(result.databags[4]).toEqual(configured.length > 0 ? undefined : labels)
+    expect(result.databags[5]?.data).toHaveProperty('worker_config')
     expect(result.messages.at(-1)).toBe(`relation 4 (cluster): ${why}`)
   })
 })
