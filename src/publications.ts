@@ -159,7 +159,8 @@ const eventOf = (
   what: string,
   data: Record<string, unknown>,
 ): Event => ({
-  id: `${subject.namespace}/${subject.application}/${generation}/${what}`,
+  // two remote applications may have relations of one id, and are told the same
+  id: `${subject.namespace}/${subject.application}/${generation}/${to.namespace}/${to.application}/${what}`,
   source: sourceOf(subject),
   type: `dev.meshstep.${name}.v1`,
   subject: `${to.namespace}/${to.application}`,
