@@ -1,0 +1,269 @@
+import { describe, expect, test } from 'vitest'
+import {
+  COORDINATOR,
+  clusterRelation,
+  createCluster,
+  granted,
+  meshOf,
+  nginxFile,
+  ON_MESH,
+  PART_OF,
+  policies,
+  relate,
+  relationTo,
+  seen,
+  startedCluster,
+  WORKERS,
+} from '../helpers/cluster.ts'
+import { isWrite, type World } from '../helpers/world.ts'
+
+const joinMesh = (world: World) => world.send('relation-changed', { application: COORDINATOR, ...meshOf() })
+const leaveMesh = (world: World) => world.send('relation-broken', { application: COORDINATOR, relation: { id: 99 } })
+const leave = (world: World, name: string, id: number) =>
+  world.send('relation-broken', { application: name, relation: { id } })
+
+const OWN = { 'app.kubernetes.io/name': 'web' }
+const ALL = [COORDINATOR, ...WORKERS]
+
+type Told = { application: string; relation: object; remote: object }
+
+/** An event that `application` published about what it says in a relation. */
+const publishedBy = async (world: World, application: string, { remote, ...told }: Told) => {
+  const source = `/meshstep/shop/${application}`
+  const data = { ...told, remote: { ...remote, namespace: 'shop' } }
+  return await world.send('relation-changed', data, { source })
+}
+
+/** Nothing is left once nothing late can come any more. */
+const forgotten = async (world: World, application: string) => {
+  world.clock.advance(25 * 60 * 60 * 1_000)
+  await world.send('resync', { application })
+  expect(world.memory(application)).toBeUndefined()
+}
+
+const meshedCluster = async (config: Record<string, unknown> = {}): Promise<World> => {
+  const world = await startedCluster(config)
+  await joinMesh(world)
+  return world
+}
+
+describe('the labels of a cluster', () => {
+  test('say which cluster it is, on the workloads and Services of all of it', async () => {
+    const world = await startedCluster()
+    for (const name of ALL)
+      expect(world.labels(name)).toEqual({
+        template: { ...OWN, team: 'blue', ...PART_OF },
+        service: { ...OWN, ...PART_OF },
+      })
+  })
+
+  test('put it on the mesh while the coordinator is related to one', async () => {
+    const world = await meshedCluster()
+    for (const name of ALL) expect(world.labels(name).service).toEqual({ ...OWN, ...PART_OF, ...ON_MESH })
+    await leaveMesh(world)
+    for (const name of ALL) expect(world.labels(name).service).toEqual({ ...OWN, ...PART_OF })
+  })
+
+  test('reach a worker that comes later, and leave with its relation', async () => {
+    const world = await createCluster({ config: { minimalDeployment: [] } })
+    await joinMesh(world)
+    await relate(world, 'querier', 1)
+    expect(world.labels('querier').template).toMatchObject({ ...PART_OF, ...ON_MESH })
+    await leave(world, 'querier', 1)
+    expect(world.labels('querier')).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
+  })
+
+  test('stay on a worker that cannot read them any more', async () => {
+    const world = await meshedCluster()
+    const { relation, remote } = clusterRelation('requires', COORDINATOR, 1, { worker_labels: 'x', worker_config: 'y' })
+    expect(await publishedBy(world, COORDINATOR, { application: 'querier', relation, remote })).toMatchObject({
+      messages: expect.arrayContaining([
+        expect.stringMatching(/^relation 1 \(cluster\): worker_labels: .*; the labels it asked for stay/),
+      ]),
+    })
+    expect(world.labels('querier').template).toMatchObject({ ...PART_OF, ...ON_MESH })
+  })
+})
+
+describe('the policies inside a cluster', () => {
+  test('are two objects: its applications may reach all its pods, the workers its Service', async () => {
+    const world = await meshedCluster()
+    const rulesFor = (names: readonly string[]) => [
+      { from: [{ source: { principals: names.toSorted().map((name) => `cluster.local/ns/shop/sa/${name}`) } }] },
+    ]
+    expect(policies(world).map(({ spec }) => spec)).toEqual([
+      { selector: { matchLabels: PART_OF }, action: 'ALLOW', rules: rulesFor(ALL) },
+      {
+        targetRefs: [{ group: '', kind: 'Service', name: COORDINATOR }],
+        action: 'ALLOW',
+        rules: rulesFor(WORKERS),
+      },
+    ])
+  })
+
+  test('are not there without a mesh', async () => {
+    const world = await startedCluster()
+    expect(policies(world)).toEqual([])
+  })
+
+  test('follow the workers: one that goes loses its access, and one that comes back has it again', async () => {
+    const world = await meshedCluster()
+    const before = policies(world).map(({ spec }) => spec)
+    await leave(world, 'ingester', 2)
+    expect(granted(world)).toEqual(['compactor', 'querier', COORDINATOR])
+    expect(policies(world)).toHaveLength(2)
+    await relate(world, 'ingester', 2)
+    expect(policies(world).map(({ spec }) => spec)).toEqual(before)
+  })
+
+  test('follow a worker application that is removed, of which nobody tells the coordinator', async () => {
+    const world = await meshedCluster()
+    await world.send('application-removed', { application: 'ingester' })
+    expect(granted(world)).toEqual(['compactor', 'querier', COORDINATOR])
+    expect(nginxFile(world)).not.toContain('ingester')
+    expect(world.labels('ingester')).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
+    await forgotten(world, 'ingester')
+  })
+
+  test('do not take away the access of a worker whose databag cannot be read any more', async () => {
+    const world = await meshedCluster()
+    const units = { 'ingester/0': { juju_topology: 'x', address: '{' } }
+    const { relation, remote } = clusterRelation('provides', 'ingester', 2)
+    for (const data of [{ role: 5 }, { role: '"ingester"' }, { data: '{', _supported_versions: '["v1"]' }]) {
+      const told = { application: COORDINATOR, relation, remote: { ...remote, data, units } }
+      expect(await publishedBy(world, 'ingester', told)).toMatchObject({
+        messages: expect.arrayContaining([expect.stringMatching(/^relation 2 \(cluster\): /)]),
+      })
+      expect(granted(world)).toEqual(ALL.toSorted())
+    }
+  })
+
+  test('name only the configured ports with leastPrivilege', async () => {
+    const world = await meshedCluster({ leastPrivilege: { ports: [3200] }, workerPorts: [9095, 9096] })
+    const ports = policies(world).map(({ spec }) =>
+      [...JSON.stringify(spec).matchAll(/"ports":(\[.*?\])/g)].map(([, list = '']) => JSON.parse(list)),
+    )
+    expect(ports).toEqual([[['8080', '9095', '9096']], [['3200', '3300', '3301', '3302']]])
+  })
+
+  test('are written once: nothing of a repeat, of another order or of a pod that restarts', async () => {
+    const world = await meshedCluster()
+    world.calls.length = 0
+    for (const name of WORKERS) {
+      await relate(world, name, WORKERS.indexOf(name) + 1)
+      await world.send('resync', { application: name })
+    }
+    await joinMesh(world)
+    expect(world.calls.filter(isWrite)).toEqual([])
+  })
+})
+
+describe('the policies from outside', () => {
+  const scraped = async (config: Record<string, unknown> = {}, policies: unknown[] = []): Promise<World> => {
+    const world = await createCluster({ config: { minimalDeployment: [], ...config } })
+    await world.send('config-changed', {
+      application: COORDINATOR,
+      config: {
+        coordinator: { roles: [...WORKERS], telemetryProxy: { httpPort: 3300, httpsPort: 3301 }, ...config },
+        policies,
+      },
+    })
+    await joinMesh(world)
+    await world.send('relation-changed', {
+      application: COORDINATOR,
+      ...relationTo('prometheus', 50, 'metrics-endpoint', { role: 'provides' }),
+    })
+    await world.send('relation-changed', {
+      application: COORDINATOR,
+      ...relationTo('grafana', 51, 'grafana-source', { role: 'provides' }),
+    })
+    return world
+  }
+
+  const asked = (world: World): Record<string, unknown>[] => {
+    const relations = Object.values(
+      (world.memory('beacon')?.state.relations ?? {}) as Record<string, { published: { data: { policies: string } } }>,
+    )
+    return JSON.parse(relations[0]?.published.data.policies ?? '[]')
+  }
+
+  test('ask the beacon for the metrics and those of the workers, then for the author’s own', async () => {
+    const world = await scraped({}, [{ type: 'app', relation: 'grafana-source', endpoints: [{ ports: [3200] }] }])
+    expect(asked(world)).toMatchObject([
+      { source_app_name: 'prometheus', target_type: 'unit', endpoints: [{ ports: [9113] }] },
+      {
+        source_app_name: 'prometheus',
+        target_type: 'app',
+        target_app_name: COORDINATOR,
+        endpoints: [{ ports: [3300], methods: ['GET'], paths: ['/proxy/worker/{*}/metrics'] }],
+      },
+      { source_app_name: 'grafana', target_type: 'app', endpoints: [{ ports: [3200] }] },
+    ])
+  })
+
+  test('are what the beacon then grants', async () => {
+    const world = await scraped()
+    const rules = policies(world, 'beacon').map(({ spec }) => spec)
+    expect(rules).toMatchObject([
+      {
+        selector: { matchLabels: { 'app.kubernetes.io/name': COORDINATOR } },
+        rules: [{ to: [{ operation: { ports: ['9113'] } }] }],
+      },
+      {
+        targetRefs: [{ kind: 'Service', name: COORDINATOR }],
+        rules: [
+          {
+            from: [{ source: { principals: ['cluster.local/ns/shop/sa/prometheus'] } }],
+            to: [{ operation: { ports: ['3300'], methods: ['GET'], paths: ['/proxy/worker/{*}/metrics'] } }],
+          },
+        ],
+      },
+    ])
+  })
+
+  test('follow TLS to the other port', async () => {
+    const world = await scraped({ tls: true })
+    expect(asked(world)[1]).toMatchObject({ endpoints: [{ ports: [3301] }] })
+  })
+
+  test('go with the mesh', async () => {
+    const world = await scraped()
+    await leaveMesh(world)
+    expect(policies(world, 'beacon')).toEqual([])
+  })
+})
+
+describe('the mesh and the workers', () => {
+  test('may come in either order, and the mesh may go in between', async () => {
+    const workersFirst = await meshedCluster()
+    const meshFirst = await createCluster()
+    await joinMesh(meshFirst)
+    for (const [index, name] of WORKERS.entries()) await relate(meshFirst, name, index + 1)
+    expect(seen(meshFirst)).toEqual(seen(workersFirst))
+    await leaveMesh(meshFirst)
+    expect(seen(meshFirst)).toEqual(seen(await startedCluster()))
+    await joinMesh(meshFirst)
+    expect(seen(meshFirst)).toEqual(seen(workersFirst))
+  })
+})
+
+describe('when the coordinator goes', () => {
+  test('everything that it made goes with it, and the workers’ labels', async () => {
+    const world = await meshedCluster()
+    await world.send('application-removed', { application: COORDINATOR })
+    expect(policies(world)).toEqual([])
+    expect(nginxFile(world)).toBeUndefined()
+    for (const name of ALL) expect(world.labels(name)).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
+    await forgotten(world, COORDINATOR)
+    expect((await world.send('resync', { application: 'querier' })).applicationStatus?.message).toBe(
+      'Missing relation to a coordinator charm',
+    )
+  })
+
+  test('from the config alone, its policies and its file go', async () => {
+    const world = await meshedCluster()
+    await world.send('config-changed', { application: COORDINATOR, config: {} })
+    expect(policies(world)).toEqual([])
+    expect(nginxFile(world)).toBeUndefined()
+  })
+})
