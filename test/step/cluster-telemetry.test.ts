@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest'
+import { linesOf } from '../cluster/telemetry/nginx-file.ts'
+import {
+  COORDINATOR,
+  configure,
+  createCluster,
+  locations,
+  meshOf,
+  nginxFile,
+  relationTo,
+  startedCluster,
+  toldBy,
+} from '../helpers/cluster.ts'
+import { createWorld, isWrite, service, type World, workload } from '../helpers/world.ts'
+
+const ORIGIN = 'http://tempo.shop.svc.cluster.local:3300'
+
+const tell = (world: World, told: object) => world.send('relation-changed', { application: COORDINATOR, ...told })
+
+const LOKI = relationTo('loki', 20, 'logging', {
+  units: {
+    'loki/0': { endpoint: '{"url": "http://loki-0.loki.logs.svc:3100/loki/api/v1/push"}' },
+    'loki/1': { endpoint: '{"url": "https://loki-1.loki.logs.svc:3100/loki/api/v1/push"}' },
+  },
+})
+const PROMETHEUS = relationTo('prometheus', 21, 'send-remote-write', {
+  units: { 'prometheus/0': { remote_write: '{"url": "http://prometheus-0.example:9090/api/v1/write"}' } },
+})
+const TRACING = relationTo('tracing', 22, 'charm-tracing', {
+  data: { receivers: '[{"protocol": {"name": "otlp_http", "type": "http"}, "url": "http://traces.example:4318"}]' },
+})
+
+const withSources = async (config: object = {}): Promise<World> => {
+  const world = await startedCluster({ ...config })
+  for (const told of [LOKI, PROMETHEUS, TRACING]) await tell(world, told)
+  return world
+}
+
+describe('the telemetry of workers', () => {
+  test('goes through the coordinator, whose nginx knows where to', async () => {
+    const world = await withSources()
+    expect(toldBy(world, COORDINATOR, 'querier')).toMatchObject({
+      loki_endpoints: {
+        'loki/0': `${ORIGIN}/proxy/loki/loki-0/push`,
+        'loki/1': `${ORIGIN}/proxy/loki/loki-1/push`,
+      },
+      remote_write_endpoints: [{ url: `${ORIGIN}/proxy/remote-write/prometheus-0/write` }],
+      charm_tracing_receivers: { otlp_http: `${ORIGIN}/proxy/charm-tracing/otlp_http/` },
+      workload_tracing_receivers: {},
+    })
+    expect(locations(world)).toEqual([
+      '= /',
+      '= /status',
+      ...['compactor', 'ingester', 'querier'].flatMap((name) =>
+        [0, 1].map((number) => `= /proxy/worker/${name}-${number}/metrics`),
+      ),
+      '= /proxy/loki/loki-0/push',
+      '= /proxy/loki/loki-1/push',
+      '= /proxy/remote-write/prometheus-0/write',
+      '/proxy/charm-tracing/otlp_http/',
+      '/',
+    ])
+    expect(linesOf(nginxFile(world) ?? '')).toContain(
+      'proxy_pass http://querier-0.querier-endpoints.shop.svc.cluster.local:8080/metrics$is_args$args',
+    )
+  })
+
+  test('is in a ConfigMap of the coordinator’s own', async () => {
+    const world = await withSources()
+    expect(world.object('ConfigMap', 'tempo-nginx')).toMatchObject({
+      metadata: { labels: { 'meshstep.dev/application': COORDINATOR, 'app.kubernetes.io/managed-by': 'meshstep' } },
+      data: { 'nginx.conf': expect.stringContaining('listen 3300;') },
+    })
+  })
+
+  test('is not written again in another order, nor when nothing changed', async () => {
+    const world = await withSources()
+    const units = Object.fromEntries(Object.entries(LOKI.remote.units ?? {}).toReversed())
+    world.calls.length = 0
+    for (const told of [TRACING, PROMETHEUS, LOKI, { ...LOKI, remote: { ...LOKI.remote, units } }])
+      await tell(world, told)
+    expect(world.calls.filter(isWrite).filter((call) => !call.includes('juju-service-mesh-tempo-labels'))).toEqual([])
+    const ordered = nginxFile(world)
+    const other = await startedCluster()
+    for (const told of [TRACING, PROMETHEUS, LOKI]) await tell(other, told)
+    expect(nginxFile(other)).toBe(ordered)
+  })
+
+  test('changes to the ports and schemes of TLS and back', async () => {
+    const world = await withSources()
+    const before = nginxFile(world)
+    await configure(world, { tls: true })
+    expect(toldBy(world, COORDINATOR, 'querier').loki_endpoints).toEqual({
+      'loki/0': 'https://tempo.shop.svc.cluster.local:3301/proxy/loki/loki-0/push',
+      'loki/1': 'https://tempo.shop.svc.cluster.local:3301/proxy/loki/loki-1/push',
+    })
+    expect(linesOf(nginxFile(world) ?? '')).toEqual(
+      expect.arrayContaining([
+        'listen 3301 ssl',
+        'proxy_pass https://querier-0.querier-endpoints.shop.svc.cluster.local:8080/metrics$is_args$args',
+      ]),
+    )
+    await configure(world)
+    expect(nginxFile(world)).toBe(before)
+  })
+
+  test('goes straight to its end without telemetryProxy, and the ConfigMap goes', async () => {
+    const world = await withSources()
+    await configure(world, { telemetryProxy: undefined })
+    expect(nginxFile(world)).toBeUndefined()
+    expect(toldBy(world, COORDINATOR, 'querier')).toMatchObject({
+      loki_endpoints: { 'loki/0': 'http://loki-0.loki.logs.svc:3100/loki/api/v1/push' },
+      charm_tracing_receivers: { otlp_http: 'http://traces.example:4318' },
+    })
+    await configure(world)
+    expect(nginxFile(world)).toContain('/proxy/loki/loki-0/push')
+  })
+
+  test('without telemetryProxy is named as soon as there is a mesh', async () => {
+    const world = await startedCluster({ telemetryProxy: undefined })
+    expect((await world.send('resync', { application: COORDINATOR })).messages).toEqual([])
+    await world.send('relation-changed', { application: COORDINATOR, ...meshOf() })
+    expect((await world.send('resync', { application: COORDINATOR })).messages).toEqual([
+      expect.stringMatching(
+        /^coordinator\.telemetryProxy: expected httpPort and httpsPort: on a mesh routing is mandatory/,
+      ),
+    ])
+  })
+})
+
+describe('a hostile backend', () => {
+  test.each([
+    ['that ends the directive', 'http://x/;}server{listen 81;}'],
+    ['with a line break', 'http://x/\n}'],
+    ['of a file', 'file:///etc/passwd'],
+    ['with a user and a password', 'http://a:b@x/'],
+  ])('at a URL %s is named, and everything else is routed', async (_, url) => {
+    const world = await withSources()
+    const before = nginxFile(world)
+    const units = { ...LOKI.remote.units, 'loki/2': { endpoint: JSON.stringify({ url }) } }
+    const handled = await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
+    expect(handled.messages).toEqual([expect.stringContaining('loki/2')])
+    expect(nginxFile(world)).toBe(before)
+  })
+
+  test('at a URL with a variable of nginx is reached at that very URL', async () => {
+    const world = await withSources()
+    const units = { 'loki/2': { endpoint: '{"url": "http://x/$request_uri"}' } }
+    await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
+    expect(linesOf(nginxFile(world) ?? '')).toContain(
+      ['proxy_pass http://x/$', '{dollar}request_uri$is_args$args'].join(''),
+    )
+  })
+
+  test('under the name of no unit is named, and everything else is routed', async () => {
+    const world = await withSources()
+    const units = { ...LOKI.remote.units, 'x/0 { return 200; }': { endpoint: '{"url": "http://x/"}' } }
+    const handled = await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
+    expect(handled.messages).toEqual([expect.stringContaining('x/0 { return 200; }')])
+    expect(locations(world)).toContain('= /proxy/loki/loki-1/push')
+  })
+})
+
+describe('what Prometheus has to scrape', () => {
+  const scraped = async (config: object = {}): Promise<unknown[]> => {
+    const world = createWorld(
+      [COORDINATOR, 'querier'].flatMap((name) => [workload('StatefulSet', name), service(name)]),
+    )
+    await configure(world, { minimalDeployment: [], ...config })
+    await tell(world, relationTo('prometheus', 5, 'metrics-endpoint', { role: 'provides' }))
+    await tell(world, {
+      relation: { id: 1, endpoint: 'cluster', interface: 'cluster', role: 'provides' },
+      remote: {
+        application: 'querier',
+        data: { role: 'querier' },
+        units: {
+          'querier/0': {
+            juju_topology: { application: 'querier', unit: 'querier/0', charm_name: 'worker-k8s' },
+            address: 'querier-0.example',
+          },
+        },
+      },
+    })
+    const told = world.published.filter(({ subject }) => subject === 'shop/prometheus').at(-1)
+    const data = told?.data as { remote: { data: { scrape_jobs: string } } } | undefined
+    return JSON.parse(data?.remote.data.scrape_jobs ?? '[]')
+  }
+
+  const RELABELLED = [
+    { target_label: 'juju_charm', replacement: 'worker-k8s' },
+    { target_label: 'juju_unit', replacement: 'querier/0' },
+    { target_label: 'juju_application', replacement: 'querier' },
+    { target_label: 'juju_model', replacement: 'shop' },
+  ]
+
+  test('is published on the metrics relation: each worker through the coordinator, and its own exporter', async () => {
+    expect(await scraped()).toEqual([
+      {
+        metrics_path: '/proxy/worker/querier-0/metrics',
+        static_configs: [{ targets: ['tempo.shop.svc.cluster.local:3300'] }],
+        relabel_configs: RELABELLED,
+      },
+      { static_configs: [{ targets: ['tempo.shop.svc.cluster.local:9113'] }] },
+    ])
+  })
+
+  test('is over TLS where the cluster is', async () => {
+    expect(await scraped({ tls: true })).toMatchObject([
+      { scheme: 'https', static_configs: [{ targets: ['tempo.shop.svc.cluster.local:3301'] }] },
+      { scheme: 'https' },
+    ])
+  })
+
+  test('is each worker itself where nothing is routed', async () => {
+    expect(await scraped({ telemetryProxy: undefined })).toMatchObject([
+      { metrics_path: '/metrics', static_configs: [{ targets: ['querier-0.example:8080'] }] },
+      {},
+    ])
+  })
+})
+
+test('tracing is asked for at the relation', async () => {
+  const world = createWorld([workload('StatefulSet', COORDINATOR), service(COORDINATOR)])
+  await configure(world)
+  await tell(world, TRACING)
+  expect(world.published.at(-1)?.data).toMatchObject({ remote: { data: { receivers: '["otlp_http"]' } } })
+})
+
+test('a coordinator without a worker routes nothing but its health', async () => {
+  const world = await createCluster()
+  expect(locations(world)).toEqual(['= /', '= /status', '/'])
+})
