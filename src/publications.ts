@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { clusterDesire, type Environment } from './cluster/desire.ts'
 import type { Event } from './events/cloud-event.ts'
 import { meshDatabag } from './mesh/databags.ts'
@@ -68,10 +69,14 @@ export const publicationsDue = (subject: Subject, state: State, environment: Env
   return [...changed, ...ended, ...announced.map(announcementPublication)]
 }
 
-/** What followed from an older memory has lost at the receiver, whenever it was accepted. */
+/**
+ * What followed from an older memory has lost at the receiver, whenever it was accepted. Events that share a step note the same, one after
+ * another, and there may be hundreds of both.
+ */
 const withPublished = (state: State, key: string, entry: Published & { generation: number }): State => {
-  const isOlder = entry.generation < (at(state.published, key)?.generation ?? 0)
-  return isOlder ? state : { ...state, published: { ...state.published, [key]: entry } }
+  const known = at(state.published, key)
+  const isOlder = entry.generation < (known?.generation ?? 0)
+  return isOlder || isDeepStrictEqual(known, entry) ? state : { ...state, published: { ...state.published, [key]: entry } }
 }
 
 /** A relation that has come back meanwhile is published again. */
