@@ -1,8 +1,6 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
-const namespace = 'bookinfo'
-
-const workload = (kind: 'StatefulSet' | 'Deployment', name: string): KubernetesObject => ({
+const workload = (kind: 'StatefulSet' | 'Deployment', namespace: string, name: string): KubernetesObject => ({
   apiVersion: 'apps/v1',
   kind,
   metadata: { name, namespace, labels: { 'app.kubernetes.io/name': name } },
@@ -12,26 +10,31 @@ const workload = (kind: 'StatefulSet' | 'Deployment', name: string): KubernetesO
     ...(kind === 'StatefulSet' && { serviceName: name }),
     template: {
       metadata: { labels: { 'app.kubernetes.io/name': name } },
-      spec: { containers: [{ name, image: `example.invalid/bookinfo-${name}:1` }] },
+      spec: { containers: [{ name, image: `example.invalid/${namespace}-${name}:1` }] },
     },
   },
 })
 
-const service = (name: string): KubernetesObject => ({
+const service = (namespace: string, name: string, port: number): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name, namespace, labels: { 'app.kubernetes.io/name': name } },
-  spec: { selector: { 'app.kubernetes.io/name': name }, ports: [{ port: 9080 }] },
+  spec: { selector: { 'app.kubernetes.io/name': name }, ports: [{ port }] },
 })
 
 /**
- * Two applications that are not on a mesh: `details` as Juju deploys one, with a StatefulSet, and `productpage` with a Deployment. And
- * the root namespace of Istio, whose policies hold for all.
+ * Applications that are not on a mesh, as Juju deploys them: in `bookinfo` `details`, with a StatefulSet, and `productpage`, with a
+ * Deployment; in `tempo` a coordinator and three workers, that nothing relates yet. And the root namespace of Istio, whose policies hold
+ * for all.
  */
 export const example: readonly KubernetesObject[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
-  workload('StatefulSet', 'details'),
-  service('details'),
-  workload('Deployment', 'productpage'),
-  service('productpage'),
+  workload('StatefulSet', 'bookinfo', 'details'),
+  service('bookinfo', 'details', 9080),
+  workload('Deployment', 'bookinfo', 'productpage'),
+  service('bookinfo', 'productpage', 9080),
+  ...['tempo', 'tempo-querier', 'tempo-ingester', 'tempo-compactor'].flatMap((name) => [
+    workload('StatefulSet', 'tempo', name),
+    service('tempo', name, 3200),
+  ]),
 ]
