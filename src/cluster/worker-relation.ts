@@ -41,12 +41,12 @@ export const workersOf = (
   config: CoordinatorConfig,
 ): WorkerRelation => {
   const { application, namespace: home = namespace } = relation.remote
-  const isLocal = home === namespace
+  const isKnown = home === namespace || relation.published !== undefined
   const role = readRoles(relation.remote.data, 'data')
   const announced = valuesOf([role])[0]
   const told = unitsOf(relation).map(([unit, databag]) => {
     const data = readWorkerUnit(databag, titleOf(unit))
-    return isLocal ? andThen(data, (one) => genuine(one, application, unit)) : data
+    return isKnown ? andThen(data, (one) => genuine(one, application, unit)) : data
   })
   const units = valuesOf(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
   return {
@@ -56,7 +56,7 @@ export const workersOf = (
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
     units,
     // a unit that cannot be read is there nevertheless, and its application does not lose its access by it
-    applications: isLocal && told.some(isThere) ? [{ namespace, application }] : applicationsOf(units),
+    applications: isKnown && told.some(isThere) ? [{ namespace: home, application }] : applicationsOf(units),
     problems: [...problemsOf([role]), ...unknownRoles(announced ?? [], config), ...problemsOf(told)],
   }
 }
@@ -64,8 +64,8 @@ export const workersOf = (
 const isThere = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
 
 /**
- * Within the namespace the platform says who it is, and a unit cannot say otherwise: its word opens doors. An application of another
- * namespace may go by an alias here, and only its units know its name.
+ * Within the namespace the platform says who it is, and so does what an application published itself. A unit cannot say otherwise: its
+ * word opens doors. An application of another namespace that others told of may go by an alias, and only its units know its name.
  */
 const genuine = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
   const told = data.juju_topology

@@ -138,6 +138,29 @@ describe('the policies inside a cluster', () => {
     }
   })
 
+  test('do not take it away from one of another namespace either, that tells of itself', async () => {
+    const world = await meshedCluster()
+    const { relation, remote } = clusterRelation('provides', 'far', 2)
+    const topology = (application: string) => ({
+      juju_topology: JSON.stringify({ application, unit: `${application}/0`, charm_name: 'x' }),
+      address: '"far-0.far.logs.svc"',
+    })
+    const tell = (unit: object) =>
+      world.send(
+        'relation-changed',
+        {
+          application: COORDINATOR,
+          relation,
+          remote: { ...remote, namespace: 'logs', data: { role: '"querier"' }, units: { 'far/0': unit } },
+        },
+        { source: '/meshstep/logs/far' },
+      )
+    for (const unit of [topology('far'), { ...topology('far'), address: '{' }, topology('victim')]) {
+      await tell(unit)
+      expect(granted(world)).toEqual([...ALL, 'far'].toSorted())
+    }
+  })
+
   test('name only the configured ports with leastPrivilege', async () => {
     const world = await meshedCluster({ leastPrivilege: { ports: [3200] }, workerPorts: [9095, 9096] })
     const ports = policies(world).map(({ spec }) =>
