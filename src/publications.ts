@@ -76,7 +76,9 @@ export const publicationsDue = (subject: Subject, state: State, environment: Env
 const withPublished = (state: State, key: string, entry: Published & { generation: number }): State => {
   const known = at(state.published, key)
   const isOlder = entry.generation < (known?.generation ?? 0)
-  return isOlder || isDeepStrictEqual(known, entry) ? state : { ...state, published: { ...state.published, [key]: entry } }
+  return isOlder || isDeepStrictEqual(known, entry)
+    ? state
+    : { ...state, published: { ...state.published, [key]: entry } }
 }
 
 /** A relation that has come back meanwhile is published again. */
