@@ -6,20 +6,16 @@ import { observeFacts } from './facts.ts'
 import { observe, type Place, reconcileLabels } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
-import type { KubernetesObject } from './kubernetes/objects.ts'
-import { livePods } from './kubernetes/pods.ts'
 import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import { observeUnits } from './observe-units.ts'
 import type { Conflict } from './outcome.ts'
 import { observeOwned, ownedObjects } from './owned.ts'
 import { fieldManager } from './owner.ts'
 import { at } from './record.ts'
 import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
-import { deployedAs } from './units.ts'
-import { isPodWorkload } from './workload/config.ts'
 import { withoutRun } from './workload/loop.ts'
 import type { ApplicationStatus } from './workload/status.ts'
-import { observePods, type Pod, type Units } from './workload/units.ts'
 
 /** What bringing the cluster to the memory came upon, and the memory as it is then. */
 export type Settled = {
@@ -66,7 +62,8 @@ export const settle = async (
   const desired = desire(subject, state, facts, environment)
   const objects = ownedObjects({ kubernetes, subject, state, owned, desired, write })
   await objects.allow()
-  const isDeployed = writes > 0 && seen.current.some(({ places }) => places === undefined)
+  const isDeployed =
+    writes > 0 && seen.current.some(({ target, places }) => places === undefined || target.on === 'pods')
   const found = isDeployed ? await observeTargets(kubernetes, subject, state) : seen
   const onTargets = await holdLabels(kubernetes, subject, state, desired.labels, found, write)
   await objects.holdModelLabels()
@@ -93,30 +90,6 @@ export const settle = async (
     application: applicationStatus(subject, settled.state, environment),
   }
 }
-
-/** The units as their pods are now, where the application's own workload or its cluster depends on them. */
-const observeUnits = async (
-  kubernetes: Kubernetes,
-  { application }: Subject,
-  state: State,
-  workload: Found | undefined,
-): Promise<Units> => {
-  const { config, units } = state
-  if (!(config?.worker || (config?.workload && isPodWorkload(config.workload)))) return units
-  if (workload === undefined || workload.target.kind === 'Service') return units
-  const [first] = workload.places ?? []
-  const isOnPods = workload.target.on === 'pods'
-  const pods = isOnPods
-    ? placesOf([workload]).map(({ object }) => object)
-    : first && (await livePods(kubernetes, first.object))
-  return observePods(units, { live: (pods ?? []).map(podIn) }, deployedAs(application, state))
-}
-
-const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
-  name,
-  uid,
-  ...(typeof creationTimestamp === 'string' && { created: creationTimestamp }),
-})
 
 /** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */
 const withWorkload = ({ refusedSpec: _, ...state }: State, refused: string | undefined): State => {
