@@ -15,7 +15,8 @@ export const applicationRemoved = defineFunction({
     // told again: what has come since is not its business
     if (isStale(state, 'application', position)) return { state }
     const isLater = (about: string) => isPassed(state, about, position)
-    const { config, leader, inherited, former, published, owned, generation, announced } = state
+    const { config, settings, leader, inherited, former, published, owned, generation, announced } = state
+    const pending = laterPart(state, isLater)
     const relations = Object.entries(state.relations).filter(([id]) => isLater(`relation/${id}`))
     const gone = now.toISOString()
     const accepted = Object.entries(state.accepted).map(([about, entry]) => [
@@ -27,6 +28,8 @@ export const applicationRemoved = defineFunction({
       relations: Object.fromEntries(relations),
       accepted: Object.fromEntries(accepted),
       ...(config && isLater('config') && { config }),
+      ...(settings && isLater('settings') && { settings }),
+      ...(pending && { pending }),
       ...(leader && isLater('leader') && { leader }),
       ...(inherited && { inherited }),
       ...(former && { former }),
@@ -38,3 +41,9 @@ export const applicationRemoved = defineFunction({
     return { state: accept(kept, 'application', position, gone) }
   },
 })
+
+/** What still waits for a leader of what was asked for after the removal. */
+const laterPart = ({ pending }: State, isLater: (about: string) => boolean): State['pending'] => {
+  const left = Object.entries(pending?.data ?? {}).filter(([about]) => isLater(about))
+  return pending && left.length > 0 ? { ...pending, data: Object.fromEntries(left) } : undefined
+}

@@ -9,7 +9,7 @@ import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory } from './memory.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
-import type { Leader } from './state.ts'
+import { currentLeader, type Leader } from './workload/leader.ts'
 import type { ApplicationStatus } from './workload/status.ts'
 import { unitName } from './workload/units.ts'
 
@@ -18,6 +18,7 @@ export type ApplicationView = {
   readonly namespace: string
   readonly application: string
   readonly status: ApplicationStatus
+  /** Absent while nobody leads. */
   readonly leader?: Leader
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
@@ -55,11 +56,12 @@ export const createApplications =
     await sender?.authorize(subject)
     const { state, labels, stored } = await loadMemory(kubernetes, subject)
     const { namespace, application } = subject
+    const leader = currentLeader({ application, leader: state.leader, units: state.units })
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: no event has told of it`)
     return {
       ...subject,
       status: applicationStatus(subject, state, environment),
-      ...(state.leader && { leader: state.leader }),
+      ...(leader && { leader }),
       settings: state.settings ?? {},
       units: Object.entries(state.units.present)
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))

@@ -15,6 +15,10 @@ export const derived = (subject: Subject, before: State, after: State, now: Date
   return withAnnounced(subject, given, now)
 }
 
+/** Whether what waited for a leader can be done, as one was seen since. */
+export const isDue = ({ application }: Subject, { leader, units, pending }: State): boolean =>
+  pending !== undefined && !('pending' in settlePending({ application, leader, units }, pending))
+
 const withPending = ({ application }: Subject, state: State): State => {
   if (state.pending === undefined) return state
   const settled = settlePending({ application, leader: state.leader, units: state.units }, state.pending)

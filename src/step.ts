@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
+import { isDue } from './derive.ts'
 import { Unavailable } from './errors.ts'
 import { isStale } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -7,7 +8,7 @@ import { loadMemory, type Memory } from './memory.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { type Publication, publicationsDue } from './publications.ts'
 import { type Change, remember } from './remember.ts'
-import { settle } from './settle.ts'
+import { type Settled, settle } from './settle.ts'
 import type { Subject } from './state.ts'
 
 export type StepDependencies = {
@@ -25,6 +26,9 @@ export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: readonly Pu
  * deadline, in milliseconds since the epoch.
  */
 export type Step = (subject: Subject, changes: readonly Change[], deadline: number) => Promise<Stepped>
+
+/** Says nothing new: the pods that were seen may have brought a leader back, and so what waited for one is done. */
+const LOOK_AGAIN: Change = { observation: true, fold: (state) => ({ state }) }
 
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
@@ -60,12 +64,19 @@ export const createStep =
     if (isDone) return { outcomes: taken.map((one) => outcomeOf(subject, one)), due: [] }
     // The changes are in the memory from here on: starting over must not fold them in a second time.
     const names = new Set(written)
-    let current: Memory | undefined = memory
-    const settled = await untilWon(async () => {
-      const newest = current ?? (await loadMemory(kubernetes, subject))
-      current = undefined
-      return await settle({ kubernetes, clock, environment }, subject, newest, (name) => names.add(name))
-    })
+    const settleFrom = async (first: Memory): Promise<Settled> => {
+      let current: Memory | undefined = first
+      return await untilWon(async () => {
+        const newest = current ?? (await loadMemory(kubernetes, subject))
+        current = undefined
+        return await settle({ kubernetes, clock, environment }, subject, newest, (name) => names.add(name))
+      })
+    }
+    let settled = await settleFrom(memory)
+    if (isDue(subject, settled.state)) {
+      const again = await untilWon(() => remember(kubernetes, subject, [LOOK_AGAIN], new Date(clock.now())))
+      settled = await settleFrom(again.memory)
+    }
     return {
       outcomes: taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] })),
       due: publicationsDue(subject, settled.state, environment),

@@ -33,8 +33,9 @@ export const authorityOf = (leadership: Leadership, claim: Claim): Authority => 
   const { unit, epoch, uid } = claim
   const current = currentLeader(leadership)
   const led = current === undefined ? `${application} has no leader` : `the leader of ${application} is ${current.unit}`
-  if (hasLeft(units, application, unit) || (uid !== undefined && isDeparted(units, uid)))
-    return { refused: `${unit} is gone: ${led}` }
+  // a pod that is not known yet may be the next one of a unit that comes back
+  const isGone = uid === undefined ? hasLeft(units, application, unit) : isDeparted(units, uid)
+  if (isGone) return { refused: `${unit} is gone: ${led}` }
   if (isBefore(epoch, leader?.epoch))
     return { refused: `${unit} led in epoch ${epoch}, it is epoch ${leader?.epoch} now: ${led}` }
   if (current === undefined) return { pending: { unit } }
