@@ -114,6 +114,7 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
   const conflicts: (ObjectConflict | LabelConflict)[] = known.flatMap(({ plan }) => plan.conflicts)
   const refused: string[] = []
   let refusedSpec: string | undefined
+  let isReplaced = true
 
   const take = ({ written, conflict, refused: reason }: ObjectReport): void => {
     if (written !== undefined) write(written)
@@ -130,7 +131,9 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
       if (isWorkload(kind) && refusedSpec !== undefined) continue
       const report = await applyObject(kubernetes, pair, managerOf(subject, kind), mayWrite)
       take(report)
-      if (isWorkload(kind)) refusedSpec = report.refused
+      if (!isWorkload(kind)) continue
+      refusedSpec = report.refused
+      isReplaced &&= report.refused === undefined && report.conflict === undefined
     }
   }
 
@@ -153,11 +156,13 @@ export const ownedObjects = ({ kubernetes, subject, state, owned, desired, write
       conflicts.push(...report.conflicts, ...(conflict ? [{ object: keyOf(owned.namespace), ...conflict }] : []))
     },
     removeStale: async () => {
-      const denying = stale.filter(isDenying)
+      // a workload that cannot be replaced runs on
+      const going = stale.filter(({ kind }) => isReplaced || !isWorkload(kind as OwnedKind))
+      const denying = going.filter(isDenying)
       // the charm library's go once ours stand
       const missing = [...refused, ...conflicts, ...desired.unknown, ...desired.waiting]
       const replaced = missing.length === 0 ? library : []
-      for (const object of [...denying, ...without(stale, denying), ...replaced]) {
+      for (const object of [...denying, ...without(going, denying), ...replaced]) {
         await kubernetes.remove(object)
         write(keyOf(object))
       }

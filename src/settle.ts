@@ -65,7 +65,14 @@ export const settle = async (
   const isDeployed =
     writes > 0 && seen.current.some(({ target, places }) => places === undefined || target.on === 'pods')
   const found = isDeployed ? await observeTargets(kubernetes, subject, state) : seen
-  const onTargets = await holdLabels(kubernetes, subject, state, desired.labels, found, write)
+  const onTargets = await holdLabels(
+    kubernetes,
+    subject,
+    state,
+    desired.labels,
+    objects.refusedSpec() ? withRunning(subject, found) : found,
+    write,
+  )
   await objects.holdModelLabels()
   await objects.deny()
   await objects.removeStale()
@@ -111,6 +118,12 @@ const observeTargets = async (kubernetes: Kubernetes, subject: Subject, state: S
   )
   const found = await Promise.all([...targets, ...former].map(find))
   return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
+}
+
+/** Where a spec is refused, what was deployed before it runs on, and keeps its labels. */
+const withRunning = ({ application }: Subject, { current, earlier, library }: Targets): Targets => {
+  const running = earlier.filter(({ target }) => target.name === application)
+  return { current: [...current, ...running], earlier: earlier.filter((one) => !running.includes(one)), library }
 }
 
 type Held = { onWorkload: readonly Conflict[]; conflicts: readonly Conflict[] }

@@ -8,6 +8,7 @@ import { memoryName, stateIn } from './memory.ts'
 import { listKnown } from './owned.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
 import { OwnedKind, type State, type Target, targetsOf } from './state.ts'
+import { workloadManager } from './workload/objects.ts'
 
 /** An application of a namespace, where its labels are held though its memory does not say so, and of which kinds it owns objects. */
 export type Swept = { application: string; former: readonly Target[]; owned: readonly OwnedKind[] }
@@ -27,7 +28,7 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
   const objects = labelled.flat()
   const remembered = new Map(memories.flatMap(applicationOf))
   const owning = owners.map(({ application }) => application)
-  const applications = new Set([...remembered.keys(), ...owning, ...objects.flatMap(holdersOf)])
+  const applications = new Set([...remembered.keys(), ...owning, ...objects.flatMap((object) => holdersOf(object))])
   return [...applications].toSorted().map((application) => {
     const memory = remembered.get(application)
     const state = memory && stateIn(memory)
@@ -56,7 +57,7 @@ const ownersIn = async (
           ? [await kubernetes.find({ kind, name: namespace })]
           : await listKnown(kubernetes, { kind, namespace, selector: ownerSelector({ namespace }) })
       return (objects ?? [])
-        .flatMap((object) => (object ? holdersOf(object) : []))
+        .flatMap((object) => (object ? [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)] : []))
         .map((application) => ({ application, kind }))
     }),
   )
@@ -69,12 +70,13 @@ const applicationOf = (memory: KubernetesObject): [string, KubernetesObject][] =
 }
 
 const PREFIX = fieldManager('')
+const WORKLOAD_PREFIX = workloadManager('')
 
 /** The applications whose field manager holds something on the object. */
-const holdersOf = (object: KubernetesObject): string[] =>
+const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
   appliers(object)
-    .filter((manager) => manager.startsWith(PREFIX))
-    .map((manager) => manager.slice(PREFIX.length))
+    .filter((manager) => manager.startsWith(prefix))
+    .map((manager) => manager.slice(prefix.length))
     .filter((application) => Application.safeParse(application).success)
 
 /** The objects among those listed that a step would look at for a target. */
