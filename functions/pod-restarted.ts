@@ -20,10 +20,10 @@ export const podRestarted = defineFunction({
     status: Report.optional(),
   },
   observation: true,
-  fold: (state, { unit, pod, status }, { application }) => {
+  fold: (state, { unit, pod, status }, { application, position }) => {
     const number = /\/(\d{1,9})$/.exec(unit ?? '')?.[1]
     const added = { ...pod, ...(number !== undefined && { number: Number(number) }) }
     const units = observePods(state.units, { added }, deployedAs(application, state))
-    return { state: { ...state, units: status ? withReport(units, application, pod, status) : units } }
+    return { state: { ...state, units: status ? withReport(units, application, pod, status, position) : units } }
   },
 })

@@ -68,6 +68,13 @@ export const accept = (state: State, about: string, position: Position, gone?: s
 const withLast = (others: Record<string, string>, source: string, position: string): Record<string, string> =>
   Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, position]])
 
+/** Whether `one` comes before `other`, of the same source; of two sources nobody knows. */
+export const isBefore = (one: Position, other: Position): boolean =>
+  one.source === other.source &&
+  one.at !== undefined &&
+  other.at !== undefined &&
+  compare(one.at, other.at) === 'before'
+
 type Order = 'before' | 'same' | 'after' | 'unknown'
 
 const compare = (one: string, other: string): Order => {

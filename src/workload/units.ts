@@ -10,6 +10,8 @@ const Unit = z.strictObject({
   /** When the pod was created (RFC 3339). */
   created: z.string().optional(),
   report: Report.optional(),
+  /** What orders the reports of one source. */
+  reported: z.strictObject({ source: z.string(), at: z.string() }).optional(),
   /** It was active once, so that it is not starting any more. */
   started: z.literal(true).optional(),
 })
