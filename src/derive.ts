@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { withKept } from './relations/kept.ts'
 import { announce, nothingAnnounced } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
 import type { State, Subject } from './state.ts'
@@ -9,7 +11,7 @@ import { settlePending } from './workload/leader.ts'
  * there is one, a pod spec is taken into its history, and announcements are planned before any of them is sent.
  */
 export const derived = (subject: Subject, before: State, after: State, now: Date): State => {
-  const state = withPending(subject, after)
+  const state = withVersions(before, withPending(subject, after))
   // a spec counts when it is given, not whenever the memory changes
   const given = state.config === before.config ? state : withSpecs(subject, state, now)
   return withAnnounced(subject, given, now)
@@ -25,6 +27,17 @@ const withPending = ({ application }: Subject, state: State): State => {
   if ('pending' in settled) return state
   const { pending: _, ...others } = state
   return 'due' in settled ? { ...others, ...settled.due } : others
+}
+
+/** A change of the versions that are spoken here makes nothing unsaid. */
+const withVersions = ({ config: former }: State, state: State): State => {
+  const [before, versions] = [former?.versions, state.config?.versions]
+  if (isDeepStrictEqual(before, versions)) return state
+  const relations = Object.entries(state.relations).map(([key, relation]) => [
+    key,
+    withKept(relation, relation, versions, before ?? {}),
+  ])
+  return { ...state, relations: Object.fromEntries(relations) }
 }
 
 const withSpecs = ({ application }: Subject, state: State, now: Date): State => {

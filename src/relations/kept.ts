@@ -20,15 +20,16 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
 
 /**
  * `changed`, with what was said before where that can no longer be read, as a whole or by single keys: what is unreadable never counts
- * as gone.
+ * as gone. `versionsBefore` are those that were spoken here until now.
  */
 export const withKept = (
   known: Relation | undefined,
   { kept: _, ...changed }: Relation,
   versions: Versions | undefined,
+  versionsBefore = versions,
 ): Relation => {
   // what is kept is the last that could be read
-  const before = known && { ...dataIn(known, versions), ...known.kept }
+  const before = known && { ...dataIn(known, versionsBefore), ...known.kept }
   const now = saidIn(changed, versions)
   const kept = 'data' in now ? lost(changed.interface, before ?? {}, now.data) : (before ?? {})
   return Object.keys(kept).length === 0 ? changed : { ...changed, kept }
