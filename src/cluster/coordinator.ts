@@ -80,13 +80,13 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
 
 /** Why a relation is not given a config, if so. Bad data of a unit is no reason. */
 const whyNot = (
-  { key, roles }: WorkerRelation,
+  { key, announced, roles }: WorkerRelation,
   missing: readonly string[],
   configured: ReadonlySet<string>,
 ): string | undefined => {
   const isNew = !configured.has(key)
-  if (roles.length === 0)
-    return isNew ? 'gets a config once it announces a role' : 'its role is not known; what it was told stays'
+  if (isNew && roles.length === 0) return 'gets a config once it announces a role'
+  if (announced === undefined) return 'its role is not known; what it was told stays'
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 

@@ -25,7 +25,7 @@ export type WorkerRelation = {
   /** In the memory. */
   readonly key: string
   readonly name: string
-  /** What the application announced, as it did; undefined while it did not, or cannot be read. */
+  /** What the application announced, as it did; undefined where that cannot be read. */
   readonly announced: readonly string[] | undefined
   /** Of that what the cluster knows, with meta roles expanded, sorted. */
   readonly roles: readonly string[]
@@ -43,7 +43,7 @@ export const workersOf = (
   const { application, namespace: home = namespace } = relation.remote
   const isKnown = home === namespace || relation.published !== undefined
   const role = readRoles(relation.remote.data, 'data')
-  const announced = valuesOf([role])[0]
+  const announced = 'unreadable' in role ? undefined : (role.value ?? [])
   const told = unitsOf(relation).map(([unit, databag]) => {
     const data = readWorkerUnit(databag, titleOf(unit))
     return isKnown ? andThen(data, (one) => genuine(one, application, unit)) : data

@@ -69,7 +69,6 @@ describe('a relation whose data are not complete', () => {
 
   test.each([
     ['no role, no config yet', undefined, [], 'gets a config once it announces a role'],
-    ['no role any more', undefined, [4], 'its role is not known; what it was told stays'],
     ['a role of another cluster', 'backend', [], 'gets a config once it announces a role'],
     ['a role that cannot be read', 5, [4], 'its role is not known; what it was told stays'],
   ])('%s', (_, role, configured, why) => {

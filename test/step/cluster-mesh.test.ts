@@ -73,6 +73,13 @@ describe('the labels of a cluster', () => {
     expect(world.labels('querier')).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
   })
 
+  test('leave a worker without a role, too', async () => {
+    const world = await meshedCluster()
+    await world.send('config-changed', { application: 'querier', config: { worker: { roles: [] } } })
+    await leaveMesh(world)
+    expect(world.labels('querier').service).toEqual({ ...OWN, ...PART_OF })
+  })
+
   test('stay on a worker that cannot read them any more', async () => {
     const world = await meshedCluster()
     const { relation, remote } = clusterRelation('requires', COORDINATOR, 1, { worker_labels: 'x', worker_config: 'y' })
