@@ -9,7 +9,8 @@ const folder = new URL('../../docs/', import.meta.url)
 const commandsOf = (page: string): { name: string; expected: string | undefined; sent: string }[] => {
   const text = readFileSync(new URL(page, folder), 'utf8')
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
-  const script = `curl() { printf '%s\\0' "\${@: -1}"; }\n${blocks.join('\n')}`
+  const script = `kubectl() { :; }
+curl() { printf '%s\\0' "\${@: -1}"; }\n${blocks.join('\n')}`
   const printed = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
   const lines = blocks.join('\n').match(/^(send|curl) .*$/gm) ?? []
   return printed.map((sent, index) => ({
