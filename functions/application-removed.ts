@@ -1,6 +1,7 @@
 import { defineFunction } from '../src/define-function.ts'
 import { accept, isOvertaken, isPassed, isStale } from '../src/order.ts'
 import { emptyState, type State } from '../src/state.ts'
+import { WORKLOAD_KINDS } from '../src/workload/objects.ts'
 
 /**
  * The application goes, and so everything is let go of. Events are not ordered between functions: what the same source said after the
@@ -34,7 +35,8 @@ export const applicationRemoved = defineFunction({
       ...(inherited && { inherited }),
       ...(former && { former }),
       ...(published && { published }),
-      ...(owned && { owned }),
+      // also what runs of a memory that was lost
+      owned: [...new Set([...(owned ?? []), ...WORKLOAD_KINDS])],
       ...(announced && { announced }),
       ...(generation !== undefined && { generation }),
     }

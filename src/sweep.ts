@@ -7,8 +7,8 @@ import { isPodOf } from './kubernetes/pods.ts'
 import { memoryName, stateIn } from './memory.ts'
 import { listKnown } from './owned.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
-import { OwnedKind, type State, type Target, targetsOf } from './state.ts'
-import { workloadManager } from './workload/objects.ts'
+import { isRemoved, OwnedKind, type State, type Target, targetsOf } from './state.ts'
+import { WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
 
 /** An application of a namespace, where its labels are held though its memory does not say so, and of which kinds it owns objects. */
 export type Swept = { application: string; former: readonly Target[]; owned: readonly OwnedKind[] }
@@ -40,10 +40,15 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     return {
       application,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })),
-      owned: [...new Set(kinds)].filter((kind) => !state?.owned?.includes(kind)),
+      owned: [...new Set(kinds)].filter((kind) => !state?.owned?.includes(kind) && mayGo(kind, state)),
     }
   })
 }
+
+/** What runs is left to run while the config that says so is not known: to be told it again is soon enough. */
+const mayGo = (kind: OwnedKind, state: State | undefined): boolean =>
+  !WORKLOAD_KINDS.some((one) => one === kind) ||
+  (state !== undefined && (state.config !== undefined || isRemoved(state)))
 
 /** The applications of a namespace that own objects, of which kinds. */
 const ownersIn = async (

@@ -32,8 +32,10 @@ export const heard = (state: State): Heard => {
         ? [`${name}: ${relation.interface}: ${said.incompatible}; what was said before holds`]
         : [],
     ),
-    problems: named.flatMap(({ name, said }) =>
-      'unreadable' in said ? [`${name}: ${said.unreadable}; what was said before holds`] : [],
+    problems: named.flatMap(({ name, said, relation }) =>
+      'unreadable' in said && relation.interface !== 'k8s-service'
+        ? [`${name}: ${said.unreadable}; what was said before holds`]
+        : [],
     ),
   }
 }

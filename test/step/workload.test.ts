@@ -382,12 +382,14 @@ describe('a memory that was lost', () => {
     expect(world.api.objects().filter(({ kind }) => kind !== 'ConfigMap')).toEqual(before)
   })
 
-  test('is not told again: a resync of the namespace finds what was deployed, by its field manager', async () => {
+  test('is not told again: what runs goes on running, until the application is removed', async () => {
     const world = createEmptyWorld({ isOwnSink: true })
     await world.send('config-changed', deployed(STATEFUL))
+    const before = deployedObjects(world)
     forget(world)
-    const response = await world.post({ ...event('resync', {}), data: { namespace: 'shop' } })
-    expect(await response.json()).toMatchObject({ messages: ['resync was sent to 1 applications'] })
+    await world.post({ ...event('resync', {}), data: { namespace: 'shop' } })
+    expect(deployedObjects(world)).toEqual(before)
+    await world.send('application-removed', {})
     expect(deployedObjects(world)).toEqual([])
   })
 })
