@@ -1,16 +1,18 @@
 import { clusterDesire, type Environment } from './cluster/desire.ts'
+import type { Config } from './config.ts'
 import type { Facts } from './facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
-import { beaconDesire, beaconLookups } from './mesh/beacon.ts'
+import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
 import { consumerPolicies } from './mesh/consumer.ts'
+import { requesterName } from './mesh/grants.ts'
 import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
 import { heard } from './relations/heard.ts'
 import { offeredServices } from './services/offered.ts'
-import { type OwnedKind, relationsIn, type State, type Subject } from './state.ts'
+import { type OwnedKind, type Relation, relationsIn, type State, type Subject } from './state.ts'
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
 import { isPodWorkload } from './workload/config.ts'
 import { loopMessage, loopOf } from './workload/loop.ts'
@@ -31,8 +33,12 @@ export type Desired = {
 export const lookups = (subject: Subject, state: State): Reference[] =>
   state.config?.mesh ? beaconLookups(subject, heard(state).state, state.config.mesh) : []
 
-/** The labels that a memory desires, which follow from it alone. */
-export const labelsOf = (subject: Subject, state: State): DesiredLabels => desiredLabels(subject, heard(state).state)
+/** The labels that a memory desires, which follow from it alone. What a relation of which nothing is known asks for stays. */
+export const labelsOf = (subject: Subject, memory: State): DesiredLabels => {
+  const { state, unheard } = heard(memory)
+  const labels = desiredLabels(subject, state)
+  return unheard.some(({ role }) => role === 'requires') ? { ...labels, unknown: 'all' } : labels
+}
 
 /** The kinds of which the config may desire objects; a beacon looks after the labels of its namespace. */
 export const ownedKinds = ({ config }: State): OwnedKind[] => {
@@ -47,14 +53,14 @@ export const ownedKinds = ({ config }: State): OwnedKind[] => {
 
 /** What the memory of an application desires, as a pure function of it, of the facts that it looks up, and of where it runs. */
 export const desire = (subject: Subject, memory: State, facts: Facts, environment: Environment): Desired => {
-  const { state, blocked, problems } = heard(memory)
+  const { state, blocked, problems, unheard } = heard(memory)
   const { config } = state
   const owner = { ...subject, labels: ownerLabels(subject) }
   const beacon = config?.mesh && beaconDesire(subject, state, config.mesh, owner, facts)
   const cluster = clusterDesire(subject, state, environment)
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
-  const labels = desiredLabels(subject, state)
+  const labels = labelsOf(subject, memory)
   const services = offeredServices(subject, memory)
   const objects = [
     ...(beacon?.objects ?? []),
@@ -71,7 +77,7 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
   return {
     labels,
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
-    unknown: beacon?.unknown ?? [],
+    unknown: [...(beacon?.unknown ?? []), ...unheardBy(subject, config, unheard)],
     // a beacon that is a consumer of another one as well has the same to say of some relations
     waiting: distinct([...(consumer?.waiting ?? []), ...(beacon?.waiting ?? []), ...services.waiting]),
     messages: distinct([
@@ -91,6 +97,10 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
 const REPEATED = 'is in the config more than once, or made for it by another part of it: only the first is applied'
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
+
+/** The requests of relations of which nothing is known; none where nothing is granted. */
+const unheardBy = (subject: Subject, config: Config | undefined, unheard: readonly Relation[]): string[] =>
+  config?.mesh && isManaging(config.mesh) ? unheard.map((relation) => requesterName(subject, relation)) : []
 
 /** The workload that is ours to deploy, with the last pod spec that was accepted. */
 const workloadDesire = (subject: Subject, state: State): KubernetesObject[] => {

@@ -73,7 +73,9 @@ export const beaconDesire = (
   }
 }
 
-const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean => manageAuthorizationPolicies !== false
+/** Whether the beacon grants what its relations ask for. */
+export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
+  manageAuthorizationPolicies !== false
 
 type Managed = Omit<BeaconDesire, 'objects'>
 

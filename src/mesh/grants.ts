@@ -56,11 +56,17 @@ export const grantsFor = (subject: Subject, state: State, facts: Facts): Grants 
 const consumersOf = (state: State): Relation[] =>
   relationsIn(state).filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
 
+/** How the requests of a relation are named, in messages and on what is made for them. */
+export const requesterName = ({ namespace: own }: Subject, relation: Relation): string => {
+  const { namespace = own, application } = relation.remote
+  return `${relationName(relation)} of ${namespace}/${application}`
+}
+
 type Read = { requester: Requester; policies: MeshPolicy[]; problems: string[]; isUnknown: boolean }
 
 const asked = (subject: Subject, relation: Relation): Read => {
   const { namespace = subject.namespace, application } = relation.remote
-  const requester = { namespace, application, relation: `${relationName(relation)} of ${namespace}/${application}` }
+  const requester = { namespace, application, relation: requesterName(subject, relation) }
   const latest = readPolicies(relation.remote.data)
   const isKept = 'unreadable' in latest && Object.hasOwn(relation.kept ?? {}, 'policies')
   const read = isKept ? readPolicies({ ...relation.kept }) : latest

@@ -13,8 +13,11 @@ export const saidIn = ({ interface: name, remote, published }: Relation, version
 
 export const isVersioned = (name: string): name is Interface => Object.hasOwn(SUPPORTED, name)
 
-/** A memory whose relations say what is to be gone by, and what is wrong with the others: a sentence each. */
-export type Heard = { state: State; blocked: string[]; problems: string[] }
+/**
+ * A memory whose relations say what is to be gone by, and what is wrong with the others: a sentence each. Of those that are `unheard`
+ * nothing is known, not even what was said before.
+ */
+export type Heard = { state: State; blocked: string[]; problems: string[]; unheard: Relation[] }
 
 /** Where the two sides have no version in common, or nothing can be read, what was said last holds on. */
 export const heard = (state: State): Heard => {
@@ -37,5 +40,6 @@ export const heard = (state: State): Heard => {
         ? [`${name}: ${said.unreadable}; what was said before holds`]
         : [],
     ),
+    unheard: named.flatMap(({ said, relation }) => ('data' in said || relation.kept ? [] : [relation])),
   }
 }

@@ -7,6 +7,7 @@ import {
   type Of,
   policiesOf,
   related,
+  remove,
   requires,
   sourcesOf,
   wire,
@@ -188,6 +189,18 @@ describe('a consumer asks', () => {
     expect(seen).toEqual([['shop/web'], ['shop/web', 'shop/cart'], ['shop/web', 'shop/cart'], ['shop/cart'], []])
     expect(world.published).toHaveLength(5)
   })
+})
+
+test.each<[string, Record<string, unknown>]>([
+  ['is broken', { labels: '{' }],
+  ['is of another version', { _supported_versions: '["v7"]' }],
+])('a consumer whose databag %s, and which lost its memory, keeps its labels', async (_, data) => {
+  const world = createMesh(['db'], false)
+  const joins = requires(7, DB)
+  await world.send('relation-changed', { ...joins, remote: { ...BEACON, data: { labels: { mesh: 'on' } } } })
+  remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-db-labels')
+  await world.send('relation-changed', { ...joins, remote: { ...BEACON, data } })
+  expect([world.labels('db').template.mesh, world.labels('db').service.mesh]).toEqual(['on', 'on'])
 })
 
 test('a story across namespaces: clients/web uses shop/db, each on the mesh of its own beacon', async () => {

@@ -15,6 +15,7 @@ import {
 import { service } from '../helpers/world.ts'
 
 const NAME = 'app.kubernetes.io/name'
+const DB = { application: 'db' }
 
 const createBeacon = async (config: Record<string, unknown> = { mesh: {} }) => {
   const world = createMesh(['db', 'web'], false)
@@ -197,12 +198,15 @@ describe('a databag that cannot be read any more', () => {
     expect(policiesIn(world)).toEqual([])
   })
 
-  test('leaves it also when the memory was lost in between, and no more than that', async () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['is broken', { policies: '[{' }],
+    ['is of another version', { _supported_versions: '["v7"]' }],
+  ])('leaves it also when it %s and the memory was lost in between, and no more than that', async (_, data) => {
     const world = await createBeacon()
     await ask(world, [wire()])
     await ask(world, [wire({ target_app_name: 'web', source_app_name: 'cart' })], { id: 8, application: 'web' })
     remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
-    await ask(world, '[{')
+    await world.send('relation-changed', { ...provides(7, DB, []), remote: { ...DB, data } })
     await configure(world, { mesh: {} })
     expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
   })
