@@ -12,6 +12,9 @@ export const isSameRemote = (namespace: string, one: Remote, other: Remote): boo
 export const publishedKey = (namespace: string, { id }: Named, remote: Remote): string =>
   `${remote.namespace ?? namespace}/${remote.application}/${id}`
 
+/** Whether the relation of that key was known from the remote application before anybody else told of it. */
+export const isToldByRemote = (key: string): boolean => key.includes('/')
+
 /**
  * The key of a relation in the memory of an application of `namespace`. A platform or a document numbers the relations of a namespace:
  * the id is the key. What the remote application publishes has ids of its own where that is in another namespace, so it belongs to the

@@ -12,6 +12,7 @@ import {
   related,
   requires,
   sourcesOf,
+  wire,
 } from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
@@ -144,6 +145,16 @@ describe('consumers', () => {
     await configure(world, { mesh: {} })
     expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([LABELS, LABELS])
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+  })
+
+  test('that something else runs are not spoken for: what the platform says they ask for stays', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await ask(world, [wire()])
+    expect(enrolled(world, 'db')).toEqual(LABELS)
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+    await configure(world, {}, db)
+    expect(policiesOf(world, 'db')).toEqual([])
   })
 
   test.each([
