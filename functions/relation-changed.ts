@@ -2,6 +2,7 @@ import { ObjectName } from '../src/config.ts'
 import { type Arrival, defineFunction } from '../src/define-function.ts'
 import { accept, isGoneForOthers, isStale } from '../src/order.ts'
 import { contentHash, isFrom } from '../src/publications.ts'
+import { asks } from '../src/relations/heard.ts'
 import { withKept } from '../src/relations/kept.ts'
 import { isSameRemote, publishedKey, relationKey } from '../src/relations/key.ts'
 import { type Relation, RelationIdentity, Remote, type State } from '../src/state.ts'
@@ -41,7 +42,13 @@ const described = (known: Relation | undefined, told: Relation, namespace: strin
 
 /** What the remote application published itself; it makes the relation where nobody else did. */
 const spoken = (known: Relation | undefined, { remote: { data, units, ...remote }, ...told }: Relation): Relation => {
-  const published = { data, ...(units && { units }), hash: contentHash({ data, units }) }
+  const asked = known?.published?.asked || asks(data)
+  const published = {
+    data,
+    ...(units && { units }),
+    hash: contentHash({ data, units }),
+    ...(asked && { asked: true as const }),
+  }
   return { ...(known ?? { ...told, remote: { ...remote, data: {} } }), published }
 }
 

@@ -50,7 +50,13 @@ export const Relation = z.strictObject({
   document: ObjectName.optional(),
   /** What the remote application published itself; it goes before what others say of it. */
   published: z
-    .strictObject({ data: Databag, units: z.record(z.string(), Databag).optional(), hash: z.string() })
+    .strictObject({
+      data: Databag,
+      units: z.record(z.string(), Databag).optional(),
+      hash: z.string(),
+      /** It asked for policies, now or before. */
+      asked: z.literal(true).optional(),
+    })
     .optional(),
   /** The last values that could be read, of keys that cannot be read now. */
   kept: Databag.optional(),

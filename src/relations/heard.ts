@@ -5,11 +5,20 @@ import { type Interface, SUPPORTED, type Versions, versionsOf } from './versions
 /** What the remote side of a relation says, in the flat keys of its interface; or why that cannot be told. */
 export type Said = { data: Databag } | { incompatible: string } | { unreadable: string }
 
-/** What the remote application published itself goes before what others say of it. */
+/**
+ * What the remote application published itself goes before what others say of it. But whoever never asked for policies itself leaves
+ * that to others: something else may run it, and ask for it.
+ */
 export const saidIn = ({ interface: name, remote, published }: Relation, versions: Versions = {}): Said => {
   const data = { ...remote.data, ...published?.data }
-  return isVersioned(name) ? payload(data, versionsOf(name, versions)) : { data }
+  const said = isVersioned(name) ? payload(data, versionsOf(name, versions)) : { data }
+  if (!('data' in said) || !published || published.asked || !Object.hasOwn(remote.data, 'policies')) return said
+  return { data: { ...said.data, policies: remote.data.policies } }
 }
+
+/** Whether an application databag asks for policies. */
+export const asks = ({ policies = [] }: Databag): boolean =>
+  policies !== '[]' && !(Array.isArray(policies) && policies.length === 0)
 
 export const isVersioned = (name: string): name is Interface => Object.hasOwn(SUPPORTED, name)
 

@@ -46,8 +46,8 @@ test.each<[string, Relation | undefined, Relation, Databag | undefined]>([
   ['the last name', relation(NAMED, identity), relation({ cmr_data: 'x' }, identity), NAMED],
   [
     'what the remote application published itself, rather than what others said of it',
-    relation({ policies: '[1]' }, { published: { data: GOOD, hash: 'h' } }),
-    relation({ policies: '[1]' }, { published: { data: BAD, hash: 'i' } }),
+    relation({ policies: '[1]' }, { published: { data: GOOD, hash: 'h', asked: true } }),
+    relation({ policies: '[1]' }, { published: { data: BAD, hash: 'i', asked: true } }),
     GOOD,
   ],
 ])('keeps %s', (_, known, changed, kept) => {

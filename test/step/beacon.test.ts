@@ -154,6 +154,21 @@ describe('consumers', () => {
     expect(enrolled(world, 'db')).toEqual(LABELS)
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
     await configure(world, {}, db)
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+  })
+
+  test('that have asked themselves are believed when they ask for nothing any more', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await ask(world, [wire()])
+    await configure(world, { policies: [{ type: 'unit', relation: 'peers' }] }, db)
+    await world.send('relation-changed', {
+      ...db,
+      relation: { id: 8, endpoint: 'peers', interface: 'peers', role: 'peers' },
+      remote: { application: 'db', data: {} },
+    })
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/db'])
+    await configure(world, {}, db)
     expect(policiesOf(world, 'db')).toEqual([])
   })
 
