@@ -7,8 +7,8 @@ import { specsAfter } from './workload/accepted.ts'
 import { settlePending } from './workload/leader.ts'
 
 /**
- * What follows from a memory and is part of it, as a pure function of the memory before and after an event: what waited for a leader is done once
- * there is one, a pod spec is taken into its history, and announcements are planned before any of them is sent.
+ * What follows from a memory and is part of it, as a pure function of the memory before and after an event: what waited for a leader is
+ * done once there is one, a pod spec is taken into its history, and announcements are planned before any of them is sent.
  */
 export const derived = (subject: Subject, before: State, after: State, now: Date): State => {
   const state = withVersions(before, withPending(subject, after))
