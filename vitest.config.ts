@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/announce.ts'],
-    testTimeout: 60_000,
+    testTimeout: 300_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
   },

@@ -3,9 +3,6 @@ import { FOREIGN, LOSSY } from './race.ts'
 import { check, type Scenario } from './scenario.ts'
 import type { Bounds } from './scheduler.ts'
 
-/** Thousands of runs, on a machine that may be busy. */
-const TIMEOUT_MILLISECONDS = 300_000
-
 /** A test for each scenario, within its own bounds and once more with lost answers; says in the end how many schedules there were. */
 export const runScenarios = (name: string, scenarios: readonly Scenario[]): void => {
   let schedules = 0
@@ -16,7 +13,7 @@ export const runScenarios = (name: string, scenarios: readonly Scenario[]): void
     schedules += count
     expect(count).toBeGreaterThan(100)
   }
-  test.each(scenarios)('$name', run, TIMEOUT_MILLISECONDS)
+  test.each(scenarios)('$name', run)
 
   afterAll(() => {
     process.stdout.write(`explorer, ${name}: ${schedules} schedules\n`)

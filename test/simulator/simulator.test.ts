@@ -17,7 +17,7 @@ const moves: fc.Arbitrary<Move[]> = fc.array(
   { minLength: 1, maxLength: 8, size: 'max' },
 )
 
-describe.each(['stateless', 'stateful'] as const)('a %s application, through hundreds of histories', (type) => {
+describe.each(['stateless', 'stateful'] as const)('a %s application, through a thousand histories', (type) => {
   test('of pods, leaders, specs, reports and relations that come and go, with crashes (J1 to J19)', async () => {
     await fc.assert(
       fc.asyncProperty(moves, async (history) => {
@@ -29,7 +29,7 @@ describe.each(['stateless', 'stateful'] as const)('a %s application, through hun
         }
         await checkEnd(simulation)
       }),
-      { numRuns: 800, seed: SEED },
+      { numRuns: 1_000, seed: SEED },
     )
   })
 
