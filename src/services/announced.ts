@@ -4,7 +4,8 @@ import { at } from '../record.ts'
 
 /** What the remote `application` offers: `host` is a name in DNS that is good in every namespace. */
 export const Service = z.strictObject({
-  relation: z.int().nonnegative(),
+  /** Its id, or `{namespace}/{application}/{id}` where only the provider told of it. */
+  relation: z.union([z.int().nonnegative(), z.string()]),
   endpoint: z.string(),
   application: z.string(),
   host: z.string(),
@@ -30,7 +31,7 @@ export type Entry = z.infer<typeof Entry>
 export const Announced = z.strictObject({
   /** The highest number that was given. */
   last: z.int().nonnegative(),
-  /** By relation id. */
+  /** By relation. */
   relations: z.record(z.string(), Entry),
 })
 export type Announced = z.infer<typeof Announced>
@@ -47,7 +48,7 @@ export const announce = (announced: Announced, services: readonly Service[], now
   const known = [...Object.keys(announced.relations), ...Object.keys(offered)]
   const changed = [...new Set(known)]
     .filter((id) => !isDeepStrictEqual(at(announced.relations, id)?.service, at(offered, id)))
-    .toSorted((one, other) => Number(one) - Number(other))
+    .toSorted((one, other) => Number(one) - Number(other) || (one < other ? -1 : 1))
   if (changed.length === 0) return announced
   const first = Math.max(announced.last + 1, now)
   const entries = changed.map((id, index) => [id, entry(first + index, at(announced.relations, id), at(offered, id))])

@@ -7,7 +7,8 @@ import { readAddress } from './wire.ts'
 
 export type Requirer = {
   readonly namespace: string
-  readonly relations: readonly Relation[]
+  /** With their keys in the memory, where these are not just their ids. */
+  readonly relations: readonly (Relation & { readonly key?: string })[]
   readonly versions?: Versions | undefined
   /** What was offered before, for relations that cannot be read now. */
   readonly announced: Announced
@@ -28,7 +29,7 @@ export type Offered = {
 export const offeredServices = ({ namespace }: Subject, state: State): Offered =>
   offered({
     namespace,
-    relations: relationsIn(state).map(({ key: _, ...relation }) => {
+    relations: relationsIn(state).map((relation) => {
       const data = { ...relation.remote.data, ...relation.published?.data }
       return { ...relation, remote: { ...relation.remote, data } }
     }),
@@ -54,14 +55,19 @@ export const offered = (requirer: Requirer): Offered => {
   }
 }
 
-const serviceOf = ({ id, endpoint, remote }: Relation, { namespace, versions, announced }: Requirer): Read => {
+const serviceOf = (
+  { key, id, endpoint, remote }: Requirer['relations'][number],
+  { namespace, versions, announced }: Requirer,
+): Read => {
   const name = `relation ${id} (${endpoint})`
-  const service = at(announced.relations, String(id))?.service
+  // other namespaces may give out the same ids
+  const relation = key === undefined || key === String(id) ? id : key
+  const service = at(announced.relations, String(relation))?.service
   const said = payload(remote.data, versionsOf('k8s-service', versions))
   if ('incompatible' in said) return { service, blocked: `${name}: k8s-service: ${said.incompatible}` }
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)
   if ('unreadable' in address)
     return { service, problem: `${name}: ${address.unreadable}; the service it offered stays as it is` }
   if ('waiting' in address) return { waiting: `${name}: waiting for ${address.waiting.join(' and ')}` }
-  return { service: { relation: id, endpoint, application: remote.application, ...address } }
+  return { service: { relation, endpoint, application: remote.application, ...address } }
 }

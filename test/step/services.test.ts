@@ -245,3 +245,25 @@ describe('a crash', () => {
     expect(told(world)).toEqual(['service-available - db:3'])
   })
 })
+
+test('providers of two namespaces whose relations have one id are told apart', async () => {
+  const world = createEmptyWorld()
+  const offer = (namespace: string) =>
+    world.post(
+      event(
+        'relation-changed',
+        {
+          relation: { id: 3, endpoint: 'database', interface: 'k8s-service', role: 'requires' },
+          remote: { application: 'db', namespace, data: flat('db') },
+        },
+        { source: `/meshstep/${namespace}/db`, extensions: { sequence: '1' } },
+      ),
+    )
+  for (const namespace of ['one', 'two']) expect((await offer(namespace)).status).toBe(200)
+  expect(
+    announced(world).map(({ type, data }) => [type, (data as { service: { host: string } }).service.host]),
+  ).toEqual([
+    ['dev.meshstep.service-available.v1', 'db.one.svc.cluster.local'],
+    ['dev.meshstep.service-available.v1', 'db.two.svc.cluster.local'],
+  ])
+})
