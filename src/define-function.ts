@@ -56,10 +56,14 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
         namespace: subject.namespace,
         application: subject.application ?? '',
       }
-      return { ...subject, change: { observation, fold: (state) => fold(state, parsed, arrival) } }
+      const published = event.source.startsWith(PUBLISHED)
+      return { ...subject, change: { observation, published, fold: (state) => fold(state, parsed, arrival) } }
     },
   }
 }
+
+/** The sources of what applications publish begin so. */
+export const PUBLISHED = '/meshstep/'
 
 /** Deeper data is no databag or config, and would exhaust the stack of whoever walks it. */
 const DEEPEST = 64

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { clusterDesire, type Environment } from './cluster/desire.ts'
+import { PUBLISHED } from './define-function.ts'
 import type { Event } from './events/cloud-event.ts'
 import { meshDatabag } from './mesh/databags.ts'
 import type { Position } from './order.ts'
@@ -38,7 +39,7 @@ export const contentHash = ({ data, units }: { data: Databag; units?: object | u
     .slice(0, 16)
 
 /** The source of what an application publishes. */
-const sourceOf = ({ namespace, application }: Subject): string => `/meshstep/${namespace}/${application}`
+const sourceOf = ({ namespace, application }: Subject): string => `${PUBLISHED}${namespace}/${application}`
 
 /** Whether an event comes from the remote application itself. */
 export const isFrom = (

@@ -23,10 +23,11 @@ export type Fold = (state: State) => Folded
 export type Folded = { state: State; stale?: string }
 
 /**
- * An event on its way into the memory. An observation (a pod, a leader, a resync) is no reason to take an application over from the
+ * An event on its way into the memory. An observation (a pod, a leader, a resync), and what another application published, which
+ * is published again to whom has not heard it, is no reason to take an application over from the
  * charm library, which may well be running it still. What is only noted changes nothing that is desired.
  */
-export type Change = { fold: Fold; observation: boolean; note?: boolean }
+export type Change = { fold: Fold; observation: boolean; published?: boolean; note?: boolean }
 
 /** What became of one change: why it failed, or that it is in the memory, with what there is to say of it. */
 export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
@@ -48,7 +49,7 @@ export const remember = async (
   now: Date,
 ): Promise<Remembered> => {
   const memory = await loadMemory(kubernetes, subject)
-  if (isInherited(memory) && changes.every(({ observation }) => observation))
+  if (isInherited(memory) && changes.every(({ observation, published }) => observation || published))
     return { memory, taken: changes.map(() => ({ message: LIBRARY_KEEPS_IT })), written: [], isDone: true }
   const { next, taken } = foldAll(memory, subject, changes, now)
   const isNote = changes.every(({ note }) => note === true)

@@ -238,6 +238,30 @@ describe('what comes late from the other side', () => {
     expect(world.labels().template).not.toHaveProperty('mesh')
   })
 
+  test('does not take an application over from the charm library, and is heard once that is done', async () => {
+    const world = await meshWorld()
+    world.api.seed(
+      [
+        {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'juju-service-mesh-web-labels', namespace: 'shop' },
+          data: { labels: '{}' },
+        },
+      ],
+      { manager: 'web' },
+    )
+    await world.send('relation-changed', {
+      application: 'beacon',
+      relation: { id: 7, endpoint: 'service-mesh', interface: 'service_mesh', role: 'provides' },
+      remote: { application: 'web', data: {} },
+    })
+    expect(world.memory()?.state).toEqual({})
+    expect(world.labels().template).not.toHaveProperty('istio.io/use-waypoint')
+    await world.send('relation-changed', related())
+    expect(world.labels().template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
+  })
+
   test('does not bring back an application that was removed', async () => {
     const world = createWorld()
     await world.post(published(1))
