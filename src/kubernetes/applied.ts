@@ -37,7 +37,7 @@ const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
   )
 }
 
-/** Items are told apart by some of their fields (`k:`), or by their value (`v:`). */
+/** Items are told apart by some of their fields (`k:`), or by their value (`v:`). An apply brings ours into its own order again. */
 const isSameList = (
   live: unknown,
   desired: readonly unknown[],
@@ -45,17 +45,25 @@ const isSameList = (
   elements: readonly string[],
 ): boolean => {
   if (!Array.isArray(live) || elements.length !== desired.length) return false
-  return elements.every((element) => {
-    const key: unknown = JSON.parse(element.slice(2))
-    if (element.startsWith('v:')) return desired.some((item) => isDeepStrictEqual(item, key))
-    const [ours, theirs] = [desired, live].map((items) => withKey(items, key))
-    return ours !== undefined && theirs !== undefined && isSame(theirs, ours, fields[element] ?? {})
-  })
+  const pairs = elements.map((element) => ({
+    element,
+    ours: placeIn(desired, element),
+    theirs: placeIn(live, element),
+  }))
+  const places = pairs.toSorted((one, other) => one.ours - other.ours).map(({ theirs }) => theirs)
+  return (
+    places.every((place, index) => place > (places[index - 1] ?? -1)) &&
+    pairs.every(({ element, ours, theirs }) => ours >= 0 && isSame(live[theirs], desired[ours], fields[element] ?? {}))
+  )
 }
 
-/** A key may be left to its default; of two items it is the one that says it. */
-const withKey = (items: readonly unknown[], key: unknown): unknown =>
-  items.find((item) => hasKey(item, key, false)) ?? items.find((item) => hasKey(item, key, true))
+/** Where the item is, or -1. A key may be left to its default; of two items it is the one that says it. */
+const placeIn = (items: readonly unknown[], element: string): number => {
+  const key: unknown = JSON.parse(element.slice(2))
+  if (element.startsWith('v:')) return items.findIndex((item) => isDeepStrictEqual(item, key))
+  const place = items.findIndex((item) => hasKey(item, key, false))
+  return place >= 0 ? place : items.findIndex((item) => hasKey(item, key, true))
+}
 
 const hasKey = (item: unknown, key: unknown, isDefaulted: boolean): boolean =>
   isMap(item) &&
