@@ -1,7 +1,7 @@
 import { clusterDesire, type Environment } from './cluster/desire.ts'
 import { heard } from './relations/heard.ts'
 import type { State, Subject } from './state.ts'
-import { isPodWorkload } from './workload/config.ts'
+import { ownWorkload } from './workload/config.ts'
 import { loopOf } from './workload/loop.ts'
 import { type ApplicationStatus, statusOf } from './workload/status.ts'
 
@@ -9,7 +9,7 @@ import { type ApplicationStatus, statusOf } from './workload/status.ts'
 export const applicationStatus = (subject: Subject, memory: State, environment: Environment): ApplicationStatus => {
   const { state, blocked } = heard(memory)
   const { config, units, refusedSpec, specs, pending } = state
-  const own = config?.workload && isPodWorkload(config.workload) ? config.workload : undefined
+  const own = ownWorkload(config)
   return statusOf({
     application: subject.application,
     units,

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { Application, Namespace } from './config.ts'
+import { DEEPEST, isTooDeep } from './depth.ts'
 import { Refused } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
 import { type Position, positionOf } from './order.ts'
 import type { Change, Folded } from './remember.ts'
+import { isOfApplication } from './source.ts'
 import type { State } from './state.ts'
 
 /** One event type: `POST /{name}` takes it, and `POST /` by its type. */
@@ -56,22 +58,11 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
         namespace: subject.namespace,
         application: subject.application ?? '',
       }
-      const published = event.source.startsWith(PUBLISHED)
+      const published = isOfApplication(event.source)
       return { ...subject, change: { observation, published, fold: (state) => fold(state, parsed, arrival) } }
     },
   }
 }
-
-/** The sources of what applications publish begin so. */
-export const PUBLISHED = '/meshstep/'
-
-/** Deeper data is no databag or config, and would exhaust the stack of whoever walks it. */
-const DEEPEST = 64
-
-const isDeeperThan = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1)))
 
 /** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
 const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record<string, unknown> => {
@@ -91,7 +82,7 @@ const objectIn = (data: unknown): Record<string, unknown> => {
   if (data === undefined || data === null) return {}
   if (data instanceof Uint8Array)
     throw new Refused(400, 'data: expected a JSON object, got bytes: is the content type missing?')
-  if (isDeeperThan(data, DEEPEST)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
+  if (isTooDeep(data)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
   if (typeof data === 'object' && !Array.isArray(data)) return { ...data }
   throw new Refused(400, `data: expected a JSON object, got ${shown(data)}`)
 }

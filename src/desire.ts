@@ -11,10 +11,11 @@ import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
 import { heard } from './relations/heard.ts'
+import { relationsWith } from './relations/with.ts'
 import { offeredServices } from './services/offered.ts'
-import { type OwnedKind, type Relation, relationsIn, type State, type Subject } from './state.ts'
+import type { OwnedKind, Relation, State, Subject } from './state.ts'
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
-import { isPodWorkload } from './workload/config.ts'
+import { ownWorkload } from './workload/config.ts'
 import { loopMessage, loopOf } from './workload/loop.ts'
 import { WORKLOAD_KINDS, workloadObjects } from './workload/objects.ts'
 
@@ -47,7 +48,7 @@ export const ownedKinds = ({ config }: State): OwnedKind[] => {
     ...(hasPolicies || config?.mesh || config?.coordinator ? (['AuthorizationPolicy'] as const) : []),
     ...(config?.coordinator?.telemetryProxy ? (['ConfigMap'] as const) : []),
     ...(config?.mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
-    ...(config?.workload && isPodWorkload(config.workload) ? WORKLOAD_KINDS : []),
+    ...(ownWorkload(config) ? WORKLOAD_KINDS : []),
   ]
 }
 
@@ -119,7 +120,7 @@ const labelled = (object: KubernetesObject, labels: Readonly<Record<string, stri
 })
 
 const isConsumer = (state: State): boolean =>
-  relationsIn(state).some(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
+  relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).length > 0
 
 const customRequests = ({ namespace, application }: Subject, { config }: State): PolicyRequest[] =>
   (config?.meshPolicies ?? []).map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))

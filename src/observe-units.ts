@@ -4,7 +4,7 @@ import type { KubernetesObject } from './kubernetes/objects.ts'
 import { livePods } from './kubernetes/pods.ts'
 import type { State, Subject, Target } from './state.ts'
 import { deployedAs } from './units.ts'
-import { isPodWorkload } from './workload/config.ts'
+import { ownWorkload } from './workload/config.ts'
 import { observePods, type Pod, type Units } from './workload/units.ts'
 
 /** Where the application's workload is found, or is not. */
@@ -26,7 +26,7 @@ export const observeUnits = async (
   return observePods(units, { live: live.map(podIn) }, deployed)
 }
 
-const isOwn = ({ config }: State): boolean => Boolean(config?.workload && isPodWorkload(config.workload))
+const isOwn = ({ config }: State): boolean => ownWorkload(config) !== undefined
 
 /** The workload was the application's own, and goes. */
 const isUndeployed = (state: State): boolean =>

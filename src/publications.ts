@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { clusterDesire, type Environment } from './cluster/desire.ts'
-import { PUBLISHED } from './define-function.ts'
 import type { Event } from './events/cloud-event.ts'
 import { meshDatabag } from './mesh/databags.ts'
 import type { Position } from './order.ts'
@@ -12,6 +11,7 @@ import { versionsOf } from './relations/versions.ts'
 import { accepted, nothingAnnounced } from './services/announced.ts'
 import { type Announcement, announcements } from './services/announcements.ts'
 import { serviceContent } from './services/provided.ts'
+import { sourceOf } from './source.ts'
 import {
   type Databag,
   type Published,
@@ -37,9 +37,6 @@ export const contentHash = ({ data, units }: { data: Databag; units?: object | u
     .update(JSON.stringify([data, units ?? null]))
     .digest('hex')
     .slice(0, 16)
-
-/** The source of what an application publishes. */
-const sourceOf = ({ namespace, application }: Subject): string => `${PUBLISHED}${namespace}/${application}`
 
 /** Whether an event comes from the remote application itself. */
 export const isFrom = (

@@ -148,7 +148,7 @@ export type State = z.infer<typeof State>
 export const emptyState = (): State => ({ version: 1, relations: {}, units: noUnits(), accepted: {} })
 
 /** The relations in the order of their ids, which no order of events can change. */
-export const relationsIn = ({ relations }: State): (Relation & { key: string })[] =>
+export const relationsIn = ({ relations }: Pick<State, 'relations'>): (Relation & { key: string })[] =>
   Object.entries(relations)
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))

@@ -1,13 +1,13 @@
 import { type State, targetsOf } from './state.ts'
-import { deploymentOf, isPodWorkload } from './workload/config.ts'
+import { deploymentOf, ownWorkload } from './workload/config.ts'
 import type { Deployed } from './workload/units.ts'
 
 /** The workload of an application's pods; its type only where the memory tells. */
 export const deployedAs = (application: string, { config, workloadKind }: State): Deployed => {
   const [target] = targetsOf(application, config)
   const workload = target === undefined || target.kind === 'Service' ? application : target.name
-  const own = config?.workload
-  if (own && isPodWorkload(own)) return { workload, type: deploymentOf(own).type }
+  const own = ownWorkload(config)
+  if (own) return { workload, type: deploymentOf(own).type }
   const kind = target?.kind === 'Workload' ? workloadKind : target?.kind
   if (kind === 'Deployment') return { workload, type: 'stateless' }
   return kind === 'StatefulSet' ? { workload, type: 'stateful' } : { workload }

@@ -1,19 +1,5 @@
 import { shown } from '../mesh/problem.ts'
-import type { Databag, Relation, State } from '../state.ts'
-
-type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
-
-/** The relations that are as `wanted`, each with its key in the memory, by id: an order that no event order can change. */
-export const relationsWith = (relations: State['relations'], wanted: Wanted): (Relation & { key: string })[] =>
-  Object.entries(relations)
-    .map(([key, relation]) => ({ ...relation, key }))
-    .filter((relation) => wanted.role === undefined || relation.role === wanted.role)
-    .filter((relation) => wanted.endpoint === undefined || relation.endpoint === wanted.endpoint)
-    .filter((relation) => wanted.interface === undefined || relation.interface === wanted.interface)
-    .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
-
-/** `relation 7 (cluster)`: how messages name it. */
-export const nameOf = ({ id, endpoint }: Relation): string => `relation ${id} (${endpoint})`
+import type { Databag, Relation } from '../state.ts'
 
 /** A unit's name as messages show it: it comes from outside. */
 export const titleOf = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : shown(unit))

@@ -2,11 +2,12 @@ import * as z from 'zod'
 import type { Read } from '../databag.ts'
 import { groups } from '../policies/groups.ts'
 import { pythonJson } from '../python-json.ts'
-import type { Relation, State } from '../state.ts'
+import { relationsWith } from '../relations/with.ts'
+import { type Relation, relationName, type State } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { OwnSide } from './databag.ts'
 import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
-import { nameOf, relationsWith, titleOf, unitsOf } from './relations.ts'
+import { titleOf, unitsOf } from './relations.ts'
 import { endpointsOf } from './settings.ts'
 
 /** Where the telemetry of a cluster goes, as the other sides of the coordinator's relations tell. */
@@ -91,13 +92,13 @@ const protocolsOf = ({ charmTracingProtocols, workloadTracingProtocols }: Coordi
 
 const unitUrls = (relation: Relation, key: string): Read<{ unit: string; url: string }>[] =>
   unitsOf(relation).map(([unit, databag]) =>
-    andThen(readKey(databag, key, UrlObject, `${nameOf(relation)}: ${titleOf(unit)}`), ({ url }) => ({
+    andThen(readKey(databag, key, UrlObject, `${relationName(relation)}: ${titleOf(unit)}`), ({ url }) => ({
       value: { unit, url },
     })),
   )
 
 const receiversOf = (relation: Relation): Read<Receiver>[] => {
-  const name = `${nameOf(relation)}: data`
+  const name = `${relationName(relation)}: data`
   const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
   if ('unreadable' in list) return [list]
   return (list.value ?? []).map((receiver, index) => check(receiver, Receiver, `${name}.receivers[${index}]`))

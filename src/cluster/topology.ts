@@ -1,7 +1,7 @@
 import { groups } from '../policies/groups.ts'
+import { relationsWith } from '../relations/with.ts'
 import type { State } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
-import { relationsWith } from './relations.ts'
 import { endpointsOf } from './settings.ts'
 import { type WorkerRelation, type WorkerUnit, workersOf } from './worker-relation.ts'
 

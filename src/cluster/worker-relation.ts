@@ -1,11 +1,11 @@
 import type { Read } from '../databag.ts'
 import { shown } from '../mesh/problem.ts'
 import { groups } from '../policies/groups.ts'
-import type { Relation } from '../state.ts'
+import { type Relation, relationName } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { readRoles, readWorkerUnit, type WorkerUnitData } from './databag.ts'
 import { andThen, problemsOf, valuesOf } from './read.ts'
-import { nameOf, titleOf, unitsOf } from './relations.ts'
+import { titleOf, unitsOf } from './relations.ts'
 import { expandRoles } from './roles.ts'
 
 /** A unit that works for the coordinator, and where it is reached. */
@@ -51,7 +51,7 @@ export const workersOf = (
   const units = valuesOf(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
   return {
     key: relation.key,
-    name: nameOf(relation),
+    name: relationName(relation),
     announced,
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
     units,

@@ -1,9 +1,10 @@
 import type { Read } from '../databag.ts'
-import type { Relation, State } from '../state.ts'
+import { relationsWith } from '../relations/with.ts'
+import { type Relation, relationName, type State } from '../state.ts'
 import type { WorkerConfig } from './config.ts'
 import { type CoordinatorData, type OwnSide, readCoordinator, workerDatabag, workerUnitDatabag } from './databag.ts'
 import { problemsOf } from './read.ts'
-import { compareUnits, nameOf, relationsWith } from './relations.ts'
+import { compareUnits } from './relations.ts'
 import { type Status, type WorkerProgress, workerStatus } from './roles.ts'
 
 /** What a worker goes by. `address` is a host name or an IP address. */
@@ -27,7 +28,7 @@ export const work = ({ application, config, relations, units }: WorkerInput): Wo
   const { roles } = config
   const related = relationsWith(relations, { role: 'requires', interface: 'cluster' }).map((relation) => ({
     relation,
-    told: readCoordinator(relation.remote.data, `${nameOf(relation)}: data`),
+    told: readCoordinator(relation.remote.data, `${relationName(relation)}: data`),
   }))
   const own: OwnSide = {
     data: workerDatabag(roles),

@@ -3,6 +3,7 @@ import { partOf } from '../cluster/policies.ts'
 import { read } from '../databag.ts'
 import { enrolmentLabels } from '../mesh/beacon.ts'
 import { at } from '../record.ts'
+import { relationsWith } from '../relations/with.ts'
 import { type Relation, relationName, type State, type Subject } from '../state.ts'
 import { labelProblem } from './syntax.ts'
 
@@ -29,8 +30,12 @@ export const desiredLabels = (subject: Subject, { relations, config }: State): D
     { name: 'config', labels: config?.labels },
     { name: BEACON, labels: own },
     { name: 'coordinator', labels: config?.coordinator && partOf(subject.application) },
-    ...relationsOf(relations, 'service_mesh').map((relation) => fromRelation(relation, 'labels')),
-    ...relationsOf(relations, 'cluster').map((relation) => fromRelation(relation, 'worker_labels')),
+    ...relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map((relation) =>
+      fromRelation(relation, 'labels'),
+    ),
+    ...relationsWith(relations, { interface: 'cluster', role: 'requires' }).map((relation) =>
+      fromRelation(relation, 'worker_labels'),
+    ),
   ]
   const asked = sources.flatMap(({ name, labels }) =>
     Object.entries(labels ?? {}).map(([key, value]) => ({ name, key, value })),
@@ -62,12 +67,6 @@ const contradiction = (labels: Record<string, string>, key: string, value: unkno
     ? undefined
     : `${earlier} is asked for as well, by one that goes before it`
 }
-
-/** Relations in which the application asks, by id: an order that no event order can change. */
-const relationsOf = (relations: State['relations'], wanted: string): Relation[] =>
-  Object.values(relations)
-    .filter((relation) => relation.interface === wanted && relation.role === 'requires')
-    .toSorted((one, other) => one.id - other.id)
 
 const fromRelation = (relation: Relation, key: string): Source => {
   const name = relationName(relation)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { read } from '../databag.ts'
-import { type Databag, relationsIn, type State } from '../state.ts'
+import { relationsWith } from '../relations/with.ts'
+import type { Databag, State } from '../state.ts'
 
 const Labels = z.record(z.string(), z.string())
 
@@ -11,8 +12,7 @@ const labelsIn = (databag: Databag): Record<string, string> | undefined => {
 
 /** The labels that a mesh wants on the application's pods, none where all of its namespace is on it; undefined while it is on no mesh. */
 export const desiredMeshLabels = (state: State): { labels: Record<string, string> } | undefined => {
-  const told = relationsIn(state)
-    .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
+  const told = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
     .map(({ remote, kept = {} }) => labelsIn(remote.data) ?? labelsIn(kept))
     .filter((labels) => labels !== undefined)
   // where two want different values the lower id wins

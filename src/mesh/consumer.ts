@@ -1,4 +1,5 @@
 import { externalPolicies } from '../cluster/policies.ts'
+import { relationsWith } from '../relations/with.ts'
 import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
 import type { Policy } from './models.ts'
@@ -15,7 +16,7 @@ export const consumerPolicies = (
   policies: readonly Policy[] = authorPolicies(state),
 ): ConsumerPolicies => {
   const relations = relationsIn(state)
-  const crossModel = relations.filter(({ interface: name, role }) => name === 'cross_model_mesh' && role === 'provides')
+  const crossModel = relationsWith(state.relations, { interface: 'cross_model_mesh', role: 'provides' })
   const identities = crossModel.map(identityIn)
   const requested = requestPolicies({
     ...subject,

@@ -3,7 +3,8 @@ import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
 import { NAME_LABEL } from '../policies/target.ts'
 import { at } from '../record.ts'
-import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
+import { relationsWith } from '../relations/with.ts'
+import { type Relation, relationName, type State, type Subject } from '../state.ts'
 import type { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
 import { readPolicies } from './policies-databag.ts'
@@ -54,7 +55,7 @@ export const grantsFor = (subject: Subject, state: State, facts: Facts): Grants 
 }
 
 const consumersOf = (state: State): Relation[] =>
-  relationsIn(state).filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
+  relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
 
 /** How the requests of a relation are named, in messages and on what is made for them. */
 export const requesterName = ({ namespace: own }: Subject, relation: Relation): string => {

@@ -1,4 +1,5 @@
 import { at } from '../record.ts'
+import { relationName } from '../state.ts'
 import type { CrossModelIdentity } from './cross-model.ts'
 import { meshEndpoint } from './endpoint.ts'
 import type { MeshPolicy, Policy } from './models.ts'
@@ -54,7 +55,7 @@ const sourceOf = (
   { namespace, application, identities }: PolicyRequest,
 ): CrossModelIdentity | { waiting: string } => {
   if (role === 'peers') return { namespace, application }
-  const name = `relation ${id} (${endpoint})`
+  const name = relationName({ id, endpoint })
   const identity = at(identities, `${remote.namespace}/${remote.application}`) ?? at(identities, remote.application)
   if (identity === undefined) {
     if (crossModel !== true && (remote.namespace ?? namespace) === namespace)

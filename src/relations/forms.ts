@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Read } from '../databag.ts'
+import { DEEPEST, isTooDeep } from '../depth.ts'
 import { shown } from '../mesh/problem.ts'
 import { at } from '../record.ts'
 import type { Databag } from '../state.ts'
@@ -11,14 +12,6 @@ export const VERSIONS_KEY = '_supported_versions'
 /** Where version 1 keeps all of its content, which is also where these charms do. */
 export const DOCUMENT_KEY = 'data'
 
-/** As in the data of events. */
-const DEEPEST = 64
-
-const isDeeperThan = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1)))
-
 /** The content of a databag in version 1, undefined when there is none: JSON, or YAML as serialized-data-interface writes it. */
 export const documentIn = (databag: Databag): Read<Record<string, unknown>> => {
   const raw = at(databag, DOCUMENT_KEY)
@@ -26,7 +19,7 @@ export const documentIn = (databag: Databag): Read<Record<string, unknown>> => {
   const read = typeof raw === 'string' ? readText(raw) : { value: raw }
   if ('unreadable' in read) return { unreadable: `${DOCUMENT_KEY}: ${read.unreadable}` }
   if (!isRecord(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected an object, got ${shown(read.value)}` }
-  if (isDeeperThan(read.value, DEEPEST)) return { unreadable: `${DOCUMENT_KEY}: expected at most ${DEEPEST} levels` }
+  if (isTooDeep(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected at most ${DEEPEST} levels` }
   return { value: read.value }
 }
 

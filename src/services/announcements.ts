@@ -1,4 +1,5 @@
 import type { Event } from '../events/cloud-event.ts'
+import { sourceOf } from '../source.ts'
 import type { Subject } from '../state.ts'
 import type { Announced, Entry } from './announced.ts'
 
@@ -22,7 +23,7 @@ const eventOf = (
   { number, service, pending: { change, previous } }: Entry & { pending: NonNullable<Entry['pending']> },
 ): Event => ({
   id: `${namespace}/${application}/${relation}/${number}`,
-  source: `/meshstep/${namespace}/${application}`,
+  source: sourceOf({ namespace, application }),
   type: `dev.meshstep.${change}.v1`,
   subject: `${namespace}/${application}`,
   datacontenttype: 'application/json',

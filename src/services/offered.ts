@@ -1,7 +1,7 @@
 import { at } from '../record.ts'
 import { payload } from '../relations/payload.ts'
 import { type Versions, versionsOf } from '../relations/versions.ts'
-import { type Relation, relationsIn, type State, type Subject } from '../state.ts'
+import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
 import { type Announced, nothingAnnounced, type Service } from './announced.ts'
 import { readAddress } from './wire.ts'
 
@@ -59,7 +59,7 @@ const serviceOf = (
   { key, id, endpoint, remote }: Requirer['relations'][number],
   { namespace, versions, announced }: Requirer,
 ): Read => {
-  const name = `relation ${id} (${endpoint})`
+  const name = relationName({ id, endpoint })
   // other namespaces may give out the same ids
   const relation = key === undefined || key === String(id) ? id : key
   const service = at(announced.relations, String(relation))?.service

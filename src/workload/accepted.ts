@@ -1,5 +1,5 @@
 import type { Relation } from '../state.ts'
-import { deploymentOf, isPodWorkload, type PodWorkload } from './config.ts'
+import { deploymentOf, ownWorkload, type PodWorkload } from './config.ts'
 import type { SpecInputs } from './inputs.ts'
 import { knownPassingValues } from './known.ts'
 import type { LeaderSettings } from './leader-settings.ts'
@@ -17,13 +17,9 @@ export type WorkloadMemory = {
   readonly specs?: SpecHistory | undefined
 }
 
-/** The workload that the config describes, if it is ours to deploy. */
-const configured = ({ config }: WorkloadMemory): PodWorkload | undefined =>
-  config?.workload && isPodWorkload(config.workload) ? config.workload : undefined
-
 /** The history of specs once the config of the memory is taken into account; undefined where there is no workload of ours. */
 export const specsAfter = (memory: WorkloadMemory, application: string, now: Date): SpecHistory | undefined => {
-  const workload = configured(memory)
+  const workload = ownWorkload(memory.config)
   if (workload === undefined) return undefined
   const known = knownIn(memory, workload, application)
   return observeSpec(memory.specs, { spec: workload.podSpec, inputs: inputsOf(memory, workload), known, now })
@@ -31,13 +27,13 @@ export const specsAfter = (memory: WorkloadMemory, application: string, now: Dat
 
 /** The workload that is to run: the config's, with the last spec that was accepted. */
 export const acceptedWorkload = (memory: WorkloadMemory): PodWorkload | undefined => {
-  const workload = configured(memory)
+  const workload = ownWorkload(memory.config)
   return workload && { ...workload, podSpec: memory.specs?.spec ?? workload.podSpec }
 }
 
 /** What in the spec passes with a pod, as far as it is known: the spec will change whenever that does. */
 export const specWarnings = (memory: WorkloadMemory, application: string): string[] => {
-  const workload = configured(memory)
+  const workload = ownWorkload(memory.config)
   if (workload === undefined) return []
   const found = knownPassing(textsIn(workload.podSpec), knownIn(memory, workload, application))
   return found.map((what) => `${what}: the spec changes whenever that does; name a Service, or leave it out`)

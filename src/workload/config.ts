@@ -111,6 +111,10 @@ const serviceProblems = (workload: PodWorkload): Problem[] => {
 export const isPodWorkload = <T extends object>(workload: T | PodWorkload): workload is PodWorkload =>
   Object.hasOwn(workload, 'podSpec')
 
+/** The workload of a config, if it is ours to deploy. */
+export const ownWorkload = (config: { readonly workload?: object | null | undefined } = {}): PodWorkload | undefined =>
+  config.workload && isPodWorkload(config.workload) ? config.workload : undefined
+
 /** A workload that `named` reads, or ours: the key `podSpec` tells which was meant, so that what is wrong is said of that one. */
 export const workloadOf = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
   z.unknown().transform((value, context): T | PodWorkload => {
