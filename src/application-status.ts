@@ -1,4 +1,4 @@
-import { clusterDesire, type Environment } from './cluster/desire.ts'
+import { clusterStatus } from './cluster/desire.ts'
 import { heard } from './relations/heard.ts'
 import type { State, Subject } from './state.ts'
 import { ownWorkload } from './workload/config.ts'
@@ -6,7 +6,7 @@ import { loopOf } from './workload/loop.ts'
 import { type ApplicationStatus, statusOf } from './workload/status.ts'
 
 /** The status of an application, as a pure function of its memory. */
-export const applicationStatus = (subject: Subject, memory: State, environment: Environment): ApplicationStatus => {
+export const applicationStatus = (subject: Subject, memory: State): ApplicationStatus => {
   const { state, blocked } = heard(memory)
   const { config, units, refusedSpec, specs, pending } = state
   const own = ownWorkload(config)
@@ -17,7 +17,7 @@ export const applicationStatus = (subject: Subject, memory: State, environment: 
     badSpec: refusedSpec,
     loop: loopOf(specs),
     incompatible: blocked[0],
-    cluster: clusterDesire(subject, state, environment).status,
+    cluster: clusterStatus(subject, state),
     pending,
   })
 }

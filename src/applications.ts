@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { applicationStatus } from './application-status.ts'
 import type { Authenticate } from './authorize.ts'
 import type { Clock } from './clock.ts'
-import type { Environment } from './cluster/desire.ts'
 import { Application, Namespace } from './config.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -39,14 +38,13 @@ type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
   clock: Clock
-  environment: Environment
   timeoutMilliseconds: number
 }
 
 const Subject = z.object({ namespace: Namespace, application: Application })
 
 export const createApplications =
-  ({ connect, authenticate, clock, environment, timeoutMilliseconds }: Dependencies): Applications =>
+  ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Applications =>
   async (named, authorization) => {
     const parsed = Subject.safeParse(named)
     if (!parsed.success) throw new Refused(400, z.prettifyError(parsed.error).replaceAll('\n', ' '))
@@ -60,7 +58,7 @@ export const createApplications =
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: no event has told of it`)
     return {
       ...subject,
-      status: applicationStatus(subject, state, environment),
+      status: applicationStatus(subject, state),
       ...(leader && { leader }),
       settings: state.settings ?? {},
       units: Object.entries(state.units.present)

@@ -10,7 +10,7 @@ import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
-import { heard } from './relations/heard.ts'
+import { type Heard, heard } from './relations/heard.ts'
 import { relationsWith } from './relations/with.ts'
 import { offeredServices } from './services/offered.ts'
 import type { OwnedKind, Relation, State, Subject } from './state.ts'
@@ -35,8 +35,9 @@ export const lookups = (subject: Subject, state: State): Reference[] =>
   state.config?.mesh ? beaconLookups(subject, heard(state).state, state.config.mesh) : []
 
 /** The labels that a memory desires, which follow from it alone. What a relation of which nothing is known asks for stays. */
-export const labelsOf = (subject: Subject, memory: State): DesiredLabels => {
-  const { state, unheard } = heard(memory)
+export const labelsOf = (subject: Subject, memory: State): DesiredLabels => labelsHeard(subject, heard(memory))
+
+const labelsHeard = (subject: Subject, { state, unheard }: Heard): DesiredLabels => {
   const labels = desiredLabels(subject, state)
   return unheard.some(({ role }) => role === 'requires') ? { ...labels, unknown: 'all' } : labels
 }
@@ -54,14 +55,15 @@ export const ownedKinds = ({ config }: State): OwnedKind[] => {
 
 /** What the memory of an application desires, as a pure function of it, of the facts that it looks up, and of where it runs. */
 export const desire = (subject: Subject, memory: State, facts: Facts, environment: Environment): Desired => {
-  const { state, blocked, problems, unheard } = heard(memory)
+  const said = heard(memory)
+  const { state, blocked, problems, unheard } = said
   const { config } = state
   const owner = { ...subject, labels: ownerLabels(subject) }
   const beacon = config?.mesh && beaconDesire(subject, state, config.mesh, owner, facts)
   const cluster = clusterDesire(subject, state, environment)
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
-  const labels = labelsOf(subject, memory)
+  const labels = labelsHeard(subject, said)
   const services = offeredServices(subject, memory)
   const objects = [
     ...(beacon?.objects ?? []),

@@ -59,7 +59,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   })
   const reading = { connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
-  const applications = createApplications({ ...reading, environment })
+  const applications = createApplications(reading)
   const app = createApp({ handle, explain, applications, clock, log, isStopping: () => isStopping })
   const server = await listen(app, settings.PORT)
   const { port } = server

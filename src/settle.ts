@@ -94,7 +94,7 @@ export const settle = async (
     missing: missing.map(({ target }) => target),
     waiting: [...desired.waiting, ...objects.waiting, ...objects.refused],
     messages: desired.messages,
-    application: applicationStatus(subject, settled.state, environment),
+    application: applicationStatus(subject, settled.state),
   }
 }
 

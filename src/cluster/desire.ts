@@ -6,10 +6,10 @@ import { relationsWith } from '../relations/with.ts'
 import type { State, Subject } from '../state.ts'
 import { endpointsName } from '../workload/objects.ts'
 import { unitName } from '../workload/units.ts'
-import type { CoordinatorConfig } from './config.ts'
+import type { CoordinatorConfig, WorkerConfig } from './config.ts'
 import { coordinate } from './coordinator.ts'
 import type { OwnSide } from './databag.ts'
-import type { Status } from './roles.ts'
+import { coordinatorStatus, missingRoles, type Status } from './roles.ts'
 import { endpointsOf, isTls, portsOf } from './settings.ts'
 import { type Sources, sourcesOf } from './sources.ts'
 import { directEndpoints, nginxConfiguration, proxiedEndpoints, type Routing } from './telemetry/routing.ts'
@@ -30,24 +30,34 @@ export type ClusterDesire = {
   /** What this side says, by the key of the relation; of one that is not here it stays as it is. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
-  readonly status: Status | undefined
 }
 
-const NOTHING: ClusterDesire = { objects: [], requests: [], databags: {}, messages: [], status: undefined }
+const NOTHING: ClusterDesire = { objects: [], requests: [], databags: {}, messages: [] }
 
 /** What a coordinator desires, or a worker; nothing for every other application. */
 export const clusterDesire = (subject: Subject, state: State, environment: Environment): ClusterDesire => {
   const { coordinator, worker } = state.config ?? {}
   if (coordinator) return coordinatorDesire(subject, state, coordinator, environment)
   if (!worker) return NOTHING
-  const { databags, status, messages } = work({
+  const { databags, messages } = workOf(subject, state, worker)
+  return { ...NOTHING, databags, messages }
+}
+
+/** What the roles of a cluster come to for the application; undefined for one that is in none. */
+export const clusterStatus = (subject: Subject, state: State): Status | undefined => {
+  const { coordinator, worker } = state.config ?? {}
+  if (!coordinator) return worker && workOf(subject, state, worker).status
+  const { relations, roles } = topologyOf(state.relations, subject.namespace, coordinator)
+  return coordinatorStatus(relations.length > 0, missingRoles(coordinator, roles))
+}
+
+const workOf = (subject: Subject, state: State, config: WorkerConfig) =>
+  work({
     application: subject.application,
-    config: worker,
+    config,
     relations: state.relations,
     units: workerUnits(subject, state),
   })
-  return { ...NOTHING, databags, status, messages }
-}
 
 const coordinatorDesire = (
   subject: Subject,
@@ -85,7 +95,6 @@ const coordinatorDesire = (
       ...Object.fromEntries(metrics.map(({ key }) => [key, { data: { scrape_jobs: pythonJson(scraped.jobs) } }])),
     },
     messages: [...coordination.messages, ...(nginx?.problems ?? []), ...scraped.problems],
-    status: coordination.status,
   }
 }
 

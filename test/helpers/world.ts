@@ -102,8 +102,7 @@ export const createWorld = (
   })
   const silent = () => undefined
   const explain = createExplain({ connect, clock, timeoutMilliseconds: 10_000 })
-  const environment = { resolver: '10.96.0.10' }
-  const applications = createApplications({ connect, clock, environment, timeoutMilliseconds: 10_000 })
+  const applications = createApplications({ connect, clock, timeoutMilliseconds: 10_000 })
   const app = createApp({
     handle,
     explain,
