@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { Config } from '../src/config.ts'
+import { Config, ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/define-function.ts'
 import { Refused } from '../src/errors.ts'
-import { accept, isStale } from '../src/order.ts'
+import { advance, type Late, lateMessage, type Mark, type Position } from '../src/order.ts'
+import { at, defined } from '../src/record.ts'
 import type { ApplicationData, State } from '../src/state.ts'
 import { authorityOf, laterPending } from '../src/workload/leader.ts'
 import { LeaderSettings } from '../src/workload/leader-settings.ts'
@@ -20,28 +21,48 @@ export const configChanged = defineFunction({
     epoch: z.int().nonnegative().optional(),
     /** Of the unit's pod. */
     uid: z.string().min(1).max(128).optional(),
+    document: ObjectName.optional(),
   },
-  fold: (state, { config, settings, unit, epoch, uid }, { position, application }) => {
+  look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
+  fold: (state, { config, settings, unit, epoch, uid, document }, { position, application }) => {
     if (config === undefined && settings === undefined)
       throw new Refused(400, 'data.config: expected a config, or settings beside it')
-    // each has an order of its own: one that is told without the other does not overtake it
-    const isNews = (about: string) => !isStale(state, about, position)
-    const data: ApplicationData = {
-      ...(config && isNews('config') && { config }),
-      ...(settings && isNews('settings') && { settings }),
-    }
-    const told = Object.keys(data)
-    if (told.length === 0) return { state, stale: 'the config has moved on since this event' }
-    const accepted = (next: State) => told.reduce((before, about) => accept(before, about, position), next)
+    const { marks, late } = newsOf(state, defined({ config, settings }), position)
+    if (late) return { state, ...lateMessage(late, 'the config') }
+    const data: ApplicationData = defined({
+      config: marks.config && config,
+      settings: marks.settings && settings,
+    })
+    const next = { ...state, marks: { ...state.marks, ...marks } }
     const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
-    if (authority === 'now') return { state: accepted({ ...withoutPending(state, data, unit), ...data }) }
+    if (authority === 'now') return { state: withData(withoutPending(next, data, unit), data, document) }
     if ('refused' in authority) throw new Refused(403, authority.refused)
     const { pending } = state
     const isAdded = pending !== undefined && pending.epoch === authority.pending.epoch
-    const next = { ...authority.pending, data: { ...(isAdded && pending.data), ...data } }
-    return { state: accepted({ ...state, pending: laterPending(pending, next) }) }
+    const added = { ...authority.pending, data: { ...(isAdded && pending.data), ...data } }
+    return { state: { ...next, pending: laterPending(pending, added) } }
   },
 })
+
+type Marks = { config?: Mark; settings?: Mark }
+
+/** Config and settings have an order each: one that is told without the other does not overtake it. */
+const newsOf = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
+  const advanced = Object.keys(told).map((about) => {
+    const before = at(state.marks, about as keyof Marks)
+    return [about, advance(before, position, [state.marks?.application])] as const
+  })
+  const marks = advanced.filter(([, mark]) => typeof mark !== 'string')
+  const [late] = advanced.flatMap(([, mark]) => (typeof mark === 'string' ? [mark] : []))
+  return { marks: Object.fromEntries(marks), ...(late && marks.length === 0 && { late }) }
+}
+
+/** A config brings an application back that was removed, and says in which document it is kept. */
+const withData = (state: State, data: ApplicationData, document: string | undefined): State => {
+  if (data.config === undefined) return { ...state, ...data }
+  const { removed: _r, document: _d, ...others } = state
+  return defined({ ...others, document, ...data })
+}
 
 /** What waited for a leader was asked for before, unless it waits for the leader of a later epoch than that of the one who speaks. */
 const withoutPending = (state: State, data: ApplicationData, unit: string | undefined): State => {

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { defineFunction } from '../src/define-function.ts'
-import { accept, isStale } from '../src/order.ts'
-import { isRemoved } from '../src/state.ts'
+import { advance } from '../src/order.ts'
+import { defined } from '../src/record.ts'
+import { isRemoved, type Leader } from '../src/state.ts'
 
 /** A unit leads from now on. The `epoch` only grows: a lower one is a deposed leader's. */
 export const leaderElected = defineFunction({
@@ -20,11 +21,14 @@ export const leaderElected = defineFunction({
         stale: `${unit} was leader in epoch ${epoch}, it is epoch ${leader.epoch} now, led by ${leader.unit}`,
       }
     const isNewEpoch = leader?.epoch !== undefined && epoch !== undefined && epoch > leader.epoch
-    if (!isNewEpoch && isStale(state, 'leader', position))
-      return {
-        state,
-        stale: leader ? `${leader.unit} was elected after this event` : 'the application was removed after this event',
-      }
-    return { state: accept({ ...state, leader: { unit, ...(epoch !== undefined && { epoch }) } }, 'leader', position) }
+    const mark = isNewEpoch
+      ? advance(undefined, position)
+      : advance(state.marks?.leader, position, [state.marks?.application])
+    if (mark === 'repeated') return { state }
+    if (mark === 'stale') return { state, stale: overtakenBy(leader) }
+    return { state: { ...state, leader: defined({ unit, epoch }), marks: { ...state.marks, leader: mark } } }
   },
 })
+
+const overtakenBy = (leader: Leader | undefined): string =>
+  leader ? `${leader.unit} was elected after this event` : 'the application was removed after this event'

@@ -1,25 +1,45 @@
 import * as z from 'zod'
+import { Application, ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/define-function.ts'
+import { at } from '../src/record.ts'
 import { OwnedKind, Target, withFormer } from '../src/state.ts'
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
 
 /**
- * Says nothing new: the step repairs drift. Tombstones of more than a day go. `former` names objects that carry the labels of a memory
- * that was lost, `owned` the kinds of its objects.
+ * Says nothing new: the step repairs drift, reads all documents and memories that name the application, and tells the other sides to look
+ * as well. A resync of a namespace has looked them up for all of its applications: `documents` and `named` are the names of those that
+ * name this one, `former` objects that carry the labels of a memory that was lost, and `owned` the kinds of its objects.
  */
 export const resync = defineFunction({
   name: 'resync',
-  data: { former: z.array(Target).optional(), owned: z.array(OwnedKind).optional() },
+  data: {
+    former: z.array(Target).optional(),
+    owned: z.array(OwnedKind).optional(),
+    documents: z.array(ObjectName).optional(),
+    named: z.array(Application).optional(),
+  },
   observation: true,
   isForNamespaces: true,
+  look: ({ documents, named }) => ({
+    isResync: true,
+    ...(documents && named ? { documents, named } : { everything: true }),
+  }),
   fold: (state, { former = [], owned = [] }, { now }) => {
     const isRecent = (since: string) => now.getTime() - Date.parse(since) <= DAY_MILLISECONDS
-    const accepted = Object.entries(state.accepted).filter(([, { gone }]) => gone === undefined || isRecent(gone))
+    const { tombstones = {}, formerlyOwned = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
     const places = [...(state.former ?? []).filter(({ since }) => isRecent(since)), ...found]
-    const kinds = [...new Set([...(state.owned ?? []), ...owned])].toSorted()
-    const next = { ...state, accepted: Object.fromEntries(accepted), ...(kinds.length > 0 && { owned: kinds }) }
+    const isWritable = (kind: string) => isRecent(at(formerlyOwned, kind) ?? now.toISOString())
+    const kinds = [...new Set([...(state.owned ?? []).filter(isWritable), ...owned])].toSorted()
+    const left = Object.entries(tombstones).filter(([, { since }]) => isRecent(since))
+    const writable = Object.entries(formerlyOwned).filter(([, since]) => isRecent(since))
+    const next = {
+      ...others,
+      ...(left.length > 0 && { tombstones: Object.fromEntries(left) }),
+      ...(writable.length > 0 && { formerlyOwned: Object.fromEntries(writable) }),
+      ...(kinds.length > 0 && { owned: kinds }),
+    }
     return { state: withFormer(next, places) }
   },
 })

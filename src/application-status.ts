@@ -1,14 +1,17 @@
 import { clusterStatus } from './cluster/desire.ts'
-import { heard } from './relations/heard.ts'
+import type { Effective } from './relations/effective.ts'
 import type { State, Subject } from './state.ts'
 import { ownWorkload } from './workload/config.ts'
 import { loopOf } from './workload/loop.ts'
 import { type ApplicationStatus, statusOf } from './workload/status.ts'
 
-/** The status of an application, as a pure function of its memory. */
-export const applicationStatus = (subject: Subject, memory: State): ApplicationStatus => {
-  const { state, blocked } = heard(memory)
-  const { config, units, refusedSpec, specs, pending } = state
+/** The status of an application, as a pure function of its memory and of what the other sides of its relations say. */
+export const applicationStatus = (
+  subject: Subject,
+  memory: State,
+  { state, blocked }: Effective,
+): ApplicationStatus => {
+  const { config, units, refusedSpec, specs, pending } = memory
   const own = ownWorkload(config)
   return statusOf({
     application: subject.application,
@@ -17,7 +20,7 @@ export const applicationStatus = (subject: Subject, memory: State): ApplicationS
     badSpec: refusedSpec,
     loop: loopOf(specs),
     incompatible: blocked[0],
-    cluster: clusterStatus(subject, state),
+    cluster: clusterStatus(subject, { ...memory, relations: state.relations }),
     pending,
   })
 }

@@ -6,6 +6,9 @@ import { Application, Namespace } from './config.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory } from './memory.ts'
+import { effective } from './relations/effective.ts'
+import { subjectName } from './relations/mirror.ts'
+import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
 import { currentLeader, type Leader } from './workload/leader.ts'
@@ -55,10 +58,12 @@ export const createApplications =
     const { state, labels, stored } = await loadMemory(kubernetes, subject)
     const { namespace, application } = subject
     const leader = currentLeader({ application, leader: state.leader, units: state.units })
-    if (stored === undefined) throw new Refused(404, `${namespace}/${application}: no event has told of it`)
+    if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
+    const peers = await readPeers(kubernetes, remotesOf(subject, state))
+    const resolved = effective(subject, state, new Map(peers.map((peer) => [subjectName(peer.subject), peer])))
     return {
       ...subject,
-      status: applicationStatus(subject, state),
+      status: applicationStatus(subject, state, resolved),
       ...(leader && { leader }),
       settings: state.settings ?? {},
       units: Object.entries(state.units.present)
@@ -66,6 +71,6 @@ export const createApplications =
         .toSorted((one, other) => one.number - other.number)
         .map(({ number: _, ...unit }) => unit),
       labels,
-      services: offeredServices(subject, state).services,
+      services: offeredServices(subject, resolved.state).services,
     }
   }

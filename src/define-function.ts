@@ -4,9 +4,10 @@ import { DEEPEST, isTooDeep } from './depth.ts'
 import { Refused } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
 import { type Position, positionOf } from './order.ts'
+import type { KnownMarks } from './relations/words.ts'
 import type { Change, Folded } from './remember.ts'
-import { isOfApplication } from './source.ts'
-import type { State } from './state.ts'
+import { ECHO, senderOf } from './source.ts'
+import type { State, Subject } from './state.ts'
 
 /** One event type: `POST /{name}` takes it, and `POST /` by its type. */
 export type EventFunction = {
@@ -19,8 +20,28 @@ export type EventFunction = {
 /** Whom the event is about, and what it means; without an application, all of the namespace. */
 export type Received = { namespace: string; application?: string | undefined; change: Change }
 
+/** Names that another application gives in its own namespace. */
+type Remote = { readonly application: string; readonly namespace?: string | undefined }
+
+/** What a step has to look at because of an event, beside the memory: whose memories, and which documents. */
+export type Look = {
+  readonly remotes?: readonly Remote[]
+  /** The document that the event is about; one that is told of and not found may be on its way, and does not count as gone. */
+  readonly document?: string
+  readonly isTold?: boolean
+  readonly documents?: readonly string[]
+  /** Applications of the namespace whose memories name this one. */
+  readonly named?: readonly string[]
+  /** A relation: where it is not known here, the memories of others may know it. */
+  readonly relation?: string
+  /** All documents and memories of the namespace that name the application. */
+  readonly everything?: boolean
+  /** Whatever is found, the other sides are told to look as well. */
+  readonly isResync?: boolean
+}
+
 /** What a fold may know of its event besides the data. */
-export type Arrival = { position: Position; now: Date; namespace: string; application: string }
+export type Arrival = { position: Position; now: Date; namespace: string; application: string; known: KnownMarks }
 
 type Definition<Shape extends z.ZodRawShape> = {
   name: string
@@ -29,6 +50,9 @@ type Definition<Shape extends z.ZodRawShape> = {
   observation?: boolean
   /** Without an application the event is about the whole namespace. */
   isForNamespaces?: boolean
+  /** Another application that sends it says no more than that it is worth a look. */
+  isNudge?: boolean
+  look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
   fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
 }
 
@@ -38,10 +62,12 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   data,
   observation = false,
   isForNamespaces = false,
+  isNudge = false,
+  look = () => ({}),
   fold,
 }: Definition<Shape>): EventFunction => {
   const Data = z.strictObject({ ...data })
-  const Subject = z.object({
+  const About = z.object({
     namespace: Namespace,
     application: isForNamespaces ? Application.optional() : Application,
   })
@@ -50,19 +76,32 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
     type: `dev.meshstep.${name}.v1`,
     receive: (event, now) => {
       const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
-      const subject = parse(Subject, { namespace, application })
+      const subject = parse(About, { namespace, application })
       const parsed = parse(Data, fields)
       const arrival = {
-        position: positionOf(event),
+        position: positionOf(event, now),
         now,
         namespace: subject.namespace,
         application: subject.application ?? '',
       }
-      const published = isOfApplication(event.source)
-      return { ...subject, change: { observation, published, fold: (state) => fold(state, parsed, arrival) } }
+      const from = isNudge ? senderOf(event.source) : undefined
+      const looks = look(parsed)
+      if (from) return { ...subject, change: nudge(from, event, looks) }
+      return {
+        ...subject,
+        change: { observation, look: looks, fold: (state, known) => fold(state, parsed, { ...arrival, known }) },
+      }
     },
   }
 }
+
+/** What another application sends changes nothing that is remembered: what it says is read in its memory. */
+const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
+  observation: true,
+  nudge: { isEcho: extensions[ECHO] !== undefined },
+  look: { remotes: [from], ...(relation !== undefined && { relation }) },
+  fold: (state) => ({ state }),
+})
 
 /** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
 const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record<string, unknown> => {

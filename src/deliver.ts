@@ -1,89 +1,126 @@
-import { Refused } from './errors.ts'
+import type { Clock } from './clock.ts'
+import { Unavailable } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
-import type { Publication } from './publications.ts'
 import type { Enqueue } from './queue.ts'
+import type { Nudge } from './relations/nudges.ts'
 import type { Change } from './remember.ts'
+import { accepted } from './services/announced.ts'
+import type { Announcement } from './services/announcements.ts'
 import type { State, Subject } from './state.ts'
+import type { Due } from './step.ts'
 
-/** Publications of one application. */
-export type Due = { readonly subject: Subject; readonly due: readonly Publication[] }
+/** What others are to be told of one application. */
+export type DueOf = { readonly subject: Subject; readonly due: Due }
 
-/** Hands an event over; answers with what its receiver has to publish in turn, where the process is its own sink. */
-export type Send = (event: Event, deadline: number) => Promise<Due | undefined>
+/** Hands an event over; answers with what its receiver has to tell in turn, where the process is its own sink. */
+export type Send = (event: Event, deadline: number) => Promise<DueOf | undefined>
 
-/** What was told to whom, and what a receiver will not take as it is. */
+/** What was told to whom, and what could not be told: a sentence each. */
 export type Delivered = { published: string[]; refused: string[] }
 
-/** Delivers publications, and all that follows from them; rejects when a sink does not accept by the deadline. */
-export type Deliver = (first: Due, deadline: number) => Promise<Delivered>
+/** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
+export type Deliver = (first: DueOf, deadline: number) => Promise<Delivered>
 
-type Dependencies = { send: Send; enqueue: Enqueue }
+type Dependencies = { send: Send; enqueue: Enqueue; clock: Clock }
 
 const AT_ONCE = 8
 
+/** What was sent is noted also when the time for the event is over: the next one need not send it again. */
+const NOTE_MILLISECONDS = 5_000
+
 /**
- * Delivers outside the turns of an application, as two that publish to each other would wait for each other for ever. What was accepted is
- * remembered before anything else is delivered: so the answer to a publication finds it known.
+ * Delivers outside the turns of an application, as two that tell each other something would deadlock. What one receiver refuses is
+ * reported, and stops nothing else.
  */
-export const createDelivery = ({ send, enqueue }: Dependencies): Deliver => {
-  /** Events that wait for one step share what follows from it: it is sent once. */
-  const inFlight = new Map<string, Promise<Due | undefined>>()
-
-  const sendOnce = (event: Event, deadline: number): Promise<Due | undefined> => {
-    const sending = inFlight.get(event.id) ?? send(event, deadline).finally(() => inFlight.delete(event.id))
-    inFlight.set(event.id, sending)
-    return sending
-  }
-
-  return async (first, deadline) => {
+export const createDelivery =
+  ({ send, enqueue, clock }: Dependencies): Deliver =>
+  async (first, deadline) => {
     const delivered: Delivered = { published: [], refused: [] }
+    const unavailable: Error[] = []
     const waiting = [first]
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { subject, due } = next
-      const results = await sendAll(due, (event) => sendOnce(event, deadline))
-      const done = results.filter(isDone).map(({ publication }) => publication)
-      if (done.length > 0) await enqueue(subject, noteOf(done), deadline)
-      const left = results.filter((result) => !isDone(result))
-      const failures = left.flatMap(({ publication, error }) => (error ? [{ publication, error }] : []))
-      const lasting = failures.find(({ error }) => !(error instanceof Refused))
-      if (lasting) throw lasting.error
-      if (next === first) {
-        const told = results.filter(({ error }) => error === undefined)
-        delivered.published.push(...told.map(({ publication }) => publication.name))
-        delivered.refused.push(...failures.map(({ publication, error }) => `${publication.name}: ${error.message}`))
-      }
+      const results = await sendAll(messagesOf(due), (event) => send(event, deadline), clock)
+      const note = noteOf(results)
+      if (note) await enqueue(subject, note, clock.now() + NOTE_MILLISECONDS)
+      if (next === first)
+        delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
+      const errors = results.flatMap(({ message, error }) => (error ? [{ message, error }] : []))
+      unavailable.push(...errors.flatMap(({ error }) => (error instanceof Unavailable ? [error] : [])))
+      delivered.refused.push(
+        ...errors.flatMap(({ message, error }) =>
+          error instanceof Unavailable ? [] : [`${message.name}: ${error.message}`],
+        ),
+      )
       waiting.push(...results.flatMap(({ more }) => more ?? []))
     }
+    delivered.published.sort()
+    if (unavailable[0]) throw unavailable[0]
     return delivered
+  }
+
+type Message = {
+  readonly name: string
+  readonly event: Event
+  readonly nudge?: Nudge
+  readonly announcement?: Announcement
+}
+
+const messagesOf = ({ nudges, announcements }: Due): Message[] => [
+  ...nudges.map((nudge) => ({ name: nudge.name, event: nudge.event, nudge })),
+  ...announcements.map((announcement) => ({
+    name: `${announcement.event.type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1')} of ${announcement.event.subject}`,
+    event: announcement.event,
+    announcement,
+  })),
+]
+
+/** What is to be remembered of what was sent: announcements, also those that are refused for good, and nudges to whom has no memory. */
+const noteOf = (results: readonly Sent[]): Change | undefined => {
+  const over = results.filter(({ error }) => !(error instanceof Unavailable))
+  const numbers = over.flatMap(({ message }) => message.announcement?.number ?? [])
+  const sent = over.flatMap(({ message: { nudge }, error }) =>
+    nudge?.isRemembered && error === undefined ? [nudge] : [],
+  )
+  if (numbers.length === 0 && sent.length === 0) return undefined
+  return {
+    observation: true,
+    note: true,
+    fold: (state) => ({ state: sent.reduce(withSent, withAccepted(state, numbers)) }),
   }
 }
 
-const noteOf = (accepted: readonly Publication[]): Change => ({
-  observation: true,
-  note: true,
-  fold: (state) => ({ state: accepted.reduce((before: State, { accept }) => accept(before), state) }),
-})
+const withAccepted = (state: State, numbers: readonly number[]): State =>
+  state.announced && numbers.length > 0 ? { ...state, announced: accepted(state.announced, numbers) } : state
 
-type Sent = { publication: Publication; more?: Due | undefined; error?: Error }
+const withSent = (state: State, { key, shows }: Nudge): State => {
+  const { [key]: entry, ...others } = state.relations
+  return entry === undefined || entry.sent === shows
+    ? state
+    : { ...state, relations: { ...others, [key]: { ...entry, sent: shows } } }
+}
 
+type Sent = { message: Message; more?: DueOf | undefined; error?: Error }
+
+/** In an order of chance: where time is not enough for all, it is not always the same ones that are left. */
 const sendAll = async (
-  due: readonly Publication[],
-  send: (event: Event) => Promise<Due | undefined>,
+  messages: readonly Message[],
+  send: (event: Event) => Promise<DueOf | undefined>,
+  clock: Clock,
 ): Promise<Sent[]> => {
-  const left = [...due]
+  const left = messages
+    .map((message) => ({ message, order: message.nudge ? clock.random() : 1 }))
+    .toSorted((one, other) => one.order - other.order)
+    .map(({ message }) => message)
   const sent: Sent[] = []
   const work = async () => {
-    for (let publication = left.shift(); publication !== undefined; publication = left.shift())
-      sent.push(await send(publication.event).then(withMore(publication), withError(publication)))
+    for (let message = left.shift(); message !== undefined; message = left.shift())
+      sent.push(await send(message.event).then(withMore(message), withError(message)))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   return sent
 }
 
-/** Whoever will not hear that a relation is over, as its namespace is gone, need not be told again. */
-const isDone = ({ publication, error }: Sent): boolean =>
-  error === undefined || (error instanceof Refused && publication.event.type === 'dev.meshstep.relation-broken.v1')
+const withMore = (message: Message) => (more: DueOf | undefined) => ({ message, more })
 
-const withMore = (publication: Publication) => (more: Due | undefined) => ({ publication, more })
-
-const withError = (publication: Publication) => (error: Error) => ({ publication, error })
+const withError = (message: Message) => (error: Error) => ({ message, error })

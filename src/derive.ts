@@ -1,23 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
-import { withKept } from './relations/kept.ts'
+import type { Effective } from './relations/effective.ts'
+import { keptValues } from './relations/kept.ts'
 import { announce, nothingAnnounced } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
 import type { State, Subject } from './state.ts'
 import { specsAfter } from './workload/accepted.ts'
 import { settlePending } from './workload/leader.ts'
 
+/** The relations of a state with the data of their other sides. */
+export type Resolve = (state: State) => Effective
+
 /**
- * What follows from a memory and is part of it, as a pure function of the memory before and after an event: what waited for a leader is
- * done once there is one, a pod spec is taken into its history, and announcements are planned before any of them is sent.
+ * The state with what follows from it within the memory: pending data are applied once there is a leader, a pod spec is taken into its
+ * history, and announcements are planned before any of them is sent.
  */
-export const derived = (subject: Subject, before: State, after: State, now: Date): State => {
+export const derived = (subject: Subject, before: State, after: State, now: Date, resolve: Resolve): State => {
   const state = withVersions(before, withPending(subject, after))
   // a spec counts when it is given, not whenever the memory changes
-  const given = state.config === before.config ? state : withSpecs(subject, state, now)
-  return withAnnounced(subject, given, now)
+  const given = state.config === before.config ? state : withSpecs(subject, state, now, resolve)
+  return withAnnounced(subject, given, now, resolve)
 }
 
-/** Whether what waited for a leader can be done, as one was seen since. */
+/** Whether pending data can be applied, as a leader was seen since. */
 export const isDue = ({ application }: Subject, { leader, units, pending }: State): boolean =>
   pending !== undefined && !('pending' in settlePending({ application, leader, units }, pending))
 
@@ -33,21 +37,25 @@ const withPending = ({ application }: Subject, state: State): State => {
 const withVersions = ({ config: former }: State, state: State): State => {
   const [before, versions] = [former?.versions, state.config?.versions]
   if (isDeepStrictEqual(before, versions)) return state
-  const relations = Object.entries(state.relations).map(([key, relation]) => [
+  const relations = Object.entries(state.relations).map(([key, { kept, ...entry }]) => [
     key,
-    withKept(relation, relation, versions, before ?? {}),
+    { ...entry, ...keptValues({ ...entry, kept }, entry, versions, before ?? {}) },
   ])
   return { ...state, relations: Object.fromEntries(relations) }
 }
 
-const withSpecs = ({ application }: Subject, state: State, now: Date): State => {
-  const next = specsAfter({ ...state, leaderSettings: state.settings }, application, now)
+const withSpecs = ({ application }: Subject, state: State, now: Date, resolve: Resolve): State => {
+  const { relations } = resolve(state).state
+  const next = specsAfter({ ...state, relations, leaderSettings: state.settings }, application, now)
   const { specs: _, ...others } = state
   return next === undefined ? others : { ...others, specs: next }
 }
 
-const withAnnounced = (subject: Subject, state: State, now: Date): State => {
+const withAnnounced = (subject: Subject, state: State, now: Date, resolve: Resolve): State => {
+  const isConcerned =
+    state.announced || Object.values(state.relations).some((entry) => entry.interface === 'k8s-service')
+  if (!isConcerned) return state
   const before = state.announced ?? nothingAnnounced()
-  const announced = announce(before, offeredServices(subject, state).services, now.getTime())
+  const announced = announce(before, offeredServices(subject, resolve(state).state).services, now.getTime())
   return announced === before ? state : { ...state, announced }
 }

@@ -1,4 +1,4 @@
-import { clusterDesire, type Environment } from './cluster/desire.ts'
+import { clusterDesire, clusterRequesters, dependsOnUnknown, type Environment } from './cluster/desire.ts'
 import type { Config } from './config.ts'
 import type { Facts } from './facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
@@ -10,10 +10,10 @@ import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
-import { type Heard, heard } from './relations/heard.ts'
+import type { Effective } from './relations/effective.ts'
 import { relationsWith } from './relations/with.ts'
 import { offeredServices } from './services/offered.ts'
-import type { OwnedKind, Relation, State, Subject } from './state.ts'
+import type { EffectiveState, OwnedKind, Relation, State, Subject } from './state.ts'
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
 import { ownWorkload } from './workload/config.ts'
 import { loopMessage, loopOf } from './workload/loop.ts'
@@ -31,19 +31,17 @@ export type Desired = {
 }
 
 /** The objects of others that the desire depends on. */
-export const lookups = (subject: Subject, state: State): Reference[] =>
-  state.config?.mesh ? beaconLookups(subject, heard(state).state, state.config.mesh) : []
+export const lookups = (subject: Subject, { state }: Effective): Reference[] =>
+  state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []
 
-/** The labels that a memory desires, which follow from it alone. What a relation of which nothing is known asks for stays. */
-export const labelsOf = (subject: Subject, memory: State): DesiredLabels => labelsHeard(subject, heard(memory))
-
-const labelsHeard = (subject: Subject, { state, unheard }: Heard): DesiredLabels => {
+/** The labels that are desired. Those of relations with unknown data are kept. */
+export const labelsOf = (subject: Subject, { state, unknown }: Effective): DesiredLabels => {
   const labels = desiredLabels(subject, state)
-  return unheard.some(({ role }) => role === 'requires') ? { ...labels, unknown: 'all' } : labels
+  return unknown.some(({ role }) => role === 'requires') ? { ...labels, unknown: 'all' } : labels
 }
 
 /** The kinds of which the config may desire objects; a beacon looks after the labels of its namespace. */
-export const ownedKinds = ({ config }: State): OwnedKind[] => {
+export const ownedKinds = ({ config }: Pick<State, 'config'>): OwnedKind[] => {
   const hasPolicies = [config?.meshPolicies, config?.rawPolicies].some((policies) => (policies ?? []).length > 0)
   return [
     ...(hasPolicies || config?.mesh || config?.coordinator ? (['AuthorizationPolicy'] as const) : []),
@@ -54,17 +52,17 @@ export const ownedKinds = ({ config }: State): OwnedKind[] => {
 }
 
 /** What the memory of an application desires, as a pure function of it, of the facts that it looks up, and of where it runs. */
-export const desire = (subject: Subject, memory: State, facts: Facts, environment: Environment): Desired => {
-  const said = heard(memory)
-  const { state, blocked, problems, unheard } = said
+export const desire = (subject: Subject, resolved: Effective, facts: Facts, environment: Environment): Desired => {
+  const { state, blocked, problems, unknown } = resolved
   const { config } = state
   const owner = { ...subject, labels: ownerLabels(subject) }
   const beacon = config?.mesh && beaconDesire(subject, state, config.mesh, owner, facts)
   const cluster = clusterDesire(subject, state, environment)
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
-  const labels = labelsHeard(subject, said)
-  const services = offeredServices(subject, memory)
+  const labels = labelsOf(subject, resolved)
+  const services = offeredServices(subject, state)
+  const isClusterUnknown = dependsOnUnknown(state, unknown)
   const objects = [
     ...(beacon?.objects ?? []),
     ...authorizationPolicies(requests, {
@@ -74,13 +72,17 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
         at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
     }),
     ...rawPolicies(owner, config?.rawPolicies ?? []),
-    ...[...cluster.objects, ...workloadDesire(subject, memory)].map((object) => labelled(object, owner.labels)),
+    ...[...cluster.objects, ...workloadDesire(subject, state)].map((object) => labelled(object, owner.labels)),
   ]
   const named = [...Map.groupBy(objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
-    unknown: [...(beacon?.unknown ?? []), ...unheardBy(subject, config, unheard)],
+    unknown: [
+      ...(beacon?.unknown ?? []),
+      ...requestersUnknown(subject, config, unknown),
+      ...(isClusterUnknown ? clusterRequesters(subject, state) : []),
+    ],
     // a beacon that is a consumer of another one as well has the same to say of some relations
     waiting: distinct([...(consumer?.waiting ?? []), ...(beacon?.waiting ?? []), ...services.waiting]),
     messages: distinct([
@@ -91,7 +93,7 @@ export const desire = (subject: Subject, memory: State, facts: Facts, environmen
       ...(beacon?.messages ?? []),
       ...cluster.messages,
       ...services.problems,
-      ...workloadMessages(subject, memory),
+      ...workloadMessages(subject, state),
       ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
     ]),
   }
@@ -101,17 +103,17 @@ const REPEATED = 'is in the config more than once, or made for it by another par
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
 
-/** The requests of relations of which nothing is known; none where nothing is granted. */
-const unheardBy = (subject: Subject, config: Config | undefined, unheard: readonly Relation[]): string[] =>
-  config?.mesh && isManaging(config.mesh) ? unheard.map((relation) => requesterName(subject, relation)) : []
+/** The requests of relations with unknown data; none where nothing is granted. */
+const requestersUnknown = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
+  config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
 
 /** The workload that is ours to deploy, with the last pod spec that was accepted. */
-const workloadDesire = (subject: Subject, state: State): KubernetesObject[] => {
+const workloadDesire = (subject: Subject, state: EffectiveState): KubernetesObject[] => {
   const workload = acceptedWorkload(state)
   return workload ? workloadObjects(subject, workload) : []
 }
 
-const workloadMessages = ({ application }: Subject, state: State): string[] => {
+const workloadMessages = ({ application }: Subject, state: EffectiveState): string[] => {
   const loop = loopOf(state.specs)
   return loop ? [loopMessage(loop)] : specWarnings(state, application)
 }
@@ -121,8 +123,8 @@ const labelled = (object: KubernetesObject, labels: Readonly<Record<string, stri
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } },
 })
 
-const isConsumer = (state: State): boolean =>
+const isConsumer = (state: EffectiveState): boolean =>
   relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).length > 0
 
-const customRequests = ({ namespace, application }: Subject, { config }: State): PolicyRequest[] =>
+const customRequests = ({ namespace, application }: Subject, { config }: EffectiveState): PolicyRequest[] =>
   (config?.meshPolicies ?? []).map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))

@@ -1,7 +1,7 @@
 import type { Authenticate, Sender } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import type { EventFunction } from './define-function.ts'
-import { createDelivery, type Due, type Send } from './deliver.ts'
+import { createDelivery, type DueOf, type Send } from './deliver.ts'
 import { Refused, Unavailable } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
 import { fromKnative, isFromKnative, referenceIn, withObject } from './events/knative.ts'
@@ -46,7 +46,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     sent: Event,
     deadline: number,
     { only, sender }: { only?: string | undefined; sender?: Sender | undefined },
-  ): Promise<{ handled: Handled; next?: Due }> => {
+  ): Promise<{ handled: Handled; next?: DueOf }> => {
     const kubernetes = connect(deadline)
     const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
     if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
@@ -67,7 +67,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     await publish(event, deadline)
     return undefined
   }
-  const deliver = createDelivery({ send, enqueue })
+  const deliver = createDelivery({ send, enqueue, clock })
 
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
   const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
@@ -103,14 +103,18 @@ const AT_ONCE = 8
 
 const MOST_FAILURES = 20
 
-const resyncOf = (namespace: string, { application, former, owned }: Swept, id: string): Event => ({
+const resyncOf = (namespace: string, { application, former, owned, documents, named }: Swept, id: string): Event => ({
   id,
   source: `/meshstep/${namespace}/resync`,
   type: 'dev.meshstep.resync.v1',
   subject: `${namespace}/${application}`,
   datacontenttype: 'application/json',
   extensions: { partitionkey: `${namespace}/${application}` },
-  data: { namespace, application, ...(former.length > 0 && { former }), ...(owned.length > 0 && { owned }) },
+  data: {
+    ...{ namespace, application, documents, named },
+    ...(former.length > 0 && { former }),
+    ...(owned.length > 0 && { owned }),
+  },
 })
 
 const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }

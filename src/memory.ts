@@ -4,9 +4,10 @@ import { Broken, Refused } from './errors.ts'
 import { ApiError } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { migrate } from './migrate.ts'
 import { memoryLabels } from './owner.ts'
 import { pythonJson } from './python-json.ts'
-import { emptyState, isEmpty, State, type Subject } from './state.ts'
+import { emptyState, isEmpty, Shown, State, type Subject, VERSION } from './state.ts'
 
 /**
  * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
@@ -37,33 +38,53 @@ export const memoryObject = ({ namespace, application }: Subject): string =>
 /** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
 export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
   const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
-  return stored ? readMemory(stored) : { state: emptyState(), labels: {}, stored: undefined }
+  return stored ? parseMemory(stored) : { state: emptyState(), labels: {}, stored: undefined }
 }
 
-/** The state in a ConfigMap, or undefined when it does not parse. */
-export const stateIn = (stored: KubernetesObject): State | undefined => {
+/** The state in a ConfigMap; undefined where only the charm library wrote it, and Broken where it does not parse. */
+export const readState = (stored: KubernetesObject): State | undefined | Broken =>
+  stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored).state)
+
+/** What others go by, with the labels that the workload carries; undefined and Broken as for `readState`. */
+export const readShown = (
+  stored: KubernetesObject,
+): { readonly state: Shown; readonly labels: Memory['labels'] } | undefined | Broken =>
+  stored.data?.state === undefined
+    ? undefined
+    : orBroken(() => ({ state: parseState(stored, Shown), labels: parseLabels(stored) }))
+
+const orBroken = <T>(parsing: () => T): T | Broken => {
   try {
-    return readMemory(stored).state
+    return parsing()
   } catch (error) {
-    if (error instanceof Broken) return undefined
+    if (error instanceof Broken) return error
     throw error
   }
 }
 
-const readMemory = (stored: KubernetesObject): Memory => {
-  const data = stored.data ?? {}
-  const labels = () => parse(stored, 'labels', z.record(z.string(), z.string()), 'a JSON object of strings')
+const parseMemory = (stored: KubernetesObject): Memory => {
+  const { data = {} } = stored
   // the charm library leaves an empty ConfigMap before it has set a label
   if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
+  const labels = parseLabels(stored)
   // without `state` it was the charm library that wrote it
-  if (data.state === undefined) {
-    const inherited = labels()
-    return { state: { ...emptyState(), inherited }, labels: inherited, stored }
-  }
-  return { state: parse(stored, 'state', State, 'the state that meshstep wrote, version 1'), labels: labels(), stored }
+  if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
+  return { state: parseState(stored, State), labels, stored }
 }
 
-const parse = <T>(stored: KubernetesObject, key: string, schema: z.ZodType<T>, expected: string): T => {
+const parseLabels = (stored: KubernetesObject): Record<string, string> =>
+  parse(stored, 'labels', z.record(z.string(), z.string()), 'a JSON object of strings')
+
+const parseState = <T>(stored: KubernetesObject, schema: z.ZodType<T>): T =>
+  parse(stored, 'state', schema, `a state that meshstep wrote, version ${VERSION} or lower`, migrate)
+
+const parse = <T>(
+  stored: KubernetesObject,
+  key: string,
+  schema: z.ZodType<T>,
+  expected: string,
+  prepare: (value: unknown) => unknown = (value) => value,
+): T => {
   const text = stored.data?.[key]
   const unreadable = (problem: string, cause?: unknown) => {
     const { namespace, name } = stored.metadata
@@ -80,9 +101,24 @@ const parse = <T>(stored: KubernetesObject, key: string, schema: z.ZodType<T>, e
   } catch (error) {
     throw unreadable((error as Error).message, error)
   }
-  const result = schema.safeParse(value)
+  const result = parseKnown(schema, prepare(value))
   if (!result.success) throw unreadable(z.prettifyError(result.error), result.error)
   return result.data
+}
+
+/** Parses `value` without the keys that `schema` does not know: a newer program, which is being rolled out or back, may have written them. */
+const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> => {
+  const result = schema.safeParse(value)
+  const unknown = (result.error?.issues ?? []).flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? [{ path: issue.path, keys: issue.keys }] : [],
+  )
+  if (unknown.length === 0) return result
+  const known = structuredClone(value)
+  for (const { path, keys } of unknown) {
+    const parent = path.reduce((object, key) => (object as Record<PropertyKey, unknown>)[key], known)
+    for (const key of keys) delete (parent as Record<string, unknown>)[key]
+  }
+  return parseKnown(schema, known)
 }
 
 /** What a ConfigMap is written for. */
@@ -112,20 +148,17 @@ const isNothing = ({ state, labels }: Content): boolean => isEmpty(state) && Obj
 
 /**
  * Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted.
- * `now`, in milliseconds since the epoch, keeps its generation ahead of that of a memory that was lost.
  */
 export const saveMemory = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
   { stored }: Memory,
-  { state: next, labels }: Content,
-  now: number,
+  { state, labels }: Content,
 ): Promise<Memory> => {
-  if (stored && isNothing({ state: next, labels })) {
+  if (stored && isNothing({ state, labels })) {
     await kubernetes.remove(stored)
-    return { state: next, labels, stored: undefined }
+    return { state, labels, stored: undefined }
   }
-  const state = { ...next, generation: Math.max((next.generation ?? 0) + 1, now) }
   const base: KubernetesObject = stored ?? {
     apiVersion: 'v1',
     kind: 'ConfigMap',

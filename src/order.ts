@@ -1,88 +1,121 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
 import { Refused } from './errors.ts'
-import { compareTimes } from './events/timestamp.ts'
+import { instantMilliseconds } from './events/timestamp.ts'
 import { at } from './record.ts'
-import { isRemoved, type State } from './state.ts'
 
-/** What orders the events of one source: its `sequence` extension, else its `time`, prefixed by which of the two it is. */
-export type Position = { readonly source: string; readonly at: string | undefined }
+/** The place of an event among others about the same thing: by the `sequence` of its source, else by its `time`, else by its arrival. */
+export type Position = {
+  readonly source: string
+  /** A hash of source and id: redeliveries have the same. */
+  readonly id: string
+  readonly sequence?: string | undefined
+  /** Milliseconds since the epoch; of a time in the future, the arrival. */
+  readonly time?: number | undefined
+  /** The time was in the future: nothing that came before is later. */
+  readonly isFuture?: true
+  /** Milliseconds since the epoch. */
+  readonly arrived: number
+}
+
+/** The last moment that a date can name (ECMA-262, 21.4.1.1): whatever comes after it could not be told apart. */
+const LATEST = 8_640_000_000_000_000
+
+/** The last event that counted about one thing. Two marks are compared by `at`, wherever their events were sent. */
+export const Mark = z.object({
+  /** Milliseconds since the epoch, or one more than the mark before where the event had no time. */
+  at: z.number().max(LATEST),
+  /** The last events, by hash: what comes again says nothing new. */
+  ids: z.array(z.string()).optional(),
+  /** The last `sequence` of each source. */
+  sequences: z.record(z.string(), z.string()).optional(),
+})
+export type Mark = z.infer<typeof Mark>
+
+/** Why an event does not count: it came before, or something later did. */
+export type Late = 'repeated' | 'stale'
+
+/** The outcome's word for an event about `what` that does not count; a redelivery is nothing to tell. */
+export const lateMessage = (late: Late, what: string): { stale?: string } =>
+  late === 'stale' ? { stale: `${what} has moved on since this event` } : {}
 
 const LONGEST_SEQUENCE = 256
 
-/** Throws Refused for a sequence that is no reasonable one. */
-export const positionOf = ({ source, time, extensions: { sequence } }: Sent): Position => {
+/** The position of an event that arrives `now`. Throws Refused for a sequence of more than 256 characters. */
+export const positionOf = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
   if (sequence && sequence.length > LONGEST_SEQUENCE)
     throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
   // JSON.parse keeps such a key, what reads it afterwards may not
   if (source === '__proto__') throw new Refused(400, `source: ${source} cannot be remembered`)
-  if (sequence) return { source, at: `sequence ${sequence}` }
-  return { source, at: time === undefined ? undefined : `time ${time}` }
+  const sent = time === undefined ? undefined : instantMilliseconds(time)
+  const isFuture = sent !== undefined && sent > now.getTime()
+  return {
+    source,
+    id: hash(`${source}\n${id}`),
+    ...(sequence && { sequence }),
+    arrived: now.getTime(),
+    ...(sent !== undefined && { time: isFuture ? now.getTime() : sent }),
+    ...(isFuture && { isFuture: true as const }),
+  }
 }
 
-type Sent = { source: string; time?: string | undefined; extensions: Readonly<Record<string, string>> }
+type Sent = { id: string; source: string; time?: string | undefined; extensions: Readonly<Record<string, string>> }
 
-/** How many sources are remembered for one thing; senders that change their source with every event must not fill the memory. */
+const hash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 10)
+
+/** Clocks are no further apart; what is marked with a later time came from one that is wrong, and orders nothing. */
+const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
+
+/** Bounds for one mark: senders that change source or id with every event must not fill the memory. */
 const MOST_SOURCES = 16
-
-/** Whether something later was accepted from the same source about `about`. */
-export const isPassed = ({ accepted }: State, about: string, { source, at: position }: Position): boolean => {
-  const before = at(at(accepted, about)?.bySource, source)
-  return position !== undefined && before !== undefined && compare(position, before) === 'before'
-}
-
-/** Whether something later was accepted from the same source about `about`, or about the application as a whole. */
-export const isOvertaken = (state: State, about: string, position: Position): boolean =>
-  isPassed(state, about, position) || isPassed(state, 'application', position)
-
-/** Whether the event is overtaken, or a repeat of one that what it is about did not survive. */
-export const isStale = (state: State, about: string, position: Position): boolean =>
-  isOvertaken(state, about, position) || [about, 'application'].some((name) => isRepeatOfTheEnd(state, name, position))
-
-const isRepeatOfTheEnd = ({ accepted }: State, about: string, { source, at: position }: Position): boolean => {
-  const entry = at(accepted, about)
-  const before = at(entry?.bySource, source)
-  return (
-    entry?.gone !== undefined && position !== undefined && before !== undefined && compare(position, before) === 'same'
-  )
-}
-
-/** Whether what `about` names, or the application, is gone, and it was not `source` that said so. */
-export const isGoneForOthers = (state: State, about: string, source: string): boolean =>
-  isRemoved(state) || [at(state.accepted, about)].some((entry) => entry?.gone !== undefined && entry.goneBy !== source)
+const MOST_IDS = 16
 
 /**
- * Remembers `position` as the last one accepted about `about`, unless a later one is; with `gone`, as its tombstone, which a repeat does
- * not make younger.
+ * The mark after an event, or why it does not count: `before` knows it, or something in `before` or `others` is later. An event without
+ * an order is the latest.
  */
-export const accept = (state: State, about: string, position: Position, gone?: string): State => {
-  const { [about]: before, ...others } = state.accepted
-  const { source, at: value } = position
-  const { [source]: last, ...otherSources } = before?.bySource ?? {}
-  const isNews = value !== undefined && !isPassed(state, about, position)
-  const bySource = isNews ? withLast(otherSources, source, value) : before?.bySource
-  if (bySource === undefined || Object.keys(bySource).length === 0) return { ...state, accepted: others }
-  const isRepeat = before?.gone !== undefined && (value === undefined || value === last)
-  const end = gone === undefined ? {} : { gone: isRepeat ? before.gone : gone, goneBy: before?.goneBy ?? source }
-  return { ...state, accepted: { ...others, [about]: { bySource, ...end } } }
+export const advance = (
+  before: Mark | undefined,
+  position: Position,
+  others: readonly (Mark | undefined)[] = [],
+): Mark | Late => {
+  const marks = [before, ...others].filter((mark) => mark !== undefined)
+  if (before?.ids?.includes(position.id)) return 'repeated'
+  const { time, arrived, isFuture } = position
+  const places = marks.map((mark) => mark.at)
+  const latest = Math.max(-1, ...places)
+  const credible = Math.max(-1, ...places.filter((place) => place <= arrived + LARGEST_SKEW_MILLISECONDS))
+  const order = orderBySequence(marks, position)
+  if (order === 'before') return 'stale'
+  if (order === 'unknown' && !isFuture && time !== undefined && time < credible) return 'stale'
+  return recorded(before, position, time !== undefined && time > latest ? time : latest + 1)
 }
 
-const withLast = (others: Record<string, string>, source: string, position: string): Record<string, string> =>
-  Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, position]])
+const recorded = (before: Mark | undefined, { id, source, sequence }: Position, when: number): Mark => {
+  const { [source]: _, ...sequences } = before?.sequences ?? {}
+  const kept = sequence === undefined ? (before?.sequences ?? {}) : withLast(sequences, source, sequence)
+  return {
+    at: when,
+    ids: [...(before?.ids ?? []), id].slice(-MOST_IDS),
+    ...(Object.keys(kept).length > 0 && { sequences: kept }),
+  }
+}
 
-/** Whether `one` comes before `other`, of the same source; of two sources nobody knows. */
-export const isBefore = (one: Position, other: Position): boolean =>
-  one.source === other.source &&
-  one.at !== undefined &&
-  other.at !== undefined &&
-  compare(one.at, other.at) === 'before'
+const withLast = (others: Record<string, string>, source: string, sequence: string): Record<string, string> =>
+  Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, sequence]])
 
-type Order = 'before' | 'same' | 'after' | 'unknown'
+/** Whether `mark` is of an event that comes after the one at `position`: by the sequence of its source, else by time. */
+export const isAfter = (mark: Mark, position: Position): boolean => {
+  const order = orderBySequence([mark], position)
+  return order === 'unknown' ? position.time !== undefined && mark.at > position.time : order === 'before'
+}
 
-const compare = (one: string, other: string): Order => {
-  const [kind, left] = split(one)
-  const [otherKind, right] = split(other)
-  if (kind !== otherKind) return 'unknown'
-  const difference = kind === 'time' ? compareTimes(left, right) : compareSequences(left, right)
-  return difference < 0 ? 'before' : difference > 0 ? 'after' : 'same'
+/** The order of the event with regard to the marks that know a sequence of its source. */
+const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position): 'before' | 'after' | 'unknown' => {
+  if (sequence === undefined) return 'unknown'
+  const known = marks.flatMap(({ sequences }) => at(sequences, source) ?? [])
+  if (known.length === 0) return 'unknown'
+  return known.some((one) => compareSequences(sequence, one) < 0) ? 'before' : 'after'
 }
 
 /** Lexicographic, as the extension says, but numbers by value: senders count 9, 10 without padding. */
@@ -95,7 +128,28 @@ const compareSequences = (left: string, right: string): number => {
 
 const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-const split = (position: string): [kind: string, value: string] => {
-  const space = position.indexOf(' ')
-  return [position.slice(0, space), position.slice(space + 1)]
+/** How two marks of one thing compare, below 0 where `one` is earlier: by the sequence of a source that both know, else by `at`. */
+export const compareMarks = (one: Mark, other: Mark): number => {
+  const orders = Object.entries(one.sequences ?? {}).flatMap(([source, sequence]) => {
+    const known = at(other.sequences, source)
+    return known === undefined || known === sequence ? [] : [Math.sign(compareSequences(sequence, known))]
+  })
+  const [first, ...rest] = orders
+  return first !== undefined && rest.every((order) => order === first) ? first : one.at - other.at
+}
+
+/** Both marks in one: the later of the two, with all that is known of events. */
+export const mergedMarks = (one: Mark, other: Mark): Mark => {
+  const [later, earlier] = compareMarks(one, other) < 0 ? [other, one] : [one, other]
+  const ids = [...new Set([...(earlier.ids ?? []), ...(later.ids ?? [])])].slice(-MOST_IDS)
+  const sequences = { ...earlier.sequences }
+  for (const [source, sequence] of Object.entries(later.sequences ?? {}))
+    if (compareSequences(sequence, at(sequences, source) ?? '') >= 0) sequences[source] = sequence
+  return {
+    at: Math.max(later.at, earlier.at),
+    ...(ids.length > 0 && { ids }),
+    ...(Object.keys(sequences).length > 0 && {
+      sequences: Object.fromEntries(Object.entries(sequences).slice(-MOST_SOURCES)),
+    }),
+  }
 }

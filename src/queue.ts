@@ -1,11 +1,10 @@
 import type { Outcome } from './outcome.ts'
-import type { Publication } from './publications.ts'
 import type { Change } from './remember.ts'
 import type { Subject } from './state.ts'
-import type { Step } from './step.ts'
+import type { Due, Step } from './step.ts'
 
-/** The outcome of one change, and what remote applications are to be told after it. */
-export type Result = { outcome: Outcome; due: readonly Publication[] }
+/** The outcome of one change, and what others are to be told after it. */
+export type Result = { outcome: Outcome; due: Due }
 
 type Waiting = { change: Change; deadline: number; resolve(result: Result): void; reject(error: unknown): void }
 
@@ -22,12 +21,17 @@ export const createQueue = (step: Step): Enqueue => {
   const take = async (subject: Subject, batch: readonly Waiting[]): Promise<void> => {
     const changes = batch.map(({ change }) => change)
     const deadline = Math.min(...batch.map((waiting) => waiting.deadline))
-    const failed = (error: unknown) => ({ outcomes: batch.map(() => asError(error)), due: [] })
+    const failed = (error: unknown) => ({
+      outcomes: batch.map(() => asError(error)),
+      due: { nudges: [], announcements: [] },
+    })
     const { outcomes, due } = await step(subject, changes, deadline).catch(failed)
+    const first = outcomes.findIndex((outcome) => !(outcome instanceof Error))
     for (const [index, { resolve, reject }] of batch.entries()) {
       const outcome = outcomes[index]
       if (outcome === undefined || outcome instanceof Error) reject(outcome)
-      else resolve({ outcome, due })
+      // what follows from a step is sent once, whichever event it was for
+      else resolve({ outcome, due: index === first ? due : NOTHING_DUE })
     }
   }
 
@@ -50,5 +54,7 @@ export const createQueue = (step: Step): Enqueue => {
       void drain(key, subject, first)
     })
 }
+
+const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

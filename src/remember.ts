@@ -1,121 +1,117 @@
-import { derived } from './derive.ts'
-import { labelsOf, ownedKinds } from './desire.ts'
+import type { Look } from './define-function.ts'
+import { derived, type Resolve } from './derive.ts'
+import { type Documents, isConfigGone, withDocuments } from './documents.ts'
 import { Refused } from './errors.ts'
-import type { Kubernetes } from './kubernetes/client.ts'
-import {
-  type Content,
-  FULL_BYTES,
-  isInherited,
-  isStored,
-  loadMemory,
-  type Memory,
-  memoryObject,
-  saveMemory,
-  sizeOf,
-} from './memory.ts'
+import type { Found } from './look.ts'
+import { FULL_BYTES, type Memory, sizeOf } from './memory.ts'
 import { at } from './record.ts'
-import { type State, type Subject, targetsOf, withFormer } from './state.ts'
+import { effective } from './relations/effective.ts'
+import { isAlias, type Peers } from './relations/peers.ts'
+import { type KnownMarks, merge } from './relations/words.ts'
+import { removeApplication } from './removal.ts'
+import type { State, Subject } from './state.ts'
 
 /** What an event means for the memory: a pure function of it. */
-export type Fold = (state: State) => Folded
+export type Fold = (state: State, known: KnownMarks) => Folded
 
 /** `stale` says why the event was overtaken, and then `state` is the one given. */
 export type Folded = { state: State; stale?: string }
 
 /**
- * An event on its way into the memory. An observation (a pod, a leader, a resync), and what another application published, which
- * is published again to whom has not heard it, is no reason to take an application over from the
+ * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) is no reason to take an application over from the
  * charm library, which may well be running it still. What is only noted changes nothing that is desired.
  */
-export type Change = { fold: Fold; observation: boolean; published?: boolean; note?: boolean }
+export type Change = {
+  fold: Fold
+  observation: boolean
+  look?: Look
+  /** Another application says that it is worth a look; as an echo, having found nothing new itself. */
+  nudge?: { isEcho: boolean }
+  note?: boolean
+}
 
-/** What became of one change: why it failed, or that it is in the memory, with what there is to say of it. */
+/** The result of one change: an error, or accepted with an optional note. */
 export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
 
-export type Remembered = {
-  memory: Memory
-  taken: readonly Taken[]
-  /** Names of the objects written. */
-  written: readonly string[]
-  /** Nothing is left to do: no change was taken, or just a note. */
-  isDone: boolean
-}
+/** The state after the changes, and the result of each. */
+export type Remembered = { readonly state: State; readonly taken: readonly Taken[] }
 
-/** Folds the changes into the memory and saves it with compare-and-swap; rejects with an error that isStale when it lost. */
-export const remember = async (
-  kubernetes: Kubernetes,
-  subject: Subject,
-  changes: readonly Change[],
-  now: Date,
-): Promise<Remembered> => {
-  const memory = await loadMemory(kubernetes, subject)
-  if (isInherited(memory) && changes.every(({ observation, published }) => observation || published))
-    return { memory, taken: changes.map(() => ({ message: LIBRARY_KEEPS_IT })), written: [], isDone: true }
-  const { next, taken } = foldAll(memory, subject, changes, now)
-  const isNote = changes.every(({ note }) => note === true)
-  const isRefused = taken.every((one) => one instanceof Error)
-  if (isRefused || isStored(memory, next)) return { memory, taken, written: [], isDone: isRefused || isNote }
-  const saved = await saveMemory(kubernetes, subject, memory, next, now.getTime())
-  return { memory: saved, taken, written: [memoryObject(subject)], isDone: isNote }
-}
-
-const LIBRARY_KEEPS_IT =
-  'the charm library keeps the labels of this application: its first relation or config event moves it over'
-
-/** One change after another; one that fails, or that would not fit, leaves the others as they are. */
-const foldAll = (
+/**
+ * Takes what others say, and then the changes, into the state: words are merged with those of the other sides, documents are the platform's
+ * word as they are now, and each change is folded in on its own; one that fails, or that would not fit, leaves the others as they are.
+ */
+export const remember = (
   memory: Memory,
   subject: Subject,
   changes: readonly Change[],
+  { peers, documents }: Found,
   now: Date,
-): { next: Content; taken: Taken[] } => {
-  const aheadOf = ahead(memory, subject, now)
-  let { state } = memory
-  let next = aheadOf(state)
-  const taken = changes.map(({ fold, observation }): Taken => {
-    try {
-      const { state: after, stale } = fold(state)
-      const folded = derived(subject, state, after, now)
-      const candidate = aheadOf(folded)
-      const size = sizeOf(candidate)
-      // what makes room is always taken, and what is only observed is not worth a refusal
-      const isTooLarge = size > FULL_BYTES && size > sizeOf(next)
-      if (isTooLarge && observation) return { message: 'the memory is full: this event is not remembered' }
-      if (isTooLarge) throw new Refused(413, tooLarge(subject.application, size))
-      state = folded
-      next = candidate
-      return { stale }
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error))
-    }
-  })
-  return { next, taken }
+): Remembered => {
+  const resolve: Resolve = (state) => effective(subject, state, peers)
+  const known = marksOf(subject, peers)
+  const merged = withPeers(memory.state, subject, peers, now)
+  const present = isConfigGone(merged, subject, documents) ? withoutConfig(merged, now) : merged
+  let state = derived(subject, memory.state, withDocuments(present, subject, documents, now, known), now, resolve)
+  let size = sizeOf({ state, labels: memory.labels })
+  const take = (change: Change): Taken => {
+    if (isRead(change, subject, documents)) return {}
+    const { state: after, stale } = change.fold(state, known)
+    const candidate = derived(subject, state, after, now, resolve)
+    const bytes = candidate === state ? size : sizeOf({ state: candidate, labels: memory.labels })
+    // what makes room is always taken, and what is only observed is not worth a refusal
+    const isTooLarge = bytes > FULL_BYTES && bytes > size
+    if (isTooLarge && change.observation) return { message: 'the memory is full: this event is not remembered' }
+    if (isTooLarge) throw new Refused(413, tooLarge(subject.application, bytes))
+    state = candidate
+    size = bytes
+    // what a document held is over with it, whenever its event was sent
+    return isHeldBy(memory.state, change) ? {} : { stale }
+  }
+  const taken = changes.map((change) => orError(() => take(change)))
+  return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
+}
+
+/** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
+const marksOf =
+  ({ namespace }: Subject, peers: Peers): KnownMarks =>
+  (key) =>
+    [...peers.values()].flatMap((peer) => {
+      if (!('state' in peer) || peer.subject.namespace !== namespace) return []
+      const known = at(peer.state.relations, key) ?? at(peer.state.tombstones, key)
+      return known ? [known.mark] : []
+    })
+
+/** The config was kept in a document, and so the application goes with it. */
+const withoutConfig = (state: State, now: Date): State => {
+  const arrived = now.getTime()
+  const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
+  const removed = removeApplication(state, position, now)
+  return 'state' in removed ? removed.state : state
+}
+
+const orError = <T>(action: () => T): T | Error => {
+  try {
+    return action()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
 }
 
 const tooLarge = (application: string, bytes: number): string =>
   `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
 
-const withOwned = (state: State): State => {
-  const kinds = [...new Set([...(state.owned ?? []), ...ownedKinds(state)])].toSorted()
-  return kinds.length === 0 ? state : { ...state, owned: kinds }
-}
+/** The words of the other sides of the namespace; across namespaces each side goes by its own platform's. */
+const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State =>
+  [...peers.values()].reduce((before, peer) => {
+    const isNear = peer.subject.namespace === subject.namespace && !isAlias(subject, before, peer.subject)
+    return 'state' in peer && isNear ? merge(before, subject, peer.subject, peer.state, now) : before
+  }, state)
 
-/**
- * What is written before anything is done: besides what is held, the labels that are newly desired, the places of before that are none
- * any more, and the kinds of the objects that may be made. What was desired before and is not held is somebody else's.
- */
-const ahead = (memory: Memory, subject: Subject, now: Date): ((state: State) => Content) => {
-  const { application } = subject
-  const since = now.toISOString()
-  const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
-  const desired = labelsOf(subject, memory.state).labels
-  return (state) => {
-    const added = Object.entries(labelsOf(subject, state).labels).filter(([key, value]) => at(desired, key) !== value)
-    const former = [...(state.former ?? []), ...places]
-    return {
-      // as it will be read back: JSON has no -0 and no Infinity
-      state: JSON.parse(JSON.stringify(withOwned(withFormer(state, former, targetsOf(application, state.config))))),
-      labels: { ...memory.labels, ...Object.fromEntries(added) },
-    }
-  }
-}
+/** An event about a document that is there says nothing that the document does not. */
+const isRead = ({ look }: Change, { application }: Subject, { found }: Documents): boolean =>
+  found.some((document) => document.name === look?.document && document.application === application)
+
+const isHeldBy = ({ document, relations }: State, { look }: Change): boolean =>
+  look?.document !== undefined &&
+  look.isTold !== true &&
+  (document === look.document || Object.values(relations).some((entry) => entry.document === look.document))

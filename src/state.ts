@@ -1,10 +1,14 @@
 import * as z from 'zod'
 import { Application, Config, Namespace, ObjectName } from './config.ts'
+import { Mark } from './order.ts'
 import { Announced } from './services/announced.ts'
 import { deploymentOf, isPodWorkload } from './workload/config.ts'
 import { LeaderSettings } from './workload/leader-settings.ts'
 import { SpecHistory } from './workload/loop.ts'
 import { noUnits, Units } from './workload/units.ts'
+
+/** The version of what is stored: a higher one is left alone by those who do not know it. */
+export const VERSION = 2
 
 /** The application a step is about. */
 export type Subject = { readonly namespace: string; readonly application: string }
@@ -25,15 +29,13 @@ export type FormerTarget = z.infer<typeof FormerTarget>
 export const Databag = z.record(z.string(), z.unknown())
 export type Databag = z.infer<typeof Databag>
 
-/** The remote side of a relation, as its last event told it. */
+/** The remote side of a relation, as a platform tells it. */
 export const Remote = z.strictObject({
   application: Application,
   namespace: Namespace.optional(),
   endpoint: z.string().min(1).optional(),
   data: Databag,
   units: z.record(z.string(), Databag).optional(),
-  /** Told by the remote application itself: the hash of what it heard last from here. */
-  heard: z.string().max(64).optional(),
 })
 
 export const RelationIdentity = z.strictObject({
@@ -42,48 +44,65 @@ export const RelationIdentity = z.strictObject({
   interface: z.string().min(1).max(253),
   role: z.enum(['provides', 'requires', 'peers']),
 })
+export type RelationIdentity = z.infer<typeof RelationIdentity>
 
-export const Relation = z.strictObject({
-  ...RelationIdentity.shape,
-  remote: Remote,
-  /** The ConfigMap that it is kept in. */
-  document: ObjectName.optional(),
-  /** What the remote application published itself; it goes before what others say of it. */
-  published: z
-    .strictObject({
-      data: Databag,
-      units: z.record(z.string(), Databag).optional(),
-      hash: z.string(),
-      /** It asked for policies, now or before. */
-      asked: z.literal(true).optional(),
-    })
-    .optional(),
-  /** The last values that could be read, of keys that cannot be read now. */
-  kept: Databag.optional(),
-})
-export type Relation = z.infer<typeof Relation>
-
-/** The last `sequence` or `time` accepted from each source, and since when what it was about is gone (RFC 3339). */
-export const Accepted = z.strictObject({
-  bySource: z.record(z.string(), z.string()),
-  gone: z.iso.datetime().optional(),
-  /** The source that said first that it is gone. */
-  goneBy: z.string().optional(),
-})
-export type Accepted = z.infer<typeof Accepted>
-
-/** What a remote application was told about one relation, and accepted. */
-export const Published = z.strictObject({
-  ...RelationIdentity.shape,
-  to: z.strictObject({ namespace: Namespace, application: Application }),
-  /** Of what was published; absent when it is to be published again. */
-  hash: z.string().optional(),
-  /** Of the memory that it follows from. */
-  generation: z.int().nonnegative().optional(),
-  /** It was not told all there is to tell, as something is missing for that. */
+/** The databag of one side of a relation, as that side publishes it. */
+export const Said = z.strictObject({
+  data: z.record(z.string(), z.string()),
+  units: z.record(z.string(), z.record(z.string(), z.string())).optional(),
+  /** More is said once nothing is missing for it. */
   partial: z.literal(true).optional(),
 })
-export type Published = z.infer<typeof Published>
+export type Said = z.infer<typeof Said>
+
+/**
+ * A relation as one side remembers it: the platform's last word, what this side says, and how far both sides are. What the other side
+ * says is read in its memory, and not remembered here.
+ */
+export const RelationEntry = z.strictObject({
+  ...RelationIdentity.shape,
+  remote: Remote,
+  /** The platform's last word of the relation, to whichever side; the mark orders it. */
+  word: z.enum(['told', 'ended']),
+  mark: Mark,
+  /** The word came to this side, and not to the other. */
+  mine: z.boolean(),
+  /** When the word `ended` was heard here: a tombstone stays for a day. */
+  since: z.iso.datetime().optional(),
+  /** The ConfigMap that it is kept in. */
+  document: ObjectName.optional(),
+  /** The last values of the platform that could be read, of keys that cannot be read now. */
+  kept: Databag.optional(),
+  /** The key in `says` of what this side says. */
+  says: z.string().optional(),
+  /** A hash of what the other side showed when it was acted upon last. */
+  seen: z.string().optional(),
+  /** The other side spoke for itself: without its memory its data are unknown, and not what a platform says. */
+  heard: z.literal(true).optional(),
+  /** A provider: a hash of the request that is granted; `changing` before anything is revoked. */
+  granted: z.string().optional(),
+  /** A requirer: its workload carries labels that the relation asks for, or may. */
+  holds: z.literal(true).optional(),
+  /** A hash of what was sent to a remote application that has no memory. */
+  sent: z.string().optional(),
+})
+export type RelationEntry = z.infer<typeof RelationEntry>
+
+/** A relation that stands, with the data of its other side, wherever these come from. */
+export type Relation = RelationIdentity & {
+  readonly remote: z.infer<typeof Remote>
+  readonly kept?: Databag | undefined
+  /** The remote application speaks for itself: its identity is known. */
+  readonly speaks?: true
+  /** The other side spoke for itself before, and what it says now is not known. */
+  readonly isUnknown?: true
+  /** It is over, and the requirer carries its labels still. */
+  readonly isLeaving?: true
+  /** What its labels wait for. */
+  readonly awaits?: string
+  /** The other side was told all there is to tell before. */
+  readonly isConfigured?: true
+}
 
 /** Kinds of which an application may hold objects. */
 export const OwnedKind = z.enum([
@@ -112,12 +131,22 @@ const earlierUnits = (units: unknown): unknown =>
 
 /** What is remembered of an application: the only memory there is. Stored as JSON in the key `state` of its ConfigMap. */
 export const State = z.strictObject({
-  version: z.literal(1),
-  /** Grows with each write, also over a memory that was lost: the sequence of what is published. */
-  generation: z.int().nonnegative().optional(),
+  version: z.literal(VERSION),
   config: Config.optional(),
-  /** By relation id, or by `{namespace}/{application}/{id}` where only the remote application told of it. */
-  relations: z.record(z.string(), Relation),
+  /** The ConfigMap that the config is kept in. */
+  document: ObjectName.optional(),
+  /** By relation id, also those that have ended and are not forgotten yet. */
+  relations: z.record(z.string(), RelationEntry),
+  /** Relations that ended before anything was known of them, by id. */
+  tombstones: z.record(z.string(), z.strictObject({ mark: Mark, since: z.iso.datetime() })).optional(),
+  /** What this side says in its relations, by hash: a beacon says the same to all. */
+  says: z.record(z.string(), Said).optional(),
+  /** The application was removed, and has not come back since (RFC 3339). */
+  removed: z.iso.datetime().optional(),
+  /** What has to be seen at all consumers first: labels of their own, before the namespace leaves the mesh; none, before the mesh goes. */
+  awaits: z.enum(['carried', 'let-go']).optional(),
+  /** Some step writes to the cluster, or died over it: the next one writes to each object that it could still reach. */
+  writing: z.string().optional(),
   leader: Leader.optional(),
   /** What was asked for while nobody led: the next leader's to do. */
   pending: z.strictObject({ ...Leader.shape, data: ApplicationData }).optional(),
@@ -130,12 +159,12 @@ export const State = z.strictObject({
   refusedSpec: z.string().optional(),
   /** What was announced of the Services that are offered to the application. */
   announced: Announced.optional(),
-  /** By the key of the relation, also of those that are gone until the remote side knows. */
-  published: z.record(z.string(), Published).optional(),
   /** Written before anything is applied. */
   owned: z.array(OwnedKind).optional(),
-  /** What orders events: by what they are about, `config`, `leader`, `application` or `relation/7`. */
-  accepted: z.record(z.string(), Accepted),
+  /** Kinds that an earlier config had objects of: a step that began before may still write them. */
+  formerlyOwned: z.partialRecord(OwnedKind, z.iso.datetime()).optional(),
+  /** The last event about the `config`, the `settings`, the `leader`, and the removal of the `application`. */
+  marks: z.partialRecord(z.enum(['config', 'settings', 'leader', 'application']), Mark).optional(),
   /** Labels written by the charm library, held until they are no longer desired. */
   inherited: z.record(z.string(), z.string()).optional(),
   /** Where an earlier config held labels. */
@@ -145,10 +174,29 @@ export const State = z.strictObject({
 })
 export type State = z.infer<typeof State>
 
-export const emptyState = (): State => ({ version: 1, relations: {}, units: noUnits(), accepted: {} })
+/** What of a state other applications go by. */
+export const Shown = State.pick({
+  version: true,
+  relations: true,
+  tombstones: true,
+  says: true,
+  removed: true,
+  marks: true,
+  awaits: true,
+})
+export type Shown = z.infer<typeof Shown>
+
+/** A state whose relations stand and have the data of their other sides: what everything that is desired follows from. */
+export type EffectiveState = Omit<State, 'relations'> & { relations: Readonly<Record<string, Relation>> }
+
+export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
 /** The relations in the order of their ids, which no order of events can change. */
-export const relationsIn = ({ relations }: Pick<State, 'relations'>): (Relation & { key: string })[] =>
+export const relationsIn = <R extends Pick<Relation, 'id'>>({
+  relations,
+}: {
+  relations: Readonly<Record<string, R>>
+}): (R & { key: string })[] =>
   Object.entries(relations)
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
@@ -158,27 +206,28 @@ export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>
   `relation ${id} (${endpoint})`
 
 /** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
-export const isEmpty = ({ config, leader, pending, ...state }: State): boolean => {
-  const {
-    relations,
-    accepted,
-    settings = {},
-    announced,
-    inherited = {},
-    former = [],
-    published = {},
-    owned = [],
-  } = state
-  const parts = [relations, accepted, settings, announced?.relations ?? {}, inherited, former, published, owned]
+export const isEmpty = ({ config, leader, pending, removed, document, ...state }: State): boolean => {
+  const { relations, marks = {}, tombstones = {}, formerlyOwned = {} } = state
+  const { settings = {}, announced, inherited = {}, former = [], owned = [] } = state
+  const parts = [relations, marks, tombstones, formerlyOwned, settings, announced?.relations ?? {}, inherited]
   return (
-    [config, leader, pending].every((part) => part === undefined) &&
-    parts.every((part) => Object.keys(part).length === 0)
+    [config, leader, pending, removed, document].every((part) => part === undefined) &&
+    [...parts, former, owned].every((part) => Object.keys(part).length === 0)
   )
 }
 
-/** Whether the application was removed not long ago, and nothing has come of it since. */
-export const isRemoved = ({ config, relations, accepted }: State): boolean =>
-  accepted.application?.gone !== undefined && config === undefined && Object.keys(relations).length === 0
+/**
+ * Whether the relation stands, as far as this side knows: its platform's last word says so. Of an application that was removed only what its
+ * own platform has told it since does, until a config brings it back.
+ */
+export const stands = (
+  { removed, marks }: Pick<State, 'removed' | 'marks'>,
+  { word, mine, mark }: Pick<RelationEntry, 'word' | 'mine' | 'mark'>,
+): boolean => word === 'told' && (removed === undefined || (mine && mark.at > (marks?.application?.at ?? -1)))
+
+/** Whether the application was removed, and has not come back since. */
+export const isRemoved = (state: State): boolean =>
+  state.removed !== undefined && !Object.values(state.relations).some((entry) => stands(state, entry))
 
 /** Where the labels of an application belong, in the order in which they are applied. */
 export const targetsOf = (application: string, config: Config = {}): Target[] => {

@@ -1,15 +1,26 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
 import { isDue } from './derive.ts'
+import { ownedKinds } from './desire.ts'
 import { Unavailable } from './errors.ts'
 import { isStale } from './kubernetes/api-error.ts'
-import type { Kubernetes } from './kubernetes/client.ts'
-import { loadMemory, type Memory } from './memory.ts'
+import { type Kubernetes, readingOnce } from './kubernetes/client.ts'
+import { type Found, lookAround } from './look.ts'
+import { isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
-import { type Publication, publicationsDue } from './publications.ts'
-import { type Change, remember } from './remember.ts'
-import { type Settled, settle } from './settle.ts'
-import type { Subject } from './state.ts'
+import { fieldManager } from './owner.ts'
+import { effective } from './relations/effective.ts'
+import { shown } from './relations/mirror.ts'
+import { type Nudge, nudgesDue } from './relations/nudges.ts'
+import { isForgotten, withCarried } from './relations/progress.ts'
+import { type Change, remember, type Taken } from './remember.ts'
+import { unknownRequesters } from './requesters.ts'
+import { withSaid } from './said.ts'
+import { nothingAnnounced } from './services/announced.ts'
+import { type Announcement, announcements } from './services/announcements.ts'
+import { isDeployed, type Observed, observeCluster, type Settled, settle } from './settle.ts'
+import { type State, type Subject, stands, targetsOf, withFormer } from './state.ts'
 
 export type StepDependencies = {
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
@@ -18,8 +29,11 @@ export type StepDependencies = {
   environment: Environment
 }
 
-/** The outcome of each change, in their order, or why it failed; and what remote applications are to be told yet. */
-export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: readonly Publication[] }
+/** What others are to be told: other applications that it is worth a look, and whoever listens what became of offers. */
+export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
+
+/** The outcome of each change, in their order, or why it failed; and what others are to be told. */
+export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
 
 /**
  * Takes the changes into the memory and brings the cluster to it. Rejects with Unavailable when it is not done by the
@@ -27,27 +41,35 @@ export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: readonly Pu
  */
 export type Step = (subject: Subject, changes: readonly Change[], deadline: number) => Promise<Stepped>
 
-/** Says nothing new: the pods that were seen may have brought a leader back, and so what waited for one is done. */
-const LOOK_AGAIN: Change = { observation: true, fold: (state) => ({ state }) }
-
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
 
+/** What became of the changes once they are in the memory, and all that was written for them. */
+type Progress = {
+  taken: readonly Taken[] | undefined
+  readonly written: Set<string>
+  /** The mark under which the last attempt wrote. */
+  mark?: string
+  /** The state before the first attempt. */
+  before: State | undefined
+}
+
 /**
- * One reconciliation step for one application: the changes go into its memory by compare-and-swap, the cluster is brought to what the
- * memory desires, and if the memory moved meanwhile, that starts over. A step that runs to its end leaves the cluster as the
- * memory desires it; after a crash at any point, so does the next one.
+ * One reconciliation step for one application: reads its memory and those of its remote applications, folds the changes in, and brings the
+ * cluster to what follows; if anybody was faster, that starts over. A step that runs to its end leaves the cluster as the memory desires
+ * it; after a crash at any point, so does the next one.
  */
 export const createStep =
   ({ connect, clock, environment }: StepDependencies): Step =>
   async (subject, changes, deadline) => {
     const kubernetes = connect(deadline)
+    const progress: Progress = { taken: undefined, written: new Set(), before: undefined }
+    const dependencies = { kubernetes, clock, environment }
 
-    /** Starts `action` over for as long as others are faster: it answers undefined then, or rejects with an error that isStale. */
-    const untilWon = async <T>(action: () => Promise<T | undefined>): Promise<T> => {
+    const untilWon = async (): Promise<Attempted> => {
       let lost: unknown
       for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
-        const won = await action().catch((error: unknown) => {
+        const won = await attempt(dependencies, subject, changes, progress).catch((error: unknown) => {
           if (!isStale(error)) throw error
           lost = error
         })
@@ -58,30 +80,218 @@ export const createStep =
       }
     }
 
-    const { memory, taken, written, isDone } = await untilWon(() =>
-      remember(kubernetes, subject, changes, new Date(clock.now())),
-    )
-    if (isDone) return { outcomes: taken.map((one) => outcomeOf(subject, one)), due: [] }
-    // The changes are in the memory from here on: starting over must not fold them in a second time.
-    const names = new Set(written)
-    const settleFrom = async (first: Memory): Promise<Settled> => {
-      let current: Memory | undefined = first
-      return await untilWon(async () => {
-        const newest = current ?? (await loadMemory(kubernetes, subject))
-        current = undefined
-        return await settle({ kubernetes, clock, environment }, subject, newest, (name) => names.add(name))
-      })
-    }
-    let settled = await settleFrom(memory)
-    if (isDue(subject, settled.state)) {
-      const again = await untilWon(() => remember(kubernetes, subject, [LOOK_AGAIN], new Date(clock.now())))
-      settled = await settleFrom(again.memory)
-    }
+    let attempted = await untilWon()
+    // the pods that were seen may have brought a leader back
+    if (attempted.settled && isDue(subject, attempted.settled.state)) attempted = await untilWon()
+    const { settled, found } = attempted
+    const written = [...progress.written]
+    const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, settled && { ...settled, written }))
     return {
-      outcomes: taken.map((one) => outcomeOf(subject, one, { ...settled, written: [...names] })),
-      due: publicationsDue(subject, settled.state, environment),
+      outcomes,
+      due: settled ? dueAfter(subject, settled.state, found, changes, progress, new Date(clock.now())) : NOTHING_DUE,
     }
   }
+
+const NOTHING_DUE: Due = { nudges: [], announcements: [] }
+
+/** `settled` is undefined where there is nothing to do: no change was taken, or just a note. */
+type Attempted = { readonly settled: Settled | undefined; readonly found: Found }
+
+type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
+
+/** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
+const attempt = async (
+  { kubernetes, clock, environment }: Dependencies,
+  subject: Subject,
+  changes: readonly Change[],
+  progress: Progress,
+): Promise<Attempted | undefined> => {
+  const once = readingOnce(kubernetes)
+  const memory = await loadMemory(kubernetes, subject)
+  progress.before ??= memory.state
+  const isNote = changes.every(({ note }) => note === true)
+  if (isInherited(memory) && changes.every(({ observation }) => observation))
+    return done(
+      progress,
+      changes.map(() => ({ message: LIBRARY_KEEPS_IT })),
+    )
+  if (isNote) return await note(kubernetes, subject, memory, changes, clock, progress)
+  const known = memory.stored === undefined ? undefined : memory.state
+  // what the memory desires is observed while the memories of others are read: mostly it is what it was
+  const early = observeCluster(once, subject, memory.state, effective(subject, memory.state, new Map()))
+  early.catch(() => undefined)
+  const found = await lookAround(once, subject, known, changes)
+  const now = new Date(clock.now())
+  // once saved the changes are in the memory: starting over must not fold them in a second time
+  const { state, taken } = remember(memory, subject, progress.taken ? [] : changes, found, now)
+  if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
+  const wanted = withTargets(memory, subject, state, now)
+  const seen = effective(subject, state, found.peers)
+  const observed = await observeCluster(once, subject, wanted, seen).catch((error: unknown) =>
+    saveOnly(kubernetes, subject, memory, state, error),
+  )
+  if (memory.stored === undefined && isStranger(subject, changes, state, found, observed))
+    return done(
+      progress,
+      changes.map(() => ({
+        message: `${subject.namespace}/${subject.application} is not known: nothing is remembered of it`,
+      })),
+    )
+  const carried = withObservedLabels(memory, subject, state, observed)
+  const resolved = carried === state ? seen : effective(subject, carried, found.peers)
+  const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
+  const settled = await settle(
+    { kubernetes, clock, environment },
+    {
+      subject,
+      memory,
+      next: withoutForgotten(
+        subject,
+        withTargets(memory, subject, withSaid(subject, carried, resolved, environment), now),
+        found,
+        changes,
+        now,
+      ),
+      resolved,
+      peers: found.peers,
+      requesters,
+      observed,
+      ownMark: progress.mark,
+      saved: (mark) => {
+        progress.taken ??= taken
+        progress.mark = mark
+      },
+      wrote: (name) => progress.written.add(name),
+    },
+  )
+  if (settled === undefined) return undefined
+  progress.taken ??= taken
+  return { settled, found }
+}
+
+const LIBRARY_KEEPS_IT =
+  'the charm library keeps the labels of this application: its first relation or config event moves it over'
+
+const NOTHING_FOUND: Found = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }
+
+const done = (progress: Progress, taken: readonly Taken[]): Attempted => {
+  progress.taken ??= taken
+  return { settled: undefined, found: NOTHING_FOUND }
+}
+
+/** Somebody has to repair first what cannot be observed: the event is remembered, and counts then. */
+const saveOnly = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  memory: Memory,
+  state: State,
+  problem: unknown,
+): Promise<never> => {
+  const content = { state, labels: memory.labels }
+  const isPassing = isStale(problem) || problem instanceof Unavailable
+  if (!isPassing && !isStored(memory, content)) await saveMemory(kubernetes, subject, memory, content)
+  throw problem
+}
+
+/** Notes change nothing that is desired: they are saved, and that is all. */
+const note = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  memory: Memory,
+  changes: readonly Change[],
+  clock: Clock,
+  progress: Progress,
+): Promise<Attempted> => {
+  const { state, taken } = remember(memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
+  const content = { state, labels: memory.labels }
+  if (memory.stored !== undefined && !isStored(memory, content)) await saveMemory(kubernetes, subject, memory, content)
+  return done(progress, taken)
+}
+
+/** Write-ahead record: previous targets, and the kinds of the objects that may be made. */
+const withTargets = (memory: Memory, { application }: Subject, state: State, now: Date): State => {
+  const since = now.toISOString()
+  const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
+  const former = [...(state.former ?? []), ...places]
+  const owned = [...new Set([...(state.owned ?? []), ...ownedKinds(state), ...Object.keys(state.formerlyOwned ?? {})])]
+  const next = withFormer(state, former, targetsOf(application, state.config))
+  return owned.length === 0 ? next : { ...next, owned: (owned as NonNullable<State['owned']>).toSorted() }
+}
+
+/**
+ * An application of which no platform, document or workload has told, and of which others only know the name: an alias, perhaps. No memory
+ * is made for it.
+ */
+const isStranger = (
+  subject: Subject,
+  changes: readonly Change[],
+  state: State,
+  { documents }: Found,
+  observed: Observed,
+): boolean =>
+  changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&
+  Object.keys(state.relations).length > 0 &&
+  [...(state.owned ?? []), ...(state.former ?? [])].length === 0 &&
+  !documents.found.some(({ application }) => application === subject.application) &&
+  !isDeployed(observed)
+
+/** A memory that is made anew where labels are carried: it may be one that was lost. */
+const withObservedLabels = (memory: Memory, subject: Subject, state: State, observed: Observed): State =>
+  memory.stored === undefined && isCarrying(subject, observed) ? withCarried(state) : state
+
+const isCarrying = ({ application }: Subject, { targets }: Observed): boolean => {
+  const manager = fieldManager(application)
+  return targets.current.some(({ places = [] }) =>
+    places.some(({ object }) => object.metadata.managedFields?.some((entry) => entry.manager === manager)),
+  )
+}
+
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
+
+/** At a resync, tombstones of more than a day go when nothing of their relation is left on either side. */
+const withoutForgotten = (
+  subject: Subject,
+  state: State,
+  { peers }: Found,
+  changes: readonly Change[],
+  now: Date,
+): State => {
+  if (!changes.some(({ look }) => look?.isResync)) return state
+  const isOld = (since: string | undefined) =>
+    since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
+  const { removed, ...others } = state
+  const relations = Object.entries(state.relations).filter(([key, entry]) => {
+    const isOver = !stands(state, entry)
+    return !(isOver && isOld(entry.since ?? removed) && isForgotten(subject, state, key, peers, shown(state, entry)))
+  })
+  const isForgettable = isOld(removed) && relations.length === 0
+  if (!isForgettable) return { ...state, relations: Object.fromEntries(relations) }
+  const { marks: _, ...rest } = others
+  return { ...rest, relations: {} }
+}
+
+const dueAfter = (
+  subject: Subject,
+  state: State,
+  { peers }: Found,
+  changes: readonly Change[],
+  { before, written }: Progress,
+  now: Date,
+): Due => {
+  const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
+  const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
+  const announced = announcements(subject, state.announced ?? nothingAnnounced())
+  if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
+  const looks = changes.flatMap(({ look }) => look ?? [])
+  const occasion = {
+    isResync: looks.some(({ isResync }) => isResync),
+    isSwept: looks.some(({ documents }) => documents !== undefined),
+    isEcho,
+    now,
+    before: before ?? state,
+  }
+  return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
+}
 
 const lostRace = ({ namespace, application }: Subject, cause: unknown): Unavailable => {
   const last = cause instanceof Error ? ` (${cause.message})` : ''

@@ -4,45 +4,85 @@ import type { Kubernetes } from './kubernetes/client.ts'
 import type { Kind, KubernetesObject } from './kubernetes/objects.ts'
 import { appliers } from './kubernetes/ownership.ts'
 import { isPodOf } from './kubernetes/pods.ts'
-import { memoryName, stateIn } from './memory.ts'
+import { memoryName, readState } from './memory.ts'
 import { listKnown } from './owned.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
-import { isRemoved, OwnedKind, type State, type Target, targetsOf } from './state.ts'
+import { listDocuments } from './relations/documents.ts'
+import { remotesOf } from './relations/peers.ts'
+import { emptyState, isRemoved, OwnedKind, type State, type Target, targetsOf } from './state.ts'
 import { WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
 
-/** An application of a namespace, where its labels are held though its memory does not say so, and of which kinds it owns objects. */
-export type Swept = { application: string; former: readonly Target[]; owned: readonly OwnedKind[] }
+/** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
+export type Swept = {
+  application: string
+  former: readonly Target[]
+  owned: readonly OwnedKind[]
+  documents: readonly string[]
+  named: readonly string[]
+}
 
 const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
 
 /**
- * The applications of a namespace: those with a memory, and those that lost it but whose field manager still holds labels or objects. The name of
- * the field manager says whose they are.
+ * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
+ * field manager still holds labels or objects. The name of the field manager says whose they are.
  */
 export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<Swept[]> => {
-  const [memories, owners, ...labelled] = await Promise.all([
+  const [memories, documents, owners, ...labelled] = await Promise.all([
     kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR),
+    listDocuments(kubernetes, namespace),
     ownersIn(kubernetes, namespace),
     ...LABELLED.map((kind) => kubernetes.list(kind, namespace)),
   ])
   const objects = labelled.flat()
   const remembered = new Map(memories.flatMap(applicationOf))
   const owning = owners.map(({ application }) => application)
-  const applications = new Set([...remembered.keys(), ...owning, ...objects.flatMap((object) => holdersOf(object))])
-  return [...applications].toSorted().map((application) => {
+  const states = new Map([...remembered].map(([application, memory]) => [application, stateIn(memory)]))
+  const naming = namesIn(namespace, states)
+  const applications = new Set([
+    ...remembered.keys(),
+    ...owning,
+    ...objects.flatMap((object) => holdersOf(object)),
+    ...documents.flatMap((document) => document.application ?? []),
+    ...naming.keys(),
+  ])
+  return [...applications].toSorted().map((application): Swept => {
     const memory = remembered.get(application)
-    const state = memory && stateIn(memory)
+    const state = states.get(application)
+    const told = {
+      application,
+      documents: documents.flatMap((document) => (document.application === application ? [document.name] : [])),
+      named: naming.get(application) ?? [],
+    }
     // what a memory that cannot be read says is not known: nothing is let go of
-    if (memory && !state) return { application, former: [], owned: [] }
+    if (memory && !state) return { ...told, former: [], owned: [] }
     const targeted = new Set(targetsOf(application, state?.config).flatMap((target) => found(target, objects, state)))
     const held = objects.filter((object) => holdersOf(object).includes(application) && !targeted.has(object))
     const kinds = owners.filter((owner) => owner.application === application).map(({ kind }) => kind)
     return {
-      application,
+      ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })),
       owned: [...new Set(kinds)].filter((kind) => !state?.owned?.includes(kind) && mayGo(kind, state)),
     }
   })
+}
+
+/** An application that only the charm library has written to has no state yet. */
+const stateIn = (memory: KubernetesObject): State | undefined => {
+  const state = readState(memory)
+  return state instanceof Error ? undefined : (state ?? emptyState())
+}
+
+/** Who names whom in a relation, within the namespace: by the name that is named, those that name it. */
+const namesIn = (namespace: string, states: ReadonlyMap<string, State | undefined>): Map<string, string[]> => {
+  const names = [...states].flatMap(([application, state]) =>
+    state === undefined
+      ? []
+      : remotesOf({ namespace, application }, state)
+          .filter((remote) => remote.namespace === namespace)
+          .map((remote) => ({ by: application, name: remote.application })),
+  )
+  return new Map([...Map.groupBy(names, ({ name }) => name)].map(([name, all]) => [name, all.map(({ by }) => by)]))
 }
 
 /** What runs is left to run while the config that says so is not known: to be told it again is soon enough. */

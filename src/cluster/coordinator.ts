@@ -1,6 +1,6 @@
 import type { Policy } from '../mesh/models.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
-import type { State, Subject } from '../state.ts'
+import type { EffectiveState, Subject } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag, type OwnSide } from './databag.ts'
 import { clusterPolicies, externalPolicies, notCovered, partOf } from './policies.ts'
@@ -19,7 +19,7 @@ export type TelemetryEndpoints = Pick<
 /** What a coordinator goes by. */
 export type CoordinatorInput = Subject & {
   readonly config: CoordinatorConfig
-  readonly relations: State['relations']
+  readonly relations: EffectiveState['relations']
   /** The author's own, about who may reach the coordinator. */
   readonly policies: readonly Policy[]
   /** The labels that the mesh wants on pods; undefined while the application is not on a mesh. */

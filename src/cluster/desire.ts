@@ -3,7 +3,7 @@ import { desiredMeshLabels } from '../labels/mesh.ts'
 import type { PolicyRequest } from '../policies/grant.ts'
 import { pythonJson } from '../python-json.ts'
 import { relationsWith } from '../relations/with.ts'
-import type { State, Subject } from '../state.ts'
+import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
 import { endpointsName } from '../workload/objects.ts'
 import { unitName } from '../workload/units.ts'
 import type { CoordinatorConfig, WorkerConfig } from './config.ts'
@@ -35,7 +35,7 @@ export type ClusterDesire = {
 const NOTHING: ClusterDesire = { objects: [], requests: [], databags: {}, messages: [] }
 
 /** What a coordinator desires, or a worker; nothing for every other application. */
-export const clusterDesire = (subject: Subject, state: State, environment: Environment): ClusterDesire => {
+export const clusterDesire = (subject: Subject, state: EffectiveState, environment: Environment): ClusterDesire => {
   const { coordinator, worker } = state.config ?? {}
   if (coordinator) return coordinatorDesire(subject, state, coordinator, environment)
   if (!worker) return NOTHING
@@ -44,14 +44,34 @@ export const clusterDesire = (subject: Subject, state: State, environment: Envir
 }
 
 /** What the roles of a cluster come to for the application; undefined for one that is in none. */
-export const clusterStatus = (subject: Subject, state: State): Status | undefined => {
+export const clusterStatus = (subject: Subject, state: EffectiveState): Status | undefined => {
   const { coordinator, worker } = state.config ?? {}
   if (!coordinator) return worker && workOf(subject, state, worker).status
   const { relations, roles } = topologyOf(state.relations, subject.namespace, coordinator)
   return coordinatorStatus(relations.length > 0, missingRoles(coordinator, roles))
 }
 
-const workOf = (subject: Subject, state: State, config: WorkerConfig) =>
+/**
+ * Whether something that a cluster is made of is unknown: the mesh, a worker, or where its telemetry goes. What was made for the cluster, and
+ * what was said in it, stays until that is known again.
+ */
+export const dependsOnUnknown = ({ config }: Pick<EffectiveState, 'config'>, unknown: readonly Relation[]): boolean =>
+  config?.coordinator !== undefined && unknown.length > 0
+
+/** Who asks for the policies inside of a cluster, and the file of its nginx, by their names. */
+export const clusterRequesters = (subject: Subject, { relations }: EffectiveState): string[] => {
+  const owner = `${subject.namespace}/${subject.application}`
+  const workers = relationsWith(relations, { role: 'provides' }).map((relation) => relationName(relation))
+  return [
+    `cluster of ${owner}`,
+    ...workers.map((name) => `${name} of ${owner}`),
+    `ConfigMap ${subject.namespace}/${nginxName(subject)}`,
+  ]
+}
+
+const nginxName = ({ application }: Subject): string => `${application}-nginx`
+
+const workOf = (subject: Subject, state: EffectiveState, config: WorkerConfig) =>
   work({
     application: subject.application,
     config,
@@ -61,11 +81,11 @@ const workOf = (subject: Subject, state: State, config: WorkerConfig) =>
 
 const coordinatorDesire = (
   subject: Subject,
-  state: State,
+  state: EffectiveState,
   config: CoordinatorConfig,
   environment: Environment,
 ): ClusterDesire => {
-  const { relations, published = {} } = state
+  const { relations } = state
   const topology = topologyOf(relations, subject.namespace, config)
   const routing = routingOf(subject, config, topology, sourcesOf(relations, config), environment)
   const isProxied = config.telemetryProxy !== undefined
@@ -76,7 +96,7 @@ const coordinatorDesire = (
     policies: [],
     mesh: desiredMeshLabels(state),
     endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
-    configured: new Set(Object.keys(published).filter((key) => published[key]?.partial !== true)),
+    configured: new Set(Object.keys(relations).filter((key) => relations[key]?.isConfigured)),
   })
   const nginx = isProxied ? nginxConfiguration(routing) : undefined
   const scraped = scrapeJobs({
@@ -120,12 +140,12 @@ const routingOf = (
 const configMap = ({ namespace, application }: Subject, text: string): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name: `${application}-nginx`, namespace },
+  metadata: { name: nginxName({ namespace, application }), namespace },
   data: { 'nginx.conf': text },
 })
 
 /** The headless Service of an application names its pods; Juju calls it so. */
-const workerUnits = ({ namespace, application }: Subject, { units }: State) =>
+const workerUnits = ({ namespace, application }: Subject, { units }: EffectiveState) =>
   Object.values(units.present).map(({ pod, number }) => ({
     unit: unitName(application, number),
     address: `${pod}.${endpointsName(application)}.${namespace}.svc.cluster.local`,

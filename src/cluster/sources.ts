@@ -3,7 +3,7 @@ import type { Read } from '../databag.ts'
 import { groups } from '../policies/groups.ts'
 import { pythonJson } from '../python-json.ts'
 import { relationsWith } from '../relations/with.ts'
-import { type Relation, relationName, type State } from '../state.ts'
+import { type EffectiveState, type Relation, relationName } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { OwnSide } from './databag.ts'
 import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
@@ -52,7 +52,7 @@ const Receiver = z
 type Receiver = z.infer<typeof Receiver>
 
 /** What the relations of the coordinator with `config` tell. A unit that tells no endpoint gives none; what is wrong is named. */
-export const sourcesOf = (relations: State['relations'], config: CoordinatorConfig): Sources => {
+export const sourcesOf = (relations: EffectiveState['relations'], config: CoordinatorConfig): Sources => {
   const endpoints = endpointsOf(config)
   const at = (endpoint: string) => relationsWith(relations, { role: 'requires', endpoint })
   const logging = at(endpoints.logging).flatMap((relation) => unitUrls(relation, 'endpoint'))
@@ -70,7 +70,10 @@ export const sourcesOf = (relations: State['relations'], config: CoordinatorConf
 }
 
 /** What is asked for at the tracing relations, by the key of the relation: a provider opens the receivers that somebody asks for. */
-export const tracingRequests = (relations: State['relations'], config: CoordinatorConfig): Record<string, OwnSide> => {
+export const tracingRequests = (
+  relations: EffectiveState['relations'],
+  config: CoordinatorConfig,
+): Record<string, OwnSide> => {
   const endpoints = endpointsOf(config)
   const { charmTracing, workloadTracing = [] } = protocolsOf(config)
   const asked = (endpoint: string): string[] => [

@@ -1,6 +1,6 @@
 import { groups } from '../policies/groups.ts'
 import { relationsWith } from '../relations/with.ts'
-import type { State } from '../state.ts'
+import type { EffectiveState } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { endpointsOf } from './settings.ts'
 import { type WorkerRelation, type WorkerUnit, workersOf } from './worker-relation.ts'
@@ -19,7 +19,11 @@ export type Topology = {
 }
 
 /** The workers of the coordinator with `config` in `namespace`. What cannot be read is named, and the rest counts. */
-export const topologyOf = (relations: State['relations'], namespace: string, config: CoordinatorConfig): Topology => {
+export const topologyOf = (
+  relations: EffectiveState['relations'],
+  namespace: string,
+  config: CoordinatorConfig,
+): Topology => {
   const { cluster: endpoint } = endpointsOf(config)
   const wanted = endpoint === undefined ? { interface: 'cluster' } : { endpoint }
   const workers = relationsWith(relations, { role: 'provides', ...wanted }).map((relation) =>

@@ -41,7 +41,7 @@ export const workersOf = (
   config: CoordinatorConfig,
 ): WorkerRelation => {
   const { application, namespace: home = namespace } = relation.remote
-  const isKnown = home === namespace || relation.published !== undefined
+  const isKnown = home === namespace || relation.speaks === true
   const role = readRoles(relation.remote.data, 'data')
   const announced = 'unreadable' in role ? undefined : (role.value ?? [])
   const told = unitsOf(relation).map(([unit, databag]) => {

@@ -1,6 +1,6 @@
 import type { Read } from '../databag.ts'
 import { relationsWith } from '../relations/with.ts'
-import { type Relation, relationName, type State } from '../state.ts'
+import { type EffectiveState, type Relation, relationName } from '../state.ts'
 import type { WorkerConfig } from './config.ts'
 import { type CoordinatorData, type OwnSide, readCoordinator, workerDatabag, workerUnitDatabag } from './databag.ts'
 import { problemsOf } from './read.ts'
@@ -11,7 +11,7 @@ import { type Status, type WorkerProgress, workerStatus } from './roles.ts'
 export type WorkerInput = {
   readonly application: string
   readonly config: WorkerConfig
-  readonly relations: State['relations']
+  readonly relations: EffectiveState['relations']
   readonly units: readonly { readonly unit: string; readonly address: string; readonly charmName: string }[]
 }
 

@@ -6,6 +6,9 @@ import type { Ignored, Resource, Translated } from './translation.ts'
 /** Labels a ConfigMap that is a document: `relation` or `config`. */
 const DOCUMENT_LABEL = 'meshstep.dev/kind'
 
+/** Selects the documents of a namespace. */
+export const DOCUMENT_SELECTOR = `${DOCUMENT_LABEL} in (relation,config)`
+
 /** A ConfigMap that is a document is a relation, or the config, of the application it names. Throws Refused for one that cannot be read. */
 export const fromDocument = (document: Resource, verb: string): Translated | Ignored => {
   const kind = document.metadata.labels?.[DOCUMENT_LABEL]
@@ -15,11 +18,11 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
       ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config`,
     }
   const application = valueIn(document, 'application', 'failsafe')
+  const { name } = document.metadata
   if (kind === 'config')
     return isGone
-      ? { name: 'application-removed', data: { application } }
-      : { name: 'config-changed', data: { application, config: valueIn(document, 'config') } }
-  const { name } = document.metadata
+      ? { name: 'application-removed', data: { application, document: name } }
+      : { name: 'config-changed', data: { application, document: name, config: valueIn(document, 'config') } }
   if (isGone) return { name: 'relation-broken', data: { application, document: name, ...relationNamedIn(document) } }
   const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
   return { name: 'relation-changed', data: { application, document: name, relation, remote } }

@@ -41,3 +41,9 @@ const offsetMinutes = (offset: string): number => {
   const size = (hours ?? 0) * 60 + (minutes ?? 0)
   return offset.startsWith('-') ? -size : size
 }
+
+/** Milliseconds since the epoch, with a fraction as far as a number holds it: microseconds. Throws TypeError for what is no time. */
+export const instantMilliseconds = (text: string): number => {
+  const { minute, seconds } = required(text)
+  return minute * MINUTE + Number(`${seconds.slice(0, 2)}.${seconds.slice(2)}`) * 1_000
+}

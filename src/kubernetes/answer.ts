@@ -10,6 +10,7 @@ export const resultOf = (
   answer: TransportAnswer | Error,
 ): KubernetesObject | Error => {
   if (answer instanceof Error) return answer
+  if (answer.status === 404 && !isAbsence(about, answer.body)) return new NotAnObject('Status')
   if (answer.status >= 300) return new ApiError(about, answer.status, answer.body)
   return parsed(answer.body, kind) ?? new NotAnObject(kind)
 }
@@ -22,6 +23,13 @@ class NotAnObject extends Error {
     super(`the API server answered something that is not a ${kind ?? 'Status'}`)
   }
 }
+
+/**
+ * Whether a 404 is the API server's own: a Status whose reason is NotFound, or its plain page where a LIST names a group that it does not
+ * serve. The page of a proxy says nothing about what is there.
+ */
+const isAbsence = (about: string, body: string): boolean =>
+  parsed(body, 'Status')?.reason === 'NotFound' || (about.startsWith('LIST') && body.trim() === '404 page not found')
 
 const parsed = (body: string, kind: string | null): KubernetesObject | undefined => {
   try {

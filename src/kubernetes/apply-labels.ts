@@ -6,6 +6,7 @@ import { type LabelConflict, labelDifference, type SeenLabels, type WantedLabels
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { livePods } from './pods.ts'
+import { touch } from './touch.ts'
 
 /** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
 export type Conflict = { object: string } & LabelConflict
@@ -51,18 +52,29 @@ export const seenAt = ({ object, path }: Place, manager: string): SeenLabels => 
   holders: holdersAt(object, path, manager),
 })
 
-/** Brings the labels at one place to what is wanted, with no call when they are so already. */
+/** Whether the labels at one place are not as they are wanted. */
+export const isDifferent = (place: Place, wanted: WantedLabels, manager: string): boolean => {
+  const { remove, apply } = labelDifference(seenAt(place, manager), wanted)
+  return apply !== undefined || Object.keys(remove).length > 0
+}
+
+/**
+ * Reconciles the labels at one place; makes no call when nothing differs. With `fence`, an object that is as it is wanted is written all
+ * the same, and left as it was: a write that somebody sent before, and that is executed late, finds another resourceVersion.
+ */
 export const reconcileLabels = async (
   kubernetes: Kubernetes,
   place: Place,
   wanted: WantedLabels,
   manager: string,
+  fence?: string,
 ): Promise<LabelReport> => {
-  const { object } = place
   const { remove, apply, conflicts } = labelDifference(seenAt(place, manager), wanted)
   const isRemoving = Object.keys(remove).length > 0
-  if (isRemoving) await removeLabels(kubernetes, place, remove, manager)
-  const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, place, apply, manager)
+  const object = isRemoving ? await removeLabels(kubernetes, place, remove, manager) : place.object
+  const current = { ...place, object }
+  const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, current, apply, manager)
+  if (fence !== undefined && !isRemoving && apply === undefined) await touch(kubernetes, place.object, fence)
   const name = nameOf({ kind: object.kind, ...object.metadata })
   return {
     written: isRemoving || applied.changed ? [name] : [],
@@ -76,19 +88,19 @@ const removeLabels = async (
   { object: { kind, metadata }, path }: Place,
   labels: Readonly<Record<string, string>>,
   manager: string,
-): Promise<void> => {
+): Promise<KubernetesObject> => {
   const pointer = (...names: readonly string[]) =>
     names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-  const { namespace, name, uid } = metadata
+  const { namespace, name, uid, resourceVersion } = metadata
   const operations = Object.entries(labels).flatMap(([key, value]) => [
     { op: 'test' as const, path: pointer(...path, key), value },
     { op: 'remove' as const, path: pointer(...path, key) },
   ])
-  await kubernetes.patch(
-    { kind: kind as Kind, namespace, name },
-    [{ op: 'test', path: '/metadata/uid', value: uid }, ...operations],
-    manager,
-  )
+  const seen = [
+    { op: 'test' as const, path: '/metadata/uid', value: uid },
+    { op: 'test' as const, path: '/metadata/resourceVersion', value: resourceVersion },
+  ]
+  return await kubernetes.patch({ kind: kind as Kind, namespace, name }, [...seen, ...operations], manager)
 }
 
 type Applied = { changed: boolean; conflicts: readonly LabelConflict[] }

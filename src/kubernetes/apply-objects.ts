@@ -15,6 +15,8 @@ export type ObjectReport = { written?: string; conflict?: ObjectConflict; refuse
 export type ObjectPlan = {
   /** New and changed ones, each with what is there of it. */
   readonly apply: readonly { desired: KubernetesObject; live: KubernetesObject | undefined }[]
+  /** Those that are as they are desired. */
+  readonly same: readonly { desired: KubernetesObject; live: KubernetesObject }[]
   readonly stale: readonly KubernetesObject[]
   readonly conflicts: readonly ObjectConflict[]
 }
@@ -34,6 +36,9 @@ export const objectDifference = (
   const pairs = desired.map((object) => ({ desired: object, live: there.get(keyOf(object)) }))
   return {
     apply: pairs.filter(({ desired: one, live: other }) => other === undefined || !isApplied(other, one, manager)),
+    same: pairs.flatMap(({ desired: one, live: other }) =>
+      other !== undefined && isApplied(other, one, manager) ? [{ desired: one, live: other }] : [],
+    ),
     stale: live.filter((object) => isOurs(object) && !wanted.has(keyOf(object))),
     conflicts: pairs.flatMap(({ desired: one, live: other }) =>
       other !== undefined && isApplied(other, one, manager) ? (addition(other, one, manager) ?? []) : [],
@@ -56,24 +61,24 @@ const othersOf = ({ metadata }: KubernetesObject, manager: string): string => {
   return (others.length > 0 ? others : managers).join(', ') || 'unknown'
 }
 
-/** Whether an object that is in the place of one of ours may be written. */
-export type MayWrite = (object: KubernetesObject) => boolean
+/** An object of somebody else is in the place of one of ours: it is left as it is. */
+export const namesakeConflict = (
+  desired: KubernetesObject,
+  found: KubernetesObject,
+  manager: string,
+): ObjectConflict => ({ object: keyOf(desired), manager: othersOf(found, manager) })
 
 /**
- * Applies one object. What is ours is ours as a whole, so drift in it is taken back by force; a namesake that is not ours is left as
- * it is, and reported. What the API server finds wrong with the object is reported, as the others are fine; whatever else fails rejects.
+ * Applies one object to what was found in its place. What is ours is ours as a whole, so drift in it is taken back by force. What the API
+ * server finds wrong with the object is reported, as the others are fine; whatever else fails rejects.
  */
 export const applyObject = async (
   kubernetes: Kubernetes,
-  { desired, live }: ObjectPlan['apply'][number],
+  { desired, live: found }: ObjectPlan['apply'][number],
   manager: string,
-  mayWrite: MayWrite,
 ): Promise<ObjectReport> => {
-  const found = live ?? (await kubernetes.find(referenceTo(desired)))
-  if (found !== undefined && !mayWrite(found))
-    return { conflict: { object: keyOf(desired), manager: othersOf(found, manager) } }
   try {
-    const applied = await kubernetes.apply(withUid(desired, found), manager, { force: found !== undefined })
+    const applied = await kubernetes.apply(asFound(desired, found), manager, { force: found !== undefined })
     const conflict = addition(applied, desired, manager)
     const isChanged = applied.metadata.resourceVersion !== found?.metadata.resourceVersion
     return { ...(isChanged && { written: keyOf(desired) }), ...(conflict && { conflict }) }
@@ -85,11 +90,18 @@ export const applyObject = async (
   }
 }
 
-/** So that an object that is gone meanwhile is not made again without the look for a namesake. */
-const withUid = (desired: KubernetesObject, found: KubernetesObject | undefined): KubernetesObject =>
-  found === undefined ? desired : { ...desired, metadata: { ...desired.metadata, uid: found.metadata.uid ?? '' } }
+/**
+ * The object under the condition that it is still what was found: one that is gone meanwhile is not made again without the look for a
+ * namesake, and one that has changed is looked at again.
+ */
+const asFound = (desired: KubernetesObject, found: KubernetesObject | undefined): KubernetesObject => {
+  if (found === undefined) return desired
+  const { uid = '', resourceVersion } = found.metadata
+  return { ...desired, metadata: { ...desired.metadata, uid, ...(resourceVersion && { resourceVersion }) } }
+}
 
-const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
+/** Names the object. */
+export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
   kind: kind as Kind,
   namespace,
   name,

@@ -160,3 +160,67 @@ const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject):
   namespace,
   name,
 })
+
+/** A client that reads nothing twice: what a look at the cluster finds is one picture. Writes pass. */
+export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
+  const reads = new Map<string, Promise<unknown>>()
+  const once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
+    const known = reads.get(key) as Promise<T> | undefined
+    if (known) return known
+    const reading = read()
+    // whoever needs it sees why it failed; nobody may need it
+    reading.catch(() => undefined)
+    reads.set(key, reading)
+    return reading
+  }
+  return {
+    ...kubernetes,
+    find: (reference) => once(nameOf(reference), () => kubernetes.find(reference)),
+    list: (kind, namespace, selector) =>
+      once(`${nameOf({ kind, namespace })}?${selector}`, () => kubernetes.list(kind, namespace, selector)),
+  }
+}
+
+/**
+ * A client for several writes to one object in a row: each is bound to what was observed, or to what the last of them made of that. Whatever
+ * somebody else made of it is refused as ever.
+ */
+export const followingOwnWrites = (kubernetes: Kubernetes): Kubernetes => {
+  const own = new Map<string, { seen: Set<string>; latest: string }>()
+
+  const latestOf = (uid: string | undefined, seen: string | undefined): string | undefined => {
+    const known = uid === undefined ? undefined : own.get(uid)
+    return known && seen !== undefined && known.seen.has(seen) ? known.latest : seen
+  }
+  const follow = (before: string | undefined, { metadata: { uid, resourceVersion } }: KubernetesObject): void => {
+    if (uid === undefined || before === undefined || resourceVersion === undefined) return
+    const seen = own.get(uid)?.seen ?? new Set()
+    own.set(uid, { seen: seen.add(before).add(resourceVersion), latest: resourceVersion })
+  }
+  const bound = (object: KubernetesObject): KubernetesObject => {
+    const { uid, resourceVersion } = object.metadata
+    const latest = latestOf(uid, resourceVersion)
+    return latest === resourceVersion || latest === undefined
+      ? object
+      : { ...object, metadata: { ...object.metadata, resourceVersion: latest } }
+  }
+  return {
+    ...kubernetes,
+    apply: async (object, manager, options) => {
+      const applied = await kubernetes.apply(bound(object), manager, options)
+      follow(object.metadata.resourceVersion, applied)
+      return applied
+    },
+    patch: async (reference, operations, manager) => {
+      const tested = (path: string) => operations.find((one) => one.op === 'test' && one.path === path)?.value
+      const [uid, seen] = [tested('/metadata/uid'), tested('/metadata/resourceVersion')] as (string | undefined)[]
+      const latest = operations.map((one) =>
+        one.path === '/metadata/resourceVersion' ? { ...one, value: latestOf(uid, seen) } : one,
+      )
+      const patched = await kubernetes.patch(reference, latest, manager)
+      follow(seen, patched)
+      return patched
+    },
+    remove: (object) => kubernetes.remove(bound(object)),
+  }
+}

@@ -48,15 +48,21 @@ export const stringsAt = (object: KubernetesObject, path: FieldPath): Record<str
 
 /**
  * An object that says nothing but the map at `path`: what a server-side apply of that map sends. An empty map is left out, so that the
- * field manager's name goes from the object too. The uid keeps the apply from making an object that is gone.
+ * field manager's name goes from the object too. The uid keeps the apply from making an object that is gone, and the resourceVersion from
+ * changing one that has changed since it was seen.
  */
 export const withStringsAt = (
   { apiVersion, kind, metadata }: KubernetesObject,
   path: FieldPath,
   strings: Readonly<Record<string, string>>,
 ): KubernetesObject => {
-  const { name, namespace, uid } = metadata
-  const identity = { name, ...(namespace && { namespace }), ...(uid && { uid }) }
+  const { name, namespace, uid, resourceVersion } = metadata
+  const identity = {
+    name,
+    ...(namespace && { namespace }),
+    ...(uid && { uid }),
+    ...(resourceVersion && { resourceVersion }),
+  }
   const object: KubernetesObject = { apiVersion, kind, metadata: identity }
   if (Object.keys(strings).length === 0) return object
   let value: unknown = strings

@@ -4,7 +4,7 @@ import { read } from '../databag.ts'
 import { enrolmentLabels } from '../mesh/beacon.ts'
 import { at } from '../record.ts'
 import { relationsWith } from '../relations/with.ts'
-import { type Relation, relationName, type State, type Subject } from '../state.ts'
+import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
 import { labelProblem } from './syntax.ts'
 
 /** The labels an application should hold on its workload and its Service. */
@@ -24,7 +24,7 @@ type Source = { name: string; labels?: Record<string, unknown> | undefined; unre
  * The union of what the config, the `service_mesh` relations and the `cluster` relations ask for. Where two ask for different values of a
  * key the earlier of these wins, among relations the lower id.
  */
-export const desiredLabels = (subject: Subject, { relations, config }: State): DesiredLabels => {
+export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
   const own = config?.mesh && enrolmentLabels(subject, config.mesh)
   const sources: Source[] = [
     { name: 'config', labels: config?.labels },
@@ -70,7 +70,8 @@ const contradiction = (labels: Record<string, string>, key: string, value: unkno
 
 const fromRelation = (relation: Relation, key: string): Source => {
   const name = relationName(relation)
-  const data = relation.remote.data
+  if (relation.awaits !== undefined) return { name }
+  const { data } = relation.remote
   const meshType = read(data, 'mesh_type', z.literal('istio'))
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
   const labels = read(data, key, z.record(z.string(), z.unknown()))

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { read } from '../databag.ts'
 import { relationsWith } from '../relations/with.ts'
-import type { Databag, State } from '../state.ts'
+import type { Databag, EffectiveState } from '../state.ts'
 
 const Labels = z.record(z.string(), z.string())
 
@@ -11,7 +11,7 @@ const labelsIn = (databag: Databag): Record<string, string> | undefined => {
 }
 
 /** The labels that a mesh wants on the application's pods, none where all of its namespace is on it; undefined while it is on no mesh. */
-export const desiredMeshLabels = (state: State): { labels: Record<string, string> } | undefined => {
+export const desiredMeshLabels = (state: EffectiveState): { labels: Record<string, string> } | undefined => {
   const told = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
     .map(({ remote, kept = {} }) => labelsIn(remote.data) ?? labelsIn(kept))
     .filter((labels) => labels !== undefined)

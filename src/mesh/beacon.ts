@@ -11,7 +11,7 @@ import {
   modeloperatorAllow,
   type StaticOwner,
 } from '../policies/static.ts'
-import { relationName, type State, type Subject } from '../state.ts'
+import { type EffectiveState, relationName, type Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { grantsFor, servicesAsked } from './grants.ts'
@@ -36,7 +36,7 @@ export const enrolmentLabels = (
 }
 
 /** The objects of others that a beacon has to see. */
-export const beaconLookups = (subject: Subject, state: State, mesh: MeshConfig): Reference[] => [
+export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
   ...waypointDeployment(subject, mesh),
   ...(isManaging(mesh) ? servicesAsked(subject, state) : []),
 ]
@@ -57,7 +57,7 @@ const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', po
 /** What the beacon grants, runs and denies. */
 export const beaconDesire = (
   subject: Subject,
-  state: State,
+  state: EffectiveState,
   mesh: MeshConfig,
   owner: StaticOwner,
   facts: Facts,
@@ -81,7 +81,7 @@ type Managed = Omit<BeaconDesire, 'objects'>
 
 const NOTHING: Managed = { requests: [], unknown: [], waiting: [], messages: [] }
 
-const managedPolicies = (subject: Subject, state: State, facts: Facts): Managed => {
+const managedPolicies = (subject: Subject, state: EffectiveState, facts: Facts): Managed => {
   const grants = grantsFor(subject, state, facts)
   const own = consumerPolicies(subject, state, [...OWN_POLICIES, ...authorPolicies(state)])
   const { namespace, application } = subject

@@ -1,6 +1,6 @@
 import { externalPolicies } from '../cluster/policies.ts'
 import { relationsWith } from '../relations/with.ts'
-import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
+import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
 import type { Policy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
@@ -12,7 +12,7 @@ export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
 /** What the config and the relations of an application ask for; a name that Kubernetes would refuse is nobody's, a wildcard above all. */
 export const consumerPolicies = (
   subject: Subject,
-  state: State,
+  state: EffectiveState,
   policies: readonly Policy[] = authorPolicies(state),
 ): ConsumerPolicies => {
   const relations = relationsIn(state)
@@ -43,7 +43,7 @@ export const consumerPolicies = (
 }
 
 /** What the config says of who may talk to the application; a coordinator is scraped besides. */
-export const authorPolicies = ({ config }: State): Policy[] =>
+export const authorPolicies = ({ config }: EffectiveState): Policy[] =>
   config?.coordinator ? externalPolicies(config.coordinator, config.policies ?? []) : (config?.policies ?? [])
 
 const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boolean =>

@@ -1,6 +1,5 @@
 import { pythonJson } from '../python-json.ts'
-import { isToldByRemote } from '../relations/key.ts'
-import type { Relation, State, Subject } from '../state.ts'
+import type { EffectiveState, Relation, Subject } from '../state.ts'
 import { beaconLabels } from './beacon.ts'
 import { consumerPolicies } from './consumer.ts'
 import { crossModelDatabag } from './cross-model.ts'
@@ -12,14 +11,12 @@ import { policiesDatabag } from './policies-databag.ts'
  */
 export const meshDatabag = (
   subject: Subject,
-  state: State,
-  relation: Relation & { key: string },
+  state: EffectiveState,
+  relation: Relation,
 ): Record<string, string> | undefined => {
   switch (`${relation.interface} ${relation.role}`) {
     case 'service_mesh requires':
-      return isOwn(state, relation)
-        ? { policies: policiesDatabag(consumerPolicies(subject, state).requested.map(({ policy }) => policy)) }
-        : undefined
+      return asks(state) ? requestDatabag(subject, state) : undefined
     case 'service_mesh provides':
       return (
         state.config?.mesh && { labels: pythonJson(beaconLabels(subject, state.config.mesh)), mesh_type: '"istio"' }
@@ -33,5 +30,10 @@ export const meshDatabag = (
   }
 }
 
-/** Whoever has no config, and hears of the relation from its beacon alone, may be run by something else, which asks for itself. */
-const isOwn = ({ config }: State, { key }: { key: string }): boolean => config !== undefined || !isToldByRemote(key)
+/** Whoever never asks for policies may be run by something else, which does: what a platform says of that holds. */
+const asks = ({ config }: EffectiveState): boolean =>
+  config?.policies !== undefined || config?.coordinator !== undefined
+
+const requestDatabag = (subject: Subject, state: EffectiveState): Record<string, string> => ({
+  policies: policiesDatabag(consumerPolicies(subject, state).requested.map(({ policy }) => policy)),
+})

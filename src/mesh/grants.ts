@@ -4,7 +4,7 @@ import type { PolicyRequest } from '../policies/grant.ts'
 import { NAME_LABEL } from '../policies/target.ts'
 import { at } from '../record.ts'
 import { relationsWith } from '../relations/with.ts'
-import { type Relation, relationName, type State, type Subject } from '../state.ts'
+import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
 import type { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
 import { readPolicies } from './policies-databag.ts'
@@ -26,7 +26,7 @@ type Asked = { requester: Requester; policy: MeshPolicy }
 const MOST_OTHER_SERVICES = 20
 
 /** Services that policies name besides the requester's own: whose they are can only be seen in the cluster. */
-export const servicesAsked = (subject: Subject, state: State): Reference[] =>
+export const servicesAsked = (subject: Subject, state: EffectiveState): Reference[] =>
   consumersOf(state).flatMap((relation) => {
     const { policies, requester } = asked(subject, relation)
     return otherServices(requester, policies).map((name) => serviceReference(requester, name))
@@ -36,7 +36,7 @@ export const servicesAsked = (subject: Subject, state: State): Reference[] =>
  * The requests of all consumers, each checked on its own: one that is wrong is named and skipped. A requester may only ask for itself;
  * for a Service of another name when that selects its pods.
  */
-export const grantsFor = (subject: Subject, state: State, facts: Facts): Grants => {
+export const grantsFor = (subject: Subject, state: EffectiveState, facts: Facts): Grants => {
   const read = consumersOf(state).map((relation) => asked(subject, relation))
   const checked = read.flatMap(({ requester, policies }) => {
     const known = otherServices(requester, policies)
@@ -54,7 +54,7 @@ export const grantsFor = (subject: Subject, state: State, facts: Facts): Grants 
   }
 }
 
-const consumersOf = (state: State): Relation[] =>
+const consumersOf = (state: EffectiveState): Relation[] =>
   relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
 
 /** How the requests of a relation are named, in messages and on what is made for them. */

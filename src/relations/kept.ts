@@ -3,8 +3,8 @@ import { read } from '../databag.ts'
 import { readCrossModelIdentity } from '../mesh/cross-model.ts'
 import { readPolicies } from '../mesh/policies-databag.ts'
 import { at } from '../record.ts'
-import type { Databag, Relation } from '../state.ts'
-import { saidIn } from './heard.ts'
+import type { Databag, RelationEntry } from '../state.ts'
+import { readData } from './effective.ts'
 import type { Versions } from './versions.ts'
 
 type Reader = (databag: Databag) => object
@@ -18,26 +18,28 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
 }
 
+/** What a platform tells of the other side, with the last readable values of what it told before. */
+type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'kept'>
+
 /**
- * `changed`, with what was said before where that can no longer be read, as a whole or by single keys: what is unreadable never counts
- * as gone. `versionsBefore` are those that were spoken here until now.
+ * The last readable values of what a platform told, as a whole or of single keys: what is unreadable never counts as gone. `versionsBefore`
+ * are those that were spoken here until now.
  */
-export const withKept = (
-  known: Relation | undefined,
-  { kept: _, ...changed }: Relation,
+export const keptValues = (
+  known: Platform | undefined,
+  told: Platform,
   versions: Versions | undefined,
   versionsBefore = versions,
-): Relation => {
-  // what is kept is the last that could be read
-  const before = known && { ...dataIn(known, versionsBefore), ...known.kept }
-  const now = saidIn(changed, versions)
-  const kept = 'data' in now ? lost(changed.interface, before ?? {}, now.data) : (before ?? {})
-  return Object.keys(kept).length === 0 ? changed : { ...changed, kept }
+): { kept?: Databag } => {
+  const before = known && { ...dataOf(known, versionsBefore), ...known.kept }
+  const now = readData(told.interface, told.remote.data, undefined, versions)
+  const kept = 'data' in now ? lost(told.interface, before ?? {}, now.data) : (before ?? {})
+  return Object.keys(kept).length === 0 ? {} : { kept }
 }
 
-const dataIn = (relation: Relation, versions: Versions | undefined): Databag => {
-  const said = saidIn(relation, versions)
-  return 'data' in said ? said.data : {}
+const dataOf = ({ interface: name, remote }: Platform, versions: Versions | undefined): Databag => {
+  const data = readData(name, remote.data, undefined, versions)
+  return 'data' in data ? data.data : {}
 }
 
 /** The keys that are there and cannot be read now, with the value that could be read before. */

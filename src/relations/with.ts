@@ -1,9 +1,9 @@
-import { type Relation, relationsIn, type State } from '../state.ts'
+import { type EffectiveState, type Relation, relationsIn } from '../state.ts'
 
 type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
 
 /** The relations that are as `wanted`, each with its key in the memory, by id: an order that no event order can change. */
-export const relationsWith = (relations: State['relations'], wanted: Wanted): (Relation & { key: string })[] =>
+export const relationsWith = (relations: EffectiveState['relations'], wanted: Wanted): (Relation & { key: string })[] =>
   relationsIn({ relations })
     .filter((relation) => wanted.role === undefined || relation.role === wanted.role)
     .filter((relation) => wanted.endpoint === undefined || relation.endpoint === wanted.endpoint)

@@ -1,7 +1,7 @@
 import { at } from '../record.ts'
 import { payload } from '../relations/payload.ts'
 import { type Versions, versionsOf } from '../relations/versions.ts'
-import { type Relation, relationName, relationsIn, type State, type Subject } from '../state.ts'
+import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state.ts'
 import { type Announced, nothingAnnounced, type Service } from './announced.ts'
 import { readAddress } from './wire.ts'
 
@@ -25,15 +25,12 @@ export type Offered = {
   readonly problems: readonly string[]
 }
 
-/** What the relations of an application's memory offer; what a provider published itself goes before what others say of it. */
-export const offeredServices = ({ namespace }: Subject, state: State): Offered =>
+/** What the relations of an application offer. */
+export const offeredServices = ({ namespace }: Subject, state: EffectiveState): Offered =>
   offered({
     namespace,
-    relations: relationsIn(state).map((relation) => {
-      const data = { ...relation.remote.data, ...relation.published?.data }
-      return { ...relation, remote: { ...relation.remote, data } }
-    }),
-    versions: state.config?.versions,
+    // in the flat keys of the interface, in whichever version it was said
+    relations: relationsIn(state),
     announced: state.announced ?? nothingAnnounced(),
   })
 
@@ -56,13 +53,14 @@ export const offered = (requirer: Requirer): Offered => {
 }
 
 const serviceOf = (
-  { key, id, endpoint, remote }: Requirer['relations'][number],
+  { key, id, endpoint, remote, isUnknown }: Requirer['relations'][number],
   { namespace, versions, announced }: Requirer,
 ): Read => {
   const name = relationName({ id, endpoint })
   // other namespaces may give out the same ids
   const relation = key === undefined || key === String(id) ? id : key
   const service = at(announced.relations, String(relation))?.service
+  if (isUnknown) return { service }
   const said = payload(remote.data, versionsOf('k8s-service', versions))
   if ('incompatible' in said) return { service, blocked: `${name}: k8s-service: ${said.incompatible}` }
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)

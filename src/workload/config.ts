@@ -121,8 +121,12 @@ export const workloadOf = <T extends object>(named: z.ZodType<T>): z.ZodType<T |
     const schema = isObject(value) && isPodWorkload(value) ? PodWorkload : named
     const result = schema.safeParse(value, { reportInput: true })
     if (result.success) return result.data
-    for (const { path, message, input } of result.error.issues)
-      context.addIssue({ code: 'custom', path: [...path], message, input })
+    for (const issue of result.error.issues)
+      context.addIssue(
+        issue.code === 'unrecognized_keys'
+          ? { ...issue, path: [...issue.path] }
+          : { code: 'custom', path: [...issue.path], message: issue.message, input: issue.input },
+      )
     return z.NEVER
   })
 

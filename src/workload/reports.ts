@@ -1,4 +1,4 @@
-import { isBefore, type Position } from '../order.ts'
+import { advance, type Position } from '../order.ts'
 import type { Report } from './report.ts'
 import { numberNamed, type Units } from './units.ts'
 
@@ -22,11 +22,12 @@ export const withReport = (
   )
   if (entry === undefined) return units
   const [key, unit] = entry
-  if (position && unit.reported && isBefore(position, unit.reported)) return units
+  const mark = position && advance(unit.reported, position)
+  if (typeof mark === 'string') return units
   const reporting = {
     ...unit,
     report,
-    ...(position?.at !== undefined && { reported: { source: position.source, at: position.at } }),
+    ...(mark && { reported: mark }),
     ...(report.status === 'active' && { started: true as const }),
   }
   return { ...units, present: { ...units.present, [key]: reporting } }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { compareTimes, isTimestamp } from '../events/timestamp.ts'
+import { Mark } from '../order.ts'
 import { at } from '../record.ts'
 import { Report } from './report.ts'
 
@@ -10,8 +11,8 @@ const Unit = z.strictObject({
   /** When the pod was created (RFC 3339). */
   created: z.string().optional(),
   report: Report.optional(),
-  /** What orders the reports of one source. */
-  reported: z.strictObject({ source: z.string(), at: z.string() }).optional(),
+  /** The last report that counted. */
+  reported: Mark.optional(),
   /** It was active once, so that it is not starting any more. */
   started: z.literal(true).optional(),
 })

@@ -1,7 +1,7 @@
 import { CoordinatorConfig } from '../../src/cluster/config.ts'
 import { type CoordinatorInput, coordinate } from '../../src/cluster/coordinator.ts'
 import { topologyOf } from '../../src/cluster/topology.ts'
-import type { Databag, Relation, State } from '../../src/state.ts'
+import type { Databag, EffectiveState, Relation } from '../../src/state.ts'
 
 export const CONFIG = CoordinatorConfig.parse({
   roles: ['all', 'read', 'write'],
@@ -55,7 +55,7 @@ export const provider = (id: number, endpoint: string, units: Units, data: Datab
   remote: { application: 'provider', data, units },
 })
 
-export const byId = (...relations: readonly Relation[]): State['relations'] =>
+export const byId = (...relations: readonly Relation[]): EffectiveState['relations'] =>
   Object.fromEntries(relations.map((relation) => [relation.id, relation]))
 
 export const topology = (relations: readonly Relation[], config = CONFIG) =>

@@ -3,6 +3,7 @@ import { fieldConflicts, isStale } from '../../src/kubernetes/api-error.ts'
 import { reconcileLabels } from '../../src/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { appliers, type FieldPath, holdersAt, stringsAt, withStringsAt } from '../../src/kubernetes/ownership.ts'
+import { FENCE } from '../../src/kubernetes/touch.ts'
 import { fieldManager } from '../../src/owner.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, CREATOR, openCluster, pod, service, workload } from './cluster.ts'
@@ -47,13 +48,25 @@ const places: { place: string; make: Make; path: string[]; invalidField: string 
 
 describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
   const create = (labels?: Record<string, string>) => cluster.create(make(cluster.namespace, labels))
-  const apply = (object: KubernetesObject, labels: Record<string, string>) =>
+  /** Applies to the object as it was seen. */
+  const applySeen = (object: KubernetesObject, labels: Record<string, string>) =>
     cluster.kubernetes.apply(withStringsAt(object, path, labels), OURS)
-  const refusal = (object: KubernetesObject, labels: Record<string, string>): Promise<unknown> =>
-    apply(object, labels).then(
+  /** Applies to the object as it is now; a controller may write its status in between. */
+  const apply = (object: KubernetesObject, labels: Record<string, string>) =>
+    settled(object, (current) => applySeen(current, labels))
+  const settled = <T>(object: KubernetesObject, write: (current: KubernetesObject) => Promise<T>): Promise<T> =>
+    until('nobody writes in between', async () =>
+      write(await cluster.read(object)).catch((error: unknown) => {
+        if (!isStale(error)) throw error
+        return undefined
+      }),
+    )
+  const refusalOf = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
       () => 'accepted',
       (error: unknown) => error,
     )
+  const refusal = (object: KubernetesObject, labels: Record<string, string>) => refusalOf(apply(object, labels))
   /** All but the one that the object was created with. */
   const labelsOf = async (object: KubernetesObject): Promise<Record<string, string>> => {
     const { app: _, ...labels } = stringsAt(await cluster.read(object), path)
@@ -78,11 +91,15 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none', team: 'blue' })
   })
 
-  test('a conflict that only the API server sees leaves the other labels to be applied', async () => {
+  test('a conflict that came after the look is seen at the next one, and leaves the other labels to be applied', async () => {
     const object = await create()
     await mergeLabels(object, { [MODE]: 'none' }, 'kubectl-label')
     const wanted = { labels: { [MODE]: 'ambient', [WAYPOINT]: 'w' }, unknown: [], inherited: {} }
-    const { conflicts } = await reconcileLabels(cluster.kubernetes, { object, path }, wanted, OURS)
+    const reconcile = (seen: KubernetesObject) =>
+      reconcileLabels(cluster.kubernetes, { object: seen, path }, wanted, OURS)
+    expect(await refusalOf(reconcile(object))).toSatisfy(isStale)
+    expect(await labelsOf(object)).toEqual({ [MODE]: 'none' })
+    const { conflicts } = await settled(object, reconcile)
     expect(conflicts).toMatchObject([{ key: MODE, manager: 'kubectl-label', wanted: 'ambient' }])
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none', [WAYPOINT]: 'w' })
   })
@@ -100,7 +117,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
   test('an object that is gone is not made again', async () => {
     const object = await create()
     await cluster.erase(object)
-    expect(await refusal(object, { [MODE]: 'ambient' })).toSatisfy(isStale)
+    expect(await refusalOf(applySeen(object, { [MODE]: 'ambient' }))).toSatisfy(isStale)
     await expect(cluster.read(object)).rejects.toThrow('is not there')
   })
 
@@ -108,8 +125,12 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     const description = make(cluster.namespace)
     const object = await cluster.create(description)
     await cluster.erase(object)
-    await cluster.create(description)
-    expect(await refusal(object, { [MODE]: 'ambient' })).toSatisfy(isStale)
+    const namesake = await cluster.create(description)
+    expect(await refusalOf(applySeen(object, { [MODE]: 'ambient' }))).toSatisfy(isStale)
+    // whichever of the two is wrong: the version that is there does not make up for the uid
+    const { resourceVersion } = namesake.metadata
+    const mixed = { ...object, metadata: { ...object.metadata, resourceVersion } }
+    expect(await refusalOf(applySeen(mixed as KubernetesObject, { [MODE]: 'ambient' }))).toSatisfy(isStale)
     expect(await labelsOf(object)).toEqual({})
   })
 
@@ -176,5 +197,79 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     expect(ownedKeys(await cluster.read(object), OURS, path)).toEqual([])
     await apply(object, { [MODE]: 'ambient' })
     expect(await labelsOf(object)).toEqual({ [MODE]: 'ambient' })
+  })
+
+  test('an object that has changed since it was seen is refused, whether the apply changes anything or not', async () => {
+    const object = await create()
+    await apply(object, { [MODE]: 'ambient' })
+    const seen = await cluster.read(object)
+    await mergeLabels(object, { other: '1' }, 'kubectl-label')
+    const tries: Record<string, string>[] = [{ [MODE]: 'ambient' }, { [MODE]: 'ambient', [WAYPOINT]: 'w' }, {}]
+    for (const labels of tries) expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isStale)
+    expect(await labelsOf(object)).toEqual({ [MODE]: 'ambient', other: '1' })
+  })
+
+  test('a conflict at an old version writes nothing, whichever of the two is told', async () => {
+    const object = await create({ team: 'blue' })
+    await mergeLabels(object, { other: '1' }, 'kubectl-label')
+    const error = await refusalOf(applySeen(object, { team: 'red', [MODE]: 'ambient' }))
+    expect(error).toMatchObject({ name: 'ApiError', status: 409 })
+    expect(await labelsOf(object)).toEqual({ team: 'blue', other: '1' })
+  })
+
+  test('a removal is refused when the object has changed since it was seen', async () => {
+    const object = await create()
+    await apply(object, { [MODE]: 'ambient', [WAYPOINT]: 'w' })
+    const seen = await cluster.read(object)
+    await mergeLabels(object, { other: '1' }, 'kubectl-label')
+    const wanted = { labels: {}, unknown: [], inherited: { [MODE]: 'ambient' } }
+    const remove = (current: KubernetesObject) =>
+      reconcileLabels(cluster.kubernetes, { object: current, path }, wanted, OURS)
+    expect(await refusalOf(remove(seen))).toSatisfy(isStale)
+    expect(await labelsOf(object)).toEqual({ [MODE]: 'ambient', [WAYPOINT]: 'w', other: '1' })
+    await settled(object, remove)
+    expect(await labelsOf(object)).toEqual({ other: '1' })
+  })
+
+  describe.each([
+    ['labels of ours', { [MODE]: 'ambient', [WAYPOINT]: 'w' }],
+    ['none', {}],
+  ])('with %s, a fence', (_, labels: Record<string, string>) => {
+    const wanted = { labels, unknown: [], inherited: {} }
+    const managers = ({ metadata }: KubernetesObject) =>
+      (metadata.managedFields ?? [])
+        .filter(({ subresource }) => subresource === undefined)
+        .map(({ manager, operation, fieldsV1 }) => ({ manager, operation, fieldsV1 }))
+
+    test('changes the version and nothing else', async () => {
+      const object = await create({ team: 'blue' })
+      await apply(object, labels)
+      const { before, report } = await settled(object, async (seen) => ({
+        before: seen,
+        report: await reconcileLabels(cluster.kubernetes, { object: seen, path }, wanted, OURS, 'fence-1'),
+      }))
+      expect(report).toEqual({ written: [], conflicts: [] })
+      const after = await cluster.read(object)
+      expect(after.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion)
+      expect(after.metadata.annotations?.[FENCE]).toBeUndefined()
+      expect(managers(after)).toEqual(managers(before))
+      expect(JSON.stringify(after)).not.toContain(FENCE)
+      expect(after.spec).toEqual(before.spec)
+      expect(after.metadata.labels).toEqual(before.metadata.labels)
+      expect(after.metadata.generation).toBe(before.metadata.generation)
+    })
+
+    test('keeps out what was sent before', async () => {
+      const object = await create({ team: 'blue' })
+      await apply(object, labels)
+      const seen = await settled(object, async (current) => {
+        await reconcileLabels(cluster.kubernetes, { object: current, path }, wanted, OURS, 'fence-1')
+        return current
+      })
+      expect(await refusalOf(applySeen(seen, { late: '1' }))).toSatisfy(isStale)
+      expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isStale)
+      expect(await refusalOf(cluster.kubernetes.remove(seen))).toSatisfy(isStale)
+      expect(await labelsOf(object)).toEqual({ team: 'blue', ...labels })
+    })
   })
 })

@@ -93,6 +93,22 @@ describe('JSON patch', () => {
     expect(await refusal(cluster.kubernetes.patch(reference(object), operations, 'meshstep'))).toSatisfy(isStale)
   })
 
+  test('is refused when the object is not of the version that it tests for', async () => {
+    const object = await cluster.create(configMap(cluster.namespace, { [KEY]: 'ambient' }))
+    const operations = (version: string | undefined) => [
+      { op: 'test' as const, path: '/metadata/resourceVersion', value: version },
+      { op: 'test' as const, path, value: 'ambient' },
+      { op: 'remove' as const, path },
+    ]
+    const next = await cluster.kubernetes.replace({ ...object, data: { one: '2' } }, 'meshstep')
+    const old = operations(object.metadata.resourceVersion)
+    expect(await refusal(cluster.kubernetes.patch(reference(object), old, 'meshstep'))).toSatisfy(isStale)
+    expect((await cluster.read(object)).metadata.labels).toEqual({ [KEY]: 'ambient' })
+    const current = operations(next.metadata.resourceVersion)
+    await cluster.kubernetes.patch(reference(object), current, 'meshstep')
+    expect((await cluster.read(object)).metadata.labels ?? {}).toEqual({})
+  })
+
   test('of what is gone is refused', async () => {
     const error = await refusal(cluster.kubernetes.patch(reference(configMap(cluster.namespace)), [], 'meshstep'))
     expect(error).toSatisfy(isStale)

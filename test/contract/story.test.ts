@@ -62,7 +62,7 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     expect(JSON.parse((await memoryOf(application))?.data?.labels ?? '')).toEqual(LABELS)
   })
 
-  test('joins, stays as it is when told again, follows its relation, and leaves without a trace', async () => {
+  test('joins, stays as it is when told again, follows its relation, and leaves the objects as they were', async () => {
     const application = await createApplication(kind)
     const own = { app: application, team: 'blue' }
     const before = { template: own, service: own, appliers: [] }
@@ -79,7 +79,10 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     })
 
     const again = await cluster.send('relation-changed', { application, ...meshRelation(LABELS) })
-    expect(again).toMatchObject({ status: 'unchanged', written: [] })
+    // the memory knows the event, and nothing else has changed
+    const memory = `ConfigMap ${cluster.namespace}/juju-service-mesh-${application}-labels`
+    expect(again).toMatchObject({ status: 'unchanged', written: [memory] })
+    expect((await cluster.send('resync', { application })).written).toEqual([])
 
     const changed = await cluster.send('relation-changed', { application, ...meshRelation({ mesh: 'on' }) })
     expect(changed.status).toBe('changed')
@@ -88,7 +91,10 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     const left = await cluster.send('relation-broken', { application, relation: { id: 7 } })
     expect(left).toMatchObject({ status: 'changed', conflicts: [] })
     expect(await labelsOf(kind, application)).toEqual(before)
-    expect(await memoryOf(application)).toBeUndefined()
+    // but for the memory that the relation has ended
+    const { relations } = JSON.parse((await memoryOf(application))?.data?.state ?? '')
+    expect(relations).toMatchObject({ 7: { word: 'ended' } })
+    expect((await cluster.send('resync', { application })).written).toEqual([])
   })
 
   test('takes ten relations that change at once, without losing one', async () => {

@@ -1,7 +1,25 @@
 import { describe, expect, test } from 'vitest'
-import { createWorld, meshRelation } from '../helpers/world.ts'
+import { createWorld, meshRelation, NAMESPACE, type World } from '../helpers/world.ts'
 
 const kept = (id: number, labels: Record<string, string>) => ({ ...meshRelation(labels, id), document: 'mesh' })
+
+type Known = { word: string }
+
+const toldIn = (world: World): string[] =>
+  Object.entries(world.memory()?.state.relations as Record<string, Known>).flatMap(([id, { word }]) =>
+    word === 'told' ? [id] : [],
+  )
+
+/** The ConfigMap that a relation is kept in. */
+const stored = ({ relation, remote, document }: ReturnType<typeof kept>) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: document, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': 'relation' } },
+  data: { application: 'web', relation: JSON.stringify(relation), remote: JSON.stringify(remote) },
+})
+
+const at = (sequence: string) => ({ extensions: { sequence } })
+const atTime = (second: string) => ({ time: `2026-01-01T00:00:0${second}Z` })
 
 describe('a relation that is kept in a document', () => {
   test('is given up when the document names another one', async () => {
@@ -9,7 +27,7 @@ describe('a relation that is kept in a document', () => {
     await world.send('relation-changed', kept(8, { old: '1' }))
     await world.send('relation-changed', kept(9, { mesh: 'on' }))
     expect(world.labels().template).not.toHaveProperty('old')
-    expect(Object.keys(world.memory()?.state.relations as object)).toEqual(['9'])
+    expect(toldIn(world)).toEqual(['9'])
   })
 
   test('goes with the document, whatever that says by then', async () => {
@@ -28,14 +46,27 @@ describe('a relation that is kept in a document', () => {
     expect(world.labels().template).toHaveProperty('mesh')
   })
 
-  test('is not brought back by what the document said before', async () => {
+  test('is what the document says now, whatever a late event says of it', async () => {
     const world = createWorld()
-    const at = (sequence: string) => ({ extensions: { sequence } })
-    await world.send('relation-changed', kept(8, { mesh: 'on' }), at('2'))
-    expect((await world.send('relation-changed', kept(7, { old: '1' }), at('1'))).status).toBe('stale')
-    await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, at('3'))
-    expect((await world.send('relation-changed', kept(7, { old: '1' }), at('1'))).status).toBe('stale')
-    expect(world.memory()?.labels).toEqual({})
+    const now = kept(8, { mesh: 'on' })
+    world.api.seed([stored(now)], { manager: 'kubectl' })
+    await world.send('relation-changed', now, at('2'))
+    expect((await world.send('relation-changed', kept(7, { old: '1' }), at('1'))).status).toBe('unchanged')
+    expect([toldIn(world), world.memory()?.labels]).toEqual([['8'], { mesh: 'on' }])
+  })
+
+  test.each([
+    ['by sequence', '8', at],
+    ['by time', '8', atTime],
+    ['by sequence, with another relation', '7', at],
+    ['by time, with another relation', '7', atTime],
+  ])('is not brought back by what the document said before it was deleted: %s, relation %s', async (_, id, when) => {
+    const world = createWorld()
+    world.clock.advance(60_000)
+    await world.send('relation-changed', kept(8, { mesh: 'on' }), when('2'))
+    await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('4'))
+    expect((await world.send('relation-changed', kept(Number(id), { old: '1' }), when('3'))).status).toBe('stale')
+    expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
   })
 
   test('stays when another document has taken it over, and the former one is deleted', async () => {

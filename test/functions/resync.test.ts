@@ -27,7 +27,7 @@ const ping = () => ({
 })
 
 describe('resync of a namespace', () => {
-  test('is sent to each application that has a memory, and to no other', async () => {
+  test('is sent to each application that has a memory or that one names, and to no other', async () => {
     const world = createWorld([
       workload(),
       service(),
@@ -41,14 +41,14 @@ describe('resync of a namespace', () => {
     expect(await response.json()).toMatchObject({
       namespace: NAMESPACE,
       status: 'unchanged',
-      messages: ['resync was sent to 2 applications'],
+      messages: ['resync was sent to 3 applications'],
     })
     expect(resyncs(world).map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))).toEqual(
-      ['db', 'web'].map((application) => ({
+      Object.entries({ beacon: ['db', 'web'], db: [], web: [] }).map(([application, named]) => ({
         subject: `shop/${application}`,
         type: 'dev.meshstep.resync.v1',
         extensions: { partitionkey: `shop/${application}` },
-        data: { namespace: 'shop', application },
+        data: { namespace: 'shop', application, documents: [], named },
       })),
     )
   })
@@ -78,7 +78,9 @@ describe('resync of a namespace', () => {
       body: '{"data":{"state":"{"}}',
     })
     await world.post(ping())
-    expect(resyncs(world).map(({ data }) => data)).toEqual([{ namespace: 'shop', application: 'web' }])
+    expect(resyncs(world).map(({ data }) => data)).toEqual([
+      { namespace: 'shop', application: 'web', documents: [], named: [] },
+    ])
     for (const found of resyncs(world)) expect((await world.post(found)).status).toBe(500)
     expect(world.labels('elsewhere').service.mesh).toBe('on')
   })

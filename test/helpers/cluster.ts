@@ -41,7 +41,7 @@ export const meshOf = (id = 99) => ({
   remote: { application: 'beacon', data: {} },
 })
 
-/** Which of the two sides of a relation is told of it; the process tells the other. */
+/** Which of the two sides of a relation is told of it; the other reads that. */
 export type Side = 'coordinator' | 'worker' | 'both'
 
 export const relate = async (world: World, worker: string, id: number, side: Side = 'worker') => {
@@ -49,13 +49,11 @@ export const relate = async (world: World, worker: string, id: number, side: Sid
     await world.send('relation-changed', {
       application: worker,
       ...clusterRelation('requires', COORDINATOR, id),
-      ...(side === 'both' && { document: `cluster-${worker}-there` }),
     })
   if (side !== 'worker')
     await world.send('relation-changed', {
       application: COORDINATOR,
       ...clusterRelation('provides', worker, id),
-      ...(side === 'both' && { document: `cluster-${worker}` }),
     })
 }
 
@@ -91,27 +89,29 @@ export const startedCluster = async (config: Data = {}): Promise<World> => {
   return world
 }
 
-type Known = {
-  id: number
-  remote: { application: string; data: Data; units?: Record<string, Data> }
-  published?: { data: Data; units?: Record<string, Data> }
-}
+type Said = { data: Data; units?: Record<string, Data> }
 
-/** What `application` knows of its relation with `remote`. */
-export const relationOf = (world: World, application: string, remote: string): Known | undefined =>
-  Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, Known>).find(
-    (relation) => relation.remote.application === remote,
+type Entry = { id: number; word: 'told' | 'ended'; remote: { application: string }; says?: string }
+
+/** The relation with `remote` that stands, as `application` has it. */
+export const relationOf = (world: World, application: string, remote: string): Entry | undefined =>
+  Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, Entry>).find(
+    (relation) => relation.word === 'told' && relation.remote.application === remote,
   )
 
-/** What the remote application told `application` in their relation, each value out of its JSON. */
-export const toldBy = (world: World, remote: string, application: string): Data => {
-  const { data = {} } = relationOf(world, application, remote)?.published ?? {}
-  return Object.fromEntries(
-    Object.entries(data)
+/** What `application` says in its relation with `remote`. */
+export const saidBy = (world: World, application: string, remote: string): Said | undefined => {
+  const { says = {} } = (world.memory(application)?.state ?? {}) as { says?: Record<string, Said> }
+  return says[relationOf(world, application, remote)?.says ?? '']
+}
+
+/** The flat keys of what `application` says in its relation with `remote`, each value out of its JSON. */
+export const toldBy = (world: World, application: string, remote: string): Data =>
+  Object.fromEntries(
+    Object.entries(saidBy(world, application, remote)?.data ?? {})
       .filter(([key]) => key !== 'data' && !key.startsWith('_'))
       .map(([key, value]) => [key, JSON.parse(String(value))]),
   )
-}
 
 /** The coordinator's own policies. */
 export const policies = (world: World, owner = COORDINATOR) =>

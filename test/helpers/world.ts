@@ -13,6 +13,7 @@ import {
   type TransportRequest,
 } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createPublisher } from '../../src/publish.ts'
 import { createQueue } from '../../src/queue.ts'
 import { createStep } from '../../src/step.ts'
 import { fakeClock } from './clock.ts'
@@ -59,6 +60,8 @@ export type World = {
   published: Event[]
   /** Why the sink accepts nothing, or nothing for one receiver. */
   refusePublishing: Error | { subject: string; error: Error } | undefined
+  /** Takes an event in place of `published`, and answers with the HTTP status of the sink. */
+  sink: ((event: Event) => Promise<number>) | undefined
   /** Sends an event and answers with the data of the reply; fails on any status but 200. */
   send(type: string, data: Record<string, unknown>, attributes?: Partial<Event>): Promise<Handled>
   /** Sends an event and answers with the response as it is. */
@@ -86,6 +89,14 @@ export const createWorld = (
     if (refused && refused.subject === sent.subject) throw refused.error
     published.push(sent)
   }
+  const send = createPublisher({
+    sink: 'http://sink',
+    clock,
+    fetch: async (_, { headers, body } = {}) => {
+      const event = readEvent({ headers: headers as Record<string, string>, body: Buffer.from(String(body)) })
+      return new Response(null, { status: (await world.sink?.(event)) ?? 202 })
+    },
+  })
   const transport: Transport = async (request) => {
     calls.push(`${request.method} ${request.path}`)
     return (await world.intercept?.(request)) ?? api.handle(request)
@@ -95,7 +106,9 @@ export const createWorld = (
     functions,
     enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
     connect,
-    publish: isOwnSink ? undefined : async (event) => publish(event),
+    publish: isOwnSink
+      ? undefined
+      : async (event, deadline) => (world.sink ? await send(event, deadline) : publish(event)),
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
@@ -127,6 +140,7 @@ export const createWorld = (
     intercept: undefined,
     published,
     refusePublishing: undefined,
+    sink: undefined,
     post,
     object,
     send: async (type, data, attributes = {}) => {
@@ -148,9 +162,11 @@ export const createWorld = (
   return world
 }
 
-/** An event of ours about the application `shop/web`, from a source of its own. */
+let sent = 0
+
+/** An event of ours about the application `shop/web`, from a source of its own, with an id that no other has. */
 export const event = (name: string, data: Record<string, unknown>, attributes: Partial<Event> = {}): Event => ({
-  id: 'event',
+  id: `event-${++sent}`,
   source: '/test',
   type: `dev.meshstep.${name}.v1`,
   datacontenttype: 'application/json',

@@ -119,19 +119,28 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
     await livesOnTheMesh(world)
     const outside = asked.filter(({ namespace }) => namespace !== NAMESPACE)
     const everywhere = accessOf(manifests, NAMESPACE, ACCOUNT).filter(({ namespace }) => namespace === undefined)
-    expect(linesOf(outside.map(({ verb, resource }) => ({ verb, resource })))).toEqual(linesOf(everywhere))
+    // a memory of another model is read where that model's binding allows it
+    const memories = { verb: 'get', resource: 'configmaps' }
+    expect(linesOf(outside.map(({ verb, resource }) => ({ verb, resource })))).toEqual(
+      linesOf([...everywhere, memories]),
+    )
   })
   describe('that another model grants', () => {
-    const told = { ...meshRelation(), namespace: 'bank', application: 'ledger' }
+    const { relation, remote } = meshRelation()
+    const told = { relation, remote: { ...remote, application: 'ledger', namespace: 'bank' } }
     const bindings = bindingsInReadme()
 
-    test('a relation to it is kept with the binding, and not without', async () => {
+    test('what an application of it says is read with the binding, and without it the outcome says so', async () => {
       const theirs = all(objectsOf('base'), Role).map(elsewhere)
-      const without = guarded([...objectsOf('base'), ...theirs], ledger).world
-      expect((await without.post(event('relation-changed', told))).status).toBe(500)
-      const { world } = guarded([...objectsOf('base'), ...theirs, ...bindings.slice(0, 1)], ledger)
-      const { status, written } = await world.send('relation-changed', told)
-      expect(status, written.join()).toBe('changed')
+      const objects = [workload(), service(), ...ledger]
+      const without = guarded([...objectsOf('base'), ...theirs], objects).world
+      const refused = await without.send('relation-changed', told)
+      expect(refused.messages).toContainEqual(expect.stringContaining('cannot get resource "configmaps"'))
+      const { world, asked } = guarded([...objectsOf('base'), ...theirs, ...bindings], objects)
+      const read = await world.send('relation-changed', told)
+      expect(read.messages.join()).not.toContain('forbidden')
+      const outside = asked.filter(({ namespace }) => namespace !== NAMESPACE)
+      expect(new Set(outside.map(({ verb, resource }) => `${verb} ${resource}`))).toEqual(new Set(['get configmaps']))
     })
 
     test('every role and account that the README binds exists', () => {
@@ -140,7 +149,7 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
         ...all(objects, ServiceAccount).map(({ metadata }) => metadata.name),
         ...all(objects, RoleBinding).flatMap(({ subjects }) => subjects.map(({ name }) => name)),
       ]
-      expect(bindings.map(({ roleRef }) => roleRef.name)).toEqual(['meshstep-step', 'meshstep-sender'])
+      expect(bindings.map(({ roleRef }) => roleRef.name)).toEqual(['meshstep-reader'])
       for (const { roleRef, subjects } of bindings) {
         expect(all(objects, Role).map(({ metadata }) => metadata.name)).toContain(roleRef.name)
         expect(names).toEqual(expect.arrayContaining(subjects.map(({ name }) => name)))

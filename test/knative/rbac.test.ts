@@ -73,13 +73,18 @@ describe.skipIf(cannotBuild)('permissions', () => {
       )
     })
 
-    test('every role is bound, to accounts of this namespace', () => {
+    test('every role is bound, to accounts of this namespace, but for the one that other models are given', () => {
       const bindings = [...all(objects, RoleBinding), ...all(objects, ClusterRoleBinding)]
       const roles = [...all(objects, Role), ...all(objects, ClusterRole)].map(({ metadata }) => metadata.name)
-      expect(bindings.map(({ roleRef }) => roleRef.name).toSorted()).toEqual(roles.toSorted())
+      expect([...bindings.map(({ roleRef }) => roleRef.name), 'meshstep-reader'].toSorted()).toEqual(roles.toSorted())
       expect(new Set(bindings.flatMap(({ subjects }) => subjects.map((subject) => subject.namespace)))).toEqual(
         new Set([namespaceOf(build)]),
       )
+    })
+
+    test('other models are given no more than to read what applications say', () => {
+      const reader = all(objects, Role).find(({ metadata }) => metadata.name === 'meshstep-reader')
+      expect(reader?.rules).toEqual([{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }])
     })
 
     test('every function is bound, and no account that does not exist', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/kubernetes/api-error.ts'
-import { applyObject, objectDifference } from '../../src/kubernetes/apply-objects.ts'
+import { applyObject, namesakeConflict, objectDifference } from '../../src/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject, ManagedFields } from '../../src/kubernetes/objects.ts'
 
@@ -114,17 +114,13 @@ describe('applying one object', () => {
   const refusal = (status: number, message: string, causes: object[] = []) =>
     new ApiError('APPLY AuthorizationPolicy shop/a', status, JSON.stringify({ message, details: { causes } }))
 
-  const always = () => true
-
   test.each<[string, ApiError]>([
     ['a missing permission', refusal(403, 'User "x" cannot patch resource "authorizationpolicies"')],
     ['another object in its place', refusal(422, 'invalid', [{ field: 'metadata.uid' }])],
     ['an object that is gone', refusal(409, 'uid mismatch')],
   ])('rejects for %s', async (_, error) => {
     const { kubernetes } = kubernetesWith(undefined, error)
-    await expect(applyObject(kubernetes, { desired: policy('a'), live: live(policy('a')) }, US, always)).rejects.toBe(
-      error,
-    )
+    await expect(applyObject(kubernetes, { desired: policy('a'), live: live(policy('a')) }, US)).rejects.toBe(error)
   })
 
   test.each<[string, ApiError]>([
@@ -134,7 +130,7 @@ describe('applying one object', () => {
     ['a quota', refusal(403, 'exceeded quota')],
   ])('reports %s', async (_, error) => {
     const { kubernetes } = kubernetesWith(undefined, error)
-    expect(await applyObject(kubernetes, { desired: policy('a'), live: undefined }, US, always)).toEqual({
+    expect(await applyObject(kubernetes, { desired: policy('a'), live: undefined }, US)).toEqual({
       refused: error.message,
     })
   })
@@ -142,38 +138,35 @@ describe('applying one object', () => {
   test('reports a field that somebody else holds', async () => {
     const causes = [{ reason: 'FieldManagerConflict', field: '.spec.action', message: 'conflict with "argo"' }]
     const { kubernetes } = kubernetesWith(undefined, refusal(409, 'conflict', causes))
-    expect(await applyObject(kubernetes, { desired: policy('a'), live: undefined }, US, always)).toEqual({
+    expect(await applyObject(kubernetes, { desired: policy('a'), live: undefined }, US)).toEqual({
       conflict: { object: 'AuthorizationPolicy shop/a', manager: 'argo', key: '.spec.action' },
     })
   })
 
-  test('leaves what may not be written as it is', async () => {
-    const theirs = live(policy('a'), 'argo')
-    const { kubernetes, calls } = kubernetesWith(theirs, theirs)
-    expect(await applyObject(kubernetes, { desired: policy('a'), live: undefined }, US, () => false)).toEqual({
-      conflict: { object: 'AuthorizationPolicy shop/a', manager: 'argo' },
+  test('names who has an object in the place of a desired one', () => {
+    expect(namesakeConflict(policy('a'), live(policy('a'), 'argo'), US)).toEqual({
+      object: 'AuthorizationPolicy shop/a',
+      manager: 'argo',
     })
-    expect(calls.applied).toEqual([])
   })
 
-  test.each<[string, KubernetesObject | undefined, KubernetesObject | undefined, number, boolean, string | undefined]>([
-    ['a new one, after a look for a namesake', undefined, undefined, 1, false, undefined],
-    ['one that lost its labels, by force and by its uid', undefined, live(policy('a')), 1, true, 'uid-a'],
-    ['a changed one, by force and by its uid', live(policy('a')), undefined, 0, true, 'uid-a'],
-  ])('writes %s', async (_, seen, found, finds, force, uid) => {
+  test.each<[string, KubernetesObject | undefined, boolean, string | undefined]>([
+    ['a new one', undefined, false, undefined],
+    ['a changed one, by force and by its uid', live(policy('a')), true, 'uid-a'],
+  ])('writes %s', async (_, seen, force, uid) => {
     const after = { ...live(policy('a')), metadata: { ...live(policy('a')).metadata, resourceVersion: '2' } }
-    const { kubernetes, calls } = kubernetesWith(found, after)
-    expect(await applyObject(kubernetes, { desired: policy('a'), live: seen }, US, always)).toEqual({
+    const { kubernetes, calls } = kubernetesWith(undefined, after)
+    expect(await applyObject(kubernetes, { desired: policy('a'), live: seen }, US)).toEqual({
       written: 'AuthorizationPolicy shop/a',
     })
     expect([calls.found, calls.applied.map((call) => [call.force, call.object.metadata.uid])]).toEqual([
-      finds,
+      0,
       [[force, uid]],
     ])
   })
 
   test('tells of no write where nothing changed', async () => {
     const { kubernetes } = kubernetesWith(undefined, live(policy('a')))
-    expect(await applyObject(kubernetes, { desired: policy('a'), live: live(policy('a')) }, US, always)).toEqual({})
+    expect(await applyObject(kubernetes, { desired: policy('a'), live: live(policy('a')) }, US)).toEqual({})
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { desiredLabels } from '../../src/labels/desired.ts'
-import { emptyState, type Relation, type State } from '../../src/state.ts'
+import { type EffectiveState, emptyState, type Relation } from '../../src/state.ts'
 
 const relation = (id: number, data: Relation['remote']['data'], changes: Partial<Relation> = {}): Relation => ({
   id,
@@ -11,13 +11,13 @@ const relation = (id: number, data: Relation['remote']['data'], changes: Partial
   ...changes,
 })
 
-const stateWith = (relations: readonly Relation[], config?: State['config']): State => ({
+const stateWith = (relations: readonly Relation[], config?: EffectiveState['config']): EffectiveState => ({
   ...emptyState(),
   relations: Object.fromEntries(relations.map((one) => [one.id, one])),
   ...(config && { config }),
 })
 
-const desired = (relations: readonly Relation[], config?: State['config']) =>
+const desired = (relations: readonly Relation[], config?: EffectiveState['config']) =>
   desiredLabels({ namespace: 'shop', application: 'web' }, stateWith(relations, config))
 
 describe('what cannot be read keeps what is held', () => {

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { nameOf } from '../../src/kubernetes/objects.ts'
 import { grantsFor, servicesAsked } from '../../src/mesh/grants.ts'
 import { targetOf } from '../../src/policies/target.ts'
-import { emptyState, type Relation, type State } from '../../src/state.ts'
+import { type EffectiveState, emptyState, type Relation } from '../../src/state.ts'
 
 const BEACON = { namespace: 'shop', application: 'beacon' }
 const NAME = 'app.kubernetes.io/name'
@@ -18,7 +18,7 @@ const relation = (policies: unknown, changes: Partial<Relation> = {}): Relation 
   ...changes,
 })
 
-const stateWith = (...relations: readonly Relation[]): State => ({
+const stateWith = (...relations: readonly Relation[]): EffectiveState => ({
   ...emptyState(),
   relations: Object.fromEntries(relations.map((one) => [String(one.id), one])),
 })

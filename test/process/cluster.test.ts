@@ -46,15 +46,14 @@ const startExample = async () => {
     },
     policies: () => kubernetes.list('AuthorizationPolicy', NAMESPACE, 'meshstep.dev/application=tempo'),
     nginx: async () => (await find('ConfigMap', 'tempo-nginx'))?.data?.['nginx.conf'] ?? '',
-    /** What an application was told by the remote one. */
+    /** What the remote application says to an application. */
     told: async (application: string, remote: string) => {
-      const memory = await find('ConfigMap', `juju-service-mesh-${application}-labels`)
-      const { relations } = JSON.parse(memory?.data?.state ?? '{}')
-      type Told = { remote: { application: string }; published?: { data: Record<string, string> } }
-      const [relation] = Object.values(relations as Record<string, Told>).filter(
-        (one) => one.remote.application === remote,
-      )
-      return relation?.published?.data ?? {}
+      const memory = await find('ConfigMap', `juju-service-mesh-${remote}-labels`)
+      type Saying = { remote: { application: string }; says?: string }
+      type Said = { relations: Record<string, Saying>; says?: Record<string, { data: Record<string, string> }> }
+      const { relations, says = {} } = JSON.parse(memory?.data?.state ?? '{}') as Said
+      const relation = Object.values(relations).find((one) => one.remote.application === application)
+      return says[relation?.says ?? '']?.data ?? {}
     },
   }
 }

@@ -8,7 +8,8 @@ beforeAll(ensureBundle)
 /** More than the calls of a join: the last processes are killed after its answer. */
 const MOST_CALLS = 25
 
-const join = (application: string) => event('relation-changed', { application, ...meshRelation() })
+/** The same event each time, as a broker redelivers it. */
+const join = (application: string) => event('relation-changed', { application, ...meshRelation() }, { id: 'join' })
 
 /** Never answers the call of this number, which the API server takes or not; resolves when it has come. */
 const killPoint = (cluster: Cluster, number: number, isTaken: boolean): Promise<'reached'> => {
@@ -24,10 +25,10 @@ const killPoint = (cluster: Cluster, number: number, isTaken: boolean): Promise<
   return reached.promise
 }
 
-/** The memory but for its generations, which are as late as they were written. */
+/** The memory but for the times of its marks, which are as late as the event came. */
 const memoryOf = (cluster: Cluster, application: string) => {
   const { labels, state = '{}' } = cluster.object('ConfigMap', `juju-service-mesh-${application}-labels`)?.data ?? {}
-  return { labels, state: JSON.parse(state, (key, value) => (key === 'generation' ? typeof value : value)) }
+  return { labels, state: JSON.parse(state, (key, value) => (key === 'at' ? typeof value : value)) }
 }
 
 const seenOf = (cluster: Cluster, application: string) => ({

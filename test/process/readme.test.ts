@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parseAllDocuments } from 'yaml'
 import { systemClock as clock } from '../../src/clock.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
@@ -15,6 +15,8 @@ const blocks = (language: string): string[] =>
 
 const COMMAND =
   /^curl (?:localhost:8080 -H 'content-type: (?<media>.*?)' -d '(?<body>.*?)'|'localhost:8080(?<path>.*?)')\n/gms
+
+const MEMORY = { namespace: 'bookinfo', name: 'juju-service-mesh-details-labels' }
 
 type Sent = { status: number; body: Record<string, unknown> }
 
@@ -43,7 +45,7 @@ test('the README’s commands relate bookinfo, and its answers are the ones that
   expect(last).toEqual({ status: 200, body: JSON.parse(blocks('json')[0] ?? '') })
   const { published, ...unpublished } = last.body
   expect((await send(4)).body).toEqual({ ...unpublished, written: [] })
-  expect(published).toHaveLength(1)
+  expect(published).toHaveLength(2)
 
   expect((await policies()).map(({ spec }) => spec)).toEqual([
     {
@@ -76,11 +78,41 @@ test('the README’s commands relate bookinfo, and its answers are the ones that
   expect((await explain(back)).body).toMatchObject({ allowed: false })
   expect((await explain(asked)).body).toMatchObject({ allowed: true })
 
-  const document = await kubernetes.create(parse(blocks('yaml')[0] ?? ''))
-  const isGranted = async () => JSON.stringify(await policies()).includes('/sa/reviews')
-  await until('reviews may use details', isGranted)
-  await kubernetes.remove(document)
-  await until('reviews may not', async () => !(await isGranted()))
+  const ended = { relation: { id: 3 } }
+  const event = { specversion: '1.0', id: 'x', source: '/me', subject: 'bookinfo/details', data: ended }
+  const broken = JSON.stringify({ ...event, type: 'dev.meshstep.relation-broken.v1' })
+  await run(server.url, { media: 'application/cloudevents+json', body: broken })
+  expect((await explain(asked)).body).toMatchObject({ allowed: false })
+
+  const documents = parseAllDocuments(blocks('yaml')[0] ?? '').map((one) => one.toJS() as KubernetesObject)
+  expect(documents).toHaveLength(3)
+  const isGuarded = async () => JSON.stringify(await policies()).includes('/sa/productpage')
+  const apply = () => Promise.all(documents.map((document) => kubernetes.create(document)))
+  const created = await apply()
+  await until('the documents let productpage in', isGuarded)
+  for (const document of created) await kubernetes.remove(document)
+  await until('details leaves the mesh', async () =>
+    JSON.stringify((await explain(asked)).body).includes('not on the mesh'),
+  )
+  await apply()
+  await until('all is as before', async () => (await explain(asked)).body.at === 'waypoint' && (await isGuarded()))
+  const before = await policies()
+
+  // steps that the documents caused may still write it
+  await until('the memory is deleted', async () => {
+    const memory = await kubernetes.find({ ...MEMORY, kind: 'ConfigMap' })
+    return (
+      memory !== undefined &&
+      (await kubernetes.remove(memory).then(
+        () => true,
+        () => false,
+      ))
+    )
+  })
+  expect((await send(8)).body).toMatchObject({ messages: ['resync was sent to 3 applications'] })
+  expect(await kubernetes.find({ ...MEMORY, kind: 'ConfigMap' })).toBeDefined()
+  expect((await policies()).map(({ spec }) => spec)).toEqual(before.map(({ spec }) => spec))
+  expect((await explain(asked)).body).toMatchObject({ allowed: true, at: 'waypoint' })
   transport.close()
   expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })

@@ -87,7 +87,8 @@ describe('an event that comes in by HTTP', () => {
 
   test('labels the workload and the Service, is answered with an event, and leaves a line in the log', async () => {
     const { server, cluster } = await serveOnCluster()
-    const response = await post(`${server.url}/relation-changed`, event('relation-changed', meshRelation()))
+    const sent = event('relation-changed', meshRelation())
+    const response = await post(`${server.url}/relation-changed`, sent)
     expect(response.status).toBe(200)
     expect(response.headers.get('ce-type')).toBe('dev.meshstep.reconciled.v1')
     expect(await response.json()).toMatchObject({ application: 'web', status: 'changed' })
@@ -95,7 +96,7 @@ describe('an event that comes in by HTTP', () => {
     const line = await server.logged('step done')
     expect(line).toMatchObject({
       level: 30,
-      event: { id: 'event', source: '/test', type: 'dev.meshstep.relation-changed.v1' },
+      event: { id: sent.id, source: '/test', type: 'dev.meshstep.relation-changed.v1' },
       function: 'relation-changed',
       namespace: 'shop',
       application: 'web',
@@ -213,11 +214,12 @@ describe('the dead-letter sink', () => {
   test('needs no cluster, logs what it takes as an error, and answers 204', async () => {
     const server = await serve({ names: ['dead-letter'] })
     const extensions = { knativeerrorcode: '500', knativeerrordata: Buffer.from('no labels').toString('base64') }
-    const response = await post(server.url, event('relation-changed', meshRelation(), { extensions }))
+    const sent = event('relation-changed', meshRelation(), { extensions })
+    const response = await post(server.url, sent)
     expect([response.status, await response.text()]).toEqual([204, ''])
     expect(await server.logged('dead letter')).toMatchObject({
       level: 50,
-      event: { id: 'event', type: 'dev.meshstep.relation-changed.v1', data: { application: 'web' } },
+      event: { id: sent.id, type: 'dev.meshstep.relation-changed.v1', data: { application: 'web' } },
       reason: 'no labels',
     })
     expect((await fetch(`${server.url}/health/readiness`)).status).toBe(200)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { withKept } from '../../src/relations/kept.ts'
+import { readData } from '../../src/relations/effective.ts'
+import { keptValues } from '../../src/relations/kept.ts'
 import type { Databag, Relation } from '../../src/state.ts'
 
 const relation = (data: Databag, changes: Partial<Relation> = {}): Relation => ({
@@ -44,12 +45,25 @@ test.each<[string, Relation | undefined, Relation, Databag | undefined]>([
   ['nothing once it can be read again', relation(BAD, { kept: GOOD }), relation({ policies: '[1]' }), undefined],
   ['nothing once it says nothing', relation(BAD, { kept: GOOD }), relation({}), undefined],
   ['the last name', relation(NAMED, identity), relation({ cmr_data: 'x' }, identity), NAMED],
-  [
-    'what the remote application published itself, rather than what others said of it',
-    relation({ policies: '[1]' }, { published: { data: GOOD, hash: 'h', asked: true } }),
-    relation({ policies: '[1]' }, { published: { data: BAD, hash: 'i', asked: true } }),
-    GOOD,
-  ],
 ])('keeps %s', (_, known, changed, kept) => {
-  expect(withKept(known, changed, undefined)).toEqual(kept === undefined ? { ...changed } : { ...changed, kept })
+  expect(keptValues(known, changed, undefined)).toEqual(kept === undefined ? {} : { kept })
+})
+
+const HELD_BACK = { service_mesh: [1 as const] }
+
+test('keeps all that a databag said when its version is not spoken any more, and nothing once it is again', () => {
+  const told = relation(GOOD)
+  const kept = { kept: { ...GOOD } }
+  expect(keptValues(told, told, HELD_BACK, {})).toEqual(kept)
+  expect(keptValues({ ...told, ...kept }, told, HELD_BACK)).toEqual(kept)
+  expect(keptValues({ ...told, ...kept }, told, {}, HELD_BACK)).toEqual({})
+})
+
+test.each<[string, Databag, Databag | undefined, Databag]>([
+  ['a platform, of an application that does not speak for itself', GOOD, undefined, GOOD],
+  ['the application itself, rather than a platform', { policies: '[1]' }, GOOD, GOOD],
+  ['the application itself, also where that cannot be read', GOOD, BAD, BAD],
+  ['a platform, of policies that the application never asked for', GOOD, { labels: '{}' }, { labels: '{}', ...GOOD }],
+])('the data are those of %s', (_, platform, said, data) => {
+  expect(readData('service_mesh', platform, said)).toMatchObject({ data })
 })

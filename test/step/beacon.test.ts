@@ -14,7 +14,7 @@ import {
   sourcesOf,
   wire,
 } from '../helpers/beacon-world.ts'
-import type { World } from '../helpers/world.ts'
+import { isWrite, type World } from '../helpers/world.ts'
 
 const LABELS = {
   'istio.io/dataplane-mode': 'ambient',
@@ -31,21 +31,22 @@ const told = (world: World) =>
     world.published.map(({ subject, data }) => [subject, (data as { remote: { data: unknown } }).remote.data]),
   )
 
-/** `db` and `web` are on the mesh, and `web` may use `db`; all have the relation 7 with the beacon. */
+/** `db` and `web` are on the mesh, by the relations 7 and 8 with the beacon, and `web` may use `db`. */
 const createShop = async (config: Record<string, unknown> = {}) => {
   const world = createMesh(['db', 'web'])
   await configure(world, { mesh: config })
   await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, db)
   await world.send('relation-changed', related(3, 'db', web, db))
-  for (const of of [db, web]) await world.send('relation-changed', requires(7, of))
+  await world.send('relation-changed', requires(7, db))
+  await world.send('relation-changed', requires(8, web))
   return world
 }
 
 describe('a beacon tells its consumers', () => {
-  test('nothing before it is configured', async () => {
+  test('of the relation alone before it is configured', async () => {
     const world = createMesh([], false)
     expect(await ask(world, undefined)).toMatchObject({ status: 'unchanged' })
-    expect(world.published).toEqual([])
+    expect(told(world)).toEqual({ 'shop/db': {} })
   })
 
   test.each([
@@ -71,13 +72,16 @@ describe('a beacon tells its consumers', () => {
     expect(others).toMatchObject({ mesh_type: '"istio"', _supported_versions: '["v0", "v1"]' })
   })
 
-  test('in events that are told apart, also where all have the same relation id', async () => {
+  test('in events that are told apart', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
-    for (const application of ['db', 'web'])
-      await world.send('relation-changed', { ...provides(7, { application }, []), ...BEACON }, from(application))
-    const ids = new Set(world.published.map(({ id }) => id))
-    expect(ids.size).toBe(2)
+    for (const [id, of] of [
+      [7, db],
+      [8, web],
+    ] as const)
+      await world.send('relation-changed', provides(id, of, []))
+    expect(world.published.map(({ subject }) => subject)).toEqual(['shop/db', 'shop/web'])
+    expect(new Set(world.published.map(({ id }) => id)).size).toBe(2)
   })
 
   test('again when its config changes, and nothing when nothing does', async () => {
@@ -90,9 +94,6 @@ describe('a beacon tells its consumers', () => {
     expect(world.published).toHaveLength(2)
   })
 })
-
-/** As `application` publishes it itself. */
-const from = (application: string) => ({ source: `/meshstep/shop/${application}` })
 
 describe('consumers', () => {
   test('are enrolled, and let in whom they ask for', async () => {
@@ -136,7 +137,9 @@ describe('consumers', () => {
     expect(policiesOf(world, 'db').map(({ metadata }) => metadata.labels?.['meshstep.dev/application'])).toEqual([
       'other',
     ])
-    expect((await world.send('resync', db)).published).toBeUndefined()
+    world.calls.length = 0
+    await world.send('resync', db)
+    expect(world.calls.filter(isWrite)).toEqual([])
   })
 
   test('are enrolled again when the config has a mesh again', async () => {

@@ -1,62 +1,93 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createWorld, event, isWrite, meshRelation, service, workload } from '../helpers/world.ts'
 
 const MEMORY = '/api/v1/namespaces/shop/configmaps'
 const NAMED = `${MEMORY}/juju-service-mesh-web-labels`
 const STATEFULSET = '/apis/apps/v1/namespaces/shop/statefulsets/web'
+const BEACON = `${MEMORY}/juju-service-mesh-beacon-labels`
 const SERVICE = '/api/v1/namespaces/shop/services/web'
+/** A redelivery has the source and the id of the first delivery. */
+const SAME = { id: 'same' }
+
 const MANAGER = 'fieldManager=meshstep%2Fweb'
 
 describe('the calls of a step', () => {
   test.each([
     ['a StatefulSet', 'StatefulSet', 'statefulsets'],
     ['a Deployment', 'Deployment', 'deployments'],
-  ] as const)('nothing to do, %s: 3 reads in 2 round trips, no write', async (_, kind, plural) => {
+  ] as const)('nothing to do, %s: 4 reads in 2 round trips, no write', async (_, kind, plural) => {
     const world = createWorld([workload(kind), service()])
-    await world.send('relation-changed', meshRelation())
+    await world.send('relation-changed', meshRelation(), SAME)
     world.calls.length = 0
     let inFlight = 0
     let trips = 0
     world.intercept = async () => {
       if (inFlight === 0) trips += 1
       inFlight += 1
-      await Promise.resolve()
+      await turn()
       inFlight -= 1
       return undefined
     }
-    await world.send('relation-changed', meshRelation())
-    expect(world.calls).toEqual([`GET ${NAMED}`, `GET /apis/apps/v1/namespaces/shop/${plural}/web`, `GET ${SERVICE}`])
+    await world.send('relation-changed', meshRelation(), SAME)
+    expect(world.calls).toEqual([
+      `GET ${NAMED}`,
+      `GET /apis/apps/v1/namespaces/shop/${plural}/web`,
+      `GET ${SERVICE}`,
+      `GET ${BEACON}`,
+    ])
     expect(trips).toBe(2)
   })
 
-  test('first join: 7, and 2 to remember that the beacon was told', async () => {
+  test('what is told again, as another event: 1 write more, that it was told', async () => {
+    const world = createWorld()
+    for (const _ of [1, 2]) {
+      world.calls.length = 0
+      await world.send('relation-changed', meshRelation())
+    }
+    expect(world.calls).toHaveLength(5)
+    expect(world.calls.filter(isWrite)).toEqual([`PUT ${NAMED}?fieldManager=meshstep`])
+  })
+
+  test('first join: 10, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     expect(world.calls).toEqual([
       `GET ${NAMED}`,
-      `POST ${MEMORY}?fieldManager=meshstep`,
       `GET ${STATEFULSET}`,
       `GET ${SERVICE}`,
+      expect.stringContaining(`GET ${MEMORY}?labelSelector=app.kubernetes.io`),
+      expect.stringContaining(`GET ${MEMORY}?labelSelector=meshstep.dev%2Fkind`),
+      `POST ${MEMORY}?fieldManager=meshstep`,
+      `GET ${BEACON}`,
       `PATCH ${STATEFULSET}?${MANAGER}`,
       `PATCH ${SERVICE}?${MANAGER}`,
-      `GET ${NAMED}`,
+      `PUT ${NAMED}?fieldManager=meshstep`,
       `GET ${NAMED}`,
       `PUT ${NAMED}?fieldManager=meshstep`,
     ])
   })
 
-  test('first join of a Deployment: 10', async () => {
+  test('first join of a Deployment: 13', async () => {
     const world = createWorld([workload('Deployment'), service()])
     await world.send('relation-changed', meshRelation())
-    expect(world.calls).toHaveLength(10)
+    expect(world.calls).toHaveLength(13)
   })
 
-  test('leave: 9', async () => {
+  test('its data change: 8', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    world.calls.length = 0
+    await world.send('relation-changed', meshRelation({ other: '1' }))
+    expect(world.calls).toHaveLength(8)
+  })
+
+  test('leave: 8, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.calls.length = 0
     await world.send('relation-broken', { relation: { id: 7 } })
-    expect(world.calls).toHaveLength(9)
+    expect(world.calls).toHaveLength(10)
   })
 
   test('a pod of an application that is not known: reads alone', async () => {

@@ -22,6 +22,12 @@ const workers = (id: number, application: string, units: Units) => ({
   remote: { application, data: { role: '"querier"' }, units },
 })
 
+/** Few memories are read by name, and many listed. */
+const remotes = (applications: number): string[] =>
+  applications < 16
+    ? ['beacon', ...Array.from({ length: applications }, (_, index) => `worker-${index}`)].map(MEMORY)
+    : [LIST]
+
 /** A coordinator on a mesh, with worker applications of some units each. */
 const clusterOf = async (applications: number, units = 1): Promise<World> => {
   const world = createWorld([workload('StatefulSet', COORDINATOR), service(COORDINATOR)])
@@ -39,9 +45,13 @@ const clusterOf = async (applications: number, units = 1): Promise<World> => {
   return world
 }
 
+const MEMORY = (name: string) => `GET /api/v1/namespaces/shop/configmaps/juju-service-mesh-${name}-labels`
+const LIST = 'GET /api/v1/namespaces/shop/configmaps?labelSelector=…'
+
+/** Its memory, its own ConfigMap and policies, and its workload. */
 const CALLS = [
-  'GET /api/v1/namespaces/shop/configmaps/juju-service-mesh-tempo-labels',
-  'GET /api/v1/namespaces/shop/configmaps?labelSelector=…',
+  MEMORY(COORDINATOR),
+  LIST,
   'GET /api/v1/namespaces/shop/services/tempo',
   'GET /apis/apps/v1/namespaces/shop/statefulsets/tempo',
   'GET /apis/security.istio.io/v1/authorizationpolicies?labelSelector=…',
@@ -59,24 +69,28 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
     [500, 1],
     [1, 500],
   ])(
-    'costs five reads and no write with %i worker applications of %i units',
+    'costs five reads besides its remotes’ memories, and no write, with %i worker applications of %i units',
     async (applications, units) => {
       const world = await clusterOf(applications, units)
       expect(policies(world)).toHaveLength(2)
-      for (const again of [
-        () => world.send('relation-changed', workers(1, 'worker-0', unitsOf('worker-0', units))),
-        () => world.send('resync', { application: COORDINATOR }),
-      ]) {
+      const again = () =>
+        world.send('relation-changed', workers(1, 'worker-0', unitsOf('worker-0', units)), { id: 'again' })
+      await again()
+      for (const [quiet, others] of [
+        [again, remotes(applications)],
+        // all memories and documents, and once more its own memory, for what was sent
+        [() => world.send('resync', { application: COORDINATOR }), [LIST, LIST, MEMORY(COORDINATOR)]],
+      ] as const) {
         world.calls.length = 0
-        const handled = await again()
-        expect(calls(world)).toEqual(CALLS)
+        const handled = await quiet()
+        expect(calls(world)).toEqual([...CALLS, ...others].toSorted())
         expect(handled).toMatchObject({ status: 'unchanged', written: [], messages: [] })
       }
     },
     60_000,
   )
 
-  test('costs a worker no write and four reads, of which one is of its pods', async () => {
+  test('costs a worker no write and five reads, of which one is of its pods', async () => {
     const world = createWorld([workload('StatefulSet', 'querier'), service('querier')])
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: ['querier'] } } })
     const told = {
@@ -84,10 +98,10 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
       relation: { id: 1, endpoint: 'cluster', interface: 'cluster', role: 'requires' },
       remote: { application: COORDINATOR, data: { worker_config: '"x"', worker_labels: '{"a": "1"}' } },
     }
-    await world.send('relation-changed', told)
+    await world.send('relation-changed', told, { id: 'again' })
     world.calls.length = 0
-    await world.send('relation-changed', told)
-    expect(world.calls).toHaveLength(4)
+    await world.send('relation-changed', told, { id: 'again' })
+    expect(world.calls).toHaveLength(5)
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 })

@@ -33,17 +33,17 @@ const actionOn = (...sides: Side[]): fc.Arbitrary<Action> =>
     }),
   )
 
-/** What is related, by which ids, kept beside the world; `next` is the id of the next relation, and stays where all count alike. */
-type Related = { mesh: boolean; readonly workers: Map<Worker, number>; next: number; readonly isAlike: boolean }
+/** What is related, by which ids, kept beside the world; `next` is the id of the next relation. */
+type Related = { mesh: boolean; readonly workers: Map<Worker, number>; next: number }
 
-const nothingRelated = (isAlike: boolean): Related => ({ mesh: false, workers: new Map(), next: 1, isAlike })
+const nothingRelated = (): Related => ({ mesh: false, workers: new Map(), next: 1 })
 
 /** A platform gives no id twice. */
 const idFor = (related: Related, worker: Worker): number => {
   const known = related.workers.get(worker)
   if (known !== undefined) return known
   const id = related.next
-  if (!related.isAlike) related.next += 1
+  related.next += 1
   related.workers.set(worker, id)
   return id
 }
@@ -99,24 +99,17 @@ const run = async (world: World, related: Related, one: Action): Promise<void> =
 const straight = async (config: object, { mesh, workers }: Related): Promise<World> => {
   const world = await createCluster({ config: { ...config } })
   for (const [worker, id] of workers) await relate(world, worker, id)
-  if (mesh) await run(world, nothingRelated(false), { type: 'mesh added' })
+  if (mesh) await run(world, nothingRelated(), { type: 'mesh added' })
   return world
 }
 
-/** Workers that only tell of themselves may count alike. */
-const story = fc.oneof(
-  fc.record({
-    isAlike: fc.constant(false),
-    actions: fc.array(actionOn('worker', 'coordinator', 'both'), { minLength: 1, maxLength: 12 }),
-  }),
-  fc.record({ isAlike: fc.constant(true), actions: fc.array(actionOn('worker'), { minLength: 1, maxLength: 12 }) }),
-)
+const story = fc.array(actionOn('worker', 'coordinator', 'both'), { minLength: 1, maxLength: 12 })
 
 const churn = (minimalDeployment: readonly string[], project: (world: World) => unknown) =>
-  fc.asyncProperty(story, async ({ actions, isAlike }) => {
+  fc.asyncProperty(story, async (actions) => {
     const config = { minimalDeployment }
     const world = await createCluster({ config })
-    const related = nothingRelated(isAlike)
+    const related = nothingRelated()
     for (const one of actions) await run(world, related, one)
     expect(project(world)).toEqual(project(await straight(config, related)))
     world.calls.length = 0

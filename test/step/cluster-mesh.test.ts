@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { edit } from '../helpers/beacon-world.ts'
 import {
   COORDINATOR,
   clusterRelation,
@@ -13,26 +15,33 @@ import {
   relationTo,
   seen,
   startedCluster,
+  toldBy,
   WORKERS,
 } from '../helpers/cluster.ts'
-import { isWrite, type World } from '../helpers/world.ts'
+import { isWrite, service, type World, workload } from '../helpers/world.ts'
 
 const joinMesh = (world: World) => world.send('relation-changed', { application: COORDINATOR, ...meshOf() })
 const leaveMesh = (world: World) => world.send('relation-broken', { application: COORDINATOR, relation: { id: 99 } })
 const leave = (world: World, name: string, id: number) =>
   world.send('relation-broken', { application: name, relation: { id } })
 
+const podOf = (world: World, name: string) => {
+  const pod = world.object('Pod', name)
+  return { name, uid: pod?.metadata.uid ?? '' }
+}
+
+/** Changes what the units of an application say, in its memory. */
+const changeUnits = (world: World, { namespace, application }: Record<string, string>, unit: object) => {
+  const name = `juju-service-mesh-${application}-labels`
+  const memory = world.api.objects().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
+  const state = JSON.parse(memory?.data?.state ?? '{}') as { says: Record<string, { units: Record<string, object> }> }
+  for (const said of Object.values(state.says))
+    said.units = Object.fromEntries(Object.entries(said.units).map(([key, before]) => [key, { ...before, ...unit }]))
+  edit(world, `/api/v1/namespaces/${namespace}/configmaps/${name}`, { data: { state: JSON.stringify(state) } })
+}
+
 const OWN = { 'app.kubernetes.io/name': 'web' }
 const ALL = [COORDINATOR, ...WORKERS]
-
-type Told = { application: string; relation: object; remote: object }
-
-/** An event that `application` published about what it says in a relation. */
-const publishedBy = async (world: World, application: string, { remote, ...told }: Told) => {
-  const source = `/meshstep/shop/${application}`
-  const data = { ...told, remote: { ...remote, namespace: 'shop' } }
-  return await world.send('relation-changed', data, { source })
-}
 
 /** Nothing is left once nothing late can come any more. */
 const forgotten = async (world: World, application: string) => {
@@ -81,9 +90,12 @@ describe('the labels of a cluster', () => {
   })
 
   test('stay on a worker that cannot read them any more', async () => {
-    const world = await meshedCluster()
-    const { relation, remote } = clusterRelation('requires', COORDINATOR, 1, { worker_labels: 'x', worker_config: 'y' })
-    expect(await publishedBy(world, COORDINATOR, { application: 'querier', relation, remote })).toMatchObject({
+    const world = await createCluster()
+    const tell = (data: Record<string, unknown>) =>
+      world.send('relation-changed', { application: 'querier', ...clusterRelation('requires', 'elsewhere', 1, data) })
+    await tell({ worker_labels: JSON.stringify({ ...PART_OF, ...ON_MESH }), worker_config: '"x"' })
+    expect(world.labels('querier').template).toMatchObject({ ...PART_OF, ...ON_MESH })
+    expect(await tell({ worker_labels: 'x', worker_config: 'y' })).toMatchObject({
       messages: expect.arrayContaining([
         expect.stringMatching(/^relation 1 \(cluster\): worker_labels: .*; the labels it asked for stay/),
       ]),
@@ -134,36 +146,45 @@ describe('the policies inside a cluster', () => {
 
   test('do not take away the access of a worker whose databag cannot be read any more', async () => {
     const world = await meshedCluster()
-    const units = { 'ingester/0': { juju_topology: 'x', address: '{' } }
-    const { relation, remote } = clusterRelation('provides', 'ingester', 2)
-    for (const data of [{ role: 5 }, { role: '"ingester"' }, { data: '{', _supported_versions: '["v1"]' }]) {
-      const told = { application: COORDINATOR, relation, remote: { ...remote, data, units } }
-      expect(await publishedBy(world, 'ingester', told)).toMatchObject({
-        messages: expect.arrayContaining([expect.stringMatching(/^relation 2 \(cluster\): /)]),
+    const { relation, remote } = clusterRelation('provides', 'foreign', 4)
+    const tell = (data: object, unit: object) =>
+      world.send('relation-changed', {
+        application: COORDINATOR,
+        relation,
+        remote: { ...remote, data, units: { 'foreign/0': unit } },
       })
-      expect(granted(world)).toEqual(ALL.toSorted())
+    const topology = JSON.stringify({ application: 'foreign', unit: 'foreign/0', charm_name: 'x' })
+    await tell({ role: '"ingester"' }, { juju_topology: topology, address: '"foreign-0.foreign"' })
+    expect(granted(world)).toEqual([...ALL, 'foreign'].toSorted())
+    for (const data of [{ role: 5 }, { role: '"ingester"' }, { data: '{', _supported_versions: '["v1"]' }]) {
+      expect(await tell(data, { juju_topology: 'x', address: '{' })).toMatchObject({
+        messages: expect.arrayContaining([expect.stringMatching(/^relation 4 \(cluster\): /)]),
+      })
+      expect(granted(world)).toEqual([...ALL, 'foreign'].toSorted())
     }
   })
 
-  test('do not take it away from one of another namespace either, that tells of itself', async () => {
+  test('do not take it away from one of another namespace either, whose memory speaks for it', async () => {
     const world = await meshedCluster()
-    const { relation, remote } = clusterRelation('provides', 'far', 2)
-    const topology = (application: string) => ({
-      juju_topology: JSON.stringify({ application, unit: `${application}/0`, charm_name: 'x' }),
-      address: '"far-0.far.logs.svc"',
+    const inLogs = (object: KubernetesObject) => ({ ...object, metadata: { ...object.metadata, namespace: 'logs' } })
+    world.api.seed([inLogs(workload('StatefulSet', 'far')), inLogs(service('far'))], { manager: 'juju' })
+    const far = { namespace: 'logs', application: 'far' }
+    await world.send('config-changed', { ...far, config: { worker: { roles: ['querier'] } } })
+    const there = clusterRelation('requires', COORDINATOR, 1)
+    await world.send('relation-changed', { ...far, ...there, remote: { ...there.remote, namespace: 'shop' } })
+    const here = clusterRelation('provides', 'far', 4)
+    await world.send('relation-changed', {
+      application: COORDINATOR,
+      ...here,
+      remote: { ...here.remote, namespace: 'logs' },
     })
-    const tell = (unit: object) =>
-      world.send(
-        'relation-changed',
-        {
-          application: COORDINATOR,
-          relation,
-          remote: { ...remote, namespace: 'logs', data: { role: '"querier"' }, units: { 'far/0': unit } },
-        },
-        { source: '/meshstep/logs/far' },
-      )
-    for (const unit of [topology('far'), { ...topology('far'), address: '{' }, topology('victim')]) {
-      await tell(unit)
+    expect(granted(world)).toEqual([...ALL, 'far'].toSorted())
+    for (const unit of [
+      { address: '{' },
+      { juju_topology: '{"application": "victim", "unit": "victim/0", "charm_name": "x"}' },
+    ]) {
+      changeUnits(world, far, unit)
+      await world.send('resync', { application: COORDINATOR })
       expect(granted(world)).toEqual([...ALL, 'far'].toSorted())
     }
   })
@@ -179,11 +200,14 @@ describe('the policies inside a cluster', () => {
   test('are written once: nothing of a repeat, of another order or of a pod that restarts', async () => {
     const world = await meshedCluster()
     world.calls.length = 0
-    for (const name of WORKERS) {
-      await relate(world, name, WORKERS.indexOf(name) + 1)
-      await world.send('resync', { application: name })
-    }
+    for (const name of WORKERS.toReversed()) await relate(world, name, WORKERS.indexOf(name) + 1)
     await joinMesh(world)
+    expect(world.calls.filter((call) => isWrite(call) && !call.includes('/configmaps/juju-service-mesh-'))).toEqual([])
+    world.calls.length = 0
+    for (const name of WORKERS) {
+      await world.send('resync', { application: name })
+      await world.send('pod-restarted', { application: name, pod: podOf(world, `${name}-0`) })
+    }
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 })
@@ -210,12 +234,8 @@ describe('the policies from outside', () => {
     return world
   }
 
-  const asked = (world: World): Record<string, unknown>[] => {
-    const relations = Object.values(
-      (world.memory('beacon')?.state.relations ?? {}) as Record<string, { published: { data: { policies: string } } }>,
-    )
-    return JSON.parse(relations[0]?.published.data.policies ?? '[]')
-  }
+  const asked = (world: World): Record<string, unknown>[] =>
+    toldBy(world, COORDINATOR, 'beacon').policies as Record<string, unknown>[]
 
   test('ask the beacon for the metrics and those of the workers, then for the author’s own', async () => {
     const world = await scraped({}, [{ type: 'app', relation: 'grafana-source', endpoints: [{ ports: [3200] }] }])
@@ -286,7 +306,7 @@ describe('when the coordinator goes', () => {
     for (const name of ALL) expect(world.labels(name)).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
     await forgotten(world, COORDINATOR)
     expect((await world.send('resync', { application: 'querier' })).applicationStatus?.message).toBe(
-      'Missing relation to a coordinator charm',
+      'Cluster relation not ready',
     )
   })
 

@@ -9,6 +9,7 @@ import {
   relate,
   relationOf,
   type Side,
+  saidBy,
   seen,
   startedCluster,
   toldBy,
@@ -30,9 +31,9 @@ describe('a relation of the cluster', () => {
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-  test('is another one for each worker, though all count them from the same id', async () => {
+  test('is another one for each worker', async () => {
     const world = await createCluster()
-    for (const name of WORKERS) await relate(world, name, 1)
+    for (const [index, name] of WORKERS.entries()) await relate(world, name, index + 1)
     for (const name of WORKERS) expect(toldBy(world, COORDINATOR, name).worker_config).toBe('target: all\n')
     expect(locations(world).filter((one) => one.startsWith('= /proxy/worker/'))).toHaveLength(6)
     await world.send('relation-broken', { application: 'querier', relation: { id: 1 } })
@@ -63,7 +64,7 @@ describe('a relation of the cluster', () => {
   test('tells the coordinator of each unit, and of the role', async () => {
     const world = await startedCluster()
     expect(toldBy(world, 'querier', COORDINATOR)).toEqual({ role: 'querier' })
-    expect(relationOf(world, COORDINATOR, 'querier')?.published?.units).toEqual({
+    expect(saidBy(world, 'querier', COORDINATOR)?.units).toEqual({
       'querier/0': {
         juju_topology: '{"application": "querier", "unit": "querier/0", "charm_name": "querier"}',
         address: '"querier-0.querier-endpoints.shop.svc.cluster.local"',

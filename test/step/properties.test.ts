@@ -153,6 +153,8 @@ test('after any sequence, the removal of the application leaves only what others
       for (const one of actions) await perform(world, model, one)
       await world.send('application-removed', {})
       expect(world.labels()).toEqual({ template: model.foreign.statefulsets, service: model.foreign.services })
+      world.clock.advance(25 * 60 * 60 * 1_000)
+      await world.send('resync', {})
       expect(world.memory()).toBeUndefined()
     }),
     { numRuns: 200 },

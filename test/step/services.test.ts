@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Unavailable } from '../../src/errors.ts'
 import type { Event } from '../../src/events/cloud-event.ts'
 import { createEmptyWorld, forget, podSpec, view } from '../helpers/application.ts'
 import { event, type World } from '../helpers/world.ts'
@@ -119,6 +120,8 @@ describe('a requirer', () => {
       'service-unavailable db:1 -',
     ])
     expect(world.published.filter(({ type }) => type.includes('.service-'))).toHaveLength(5)
+    world.clock.advance(25 * 60 * 60 * 1_000)
+    await world.send('resync', {})
     expect(world.memory()).toBeUndefined()
   })
 
@@ -226,8 +229,8 @@ describe('a crash', () => {
       ]
       for (const [index, one] of events.entries()) {
         if (index === missed) {
-          world.refusePublishing = new Error('away')
-          expect((await world.post(one)).status).toBe(500)
+          world.refusePublishing = new Unavailable('away')
+          expect((await world.post(one)).status).toBe(503)
           world.refusePublishing = undefined
         }
         await world.post(one)
@@ -238,7 +241,7 @@ describe('a crash', () => {
 
   test('that outlasts a change leaves what is true in the end', async () => {
     const world = createEmptyWorld()
-    world.refusePublishing = new Error('away')
+    world.refusePublishing = new Unavailable('away')
     for (const port of [1, 2, 3]) await world.post(event('relation-changed', related(flat('db', port))))
     world.refusePublishing = undefined
     await world.send('resync', {})
@@ -246,20 +249,16 @@ describe('a crash', () => {
   })
 })
 
-test('providers of two namespaces whose relations have one id are told apart', async () => {
+test('providers of one name in two namespaces are told apart', async () => {
   const world = createEmptyWorld()
-  const offer = (namespace: string) =>
-    world.post(
-      event(
-        'relation-changed',
-        {
-          relation: { id: 3, endpoint: 'database', interface: 'k8s-service', role: 'requires' },
-          remote: { application: 'db', namespace, data: flat('db') },
-        },
-        { source: `/meshstep/${namespace}/db`, extensions: { sequence: '1' } },
-      ),
-    )
-  for (const namespace of ['one', 'two']) expect((await offer(namespace)).status).toBe(200)
+  for (const [id, namespace] of [
+    [3, 'one'],
+    [4, 'two'],
+  ] as const)
+    await world.send('relation-changed', {
+      relation: { id, endpoint: 'database', interface: 'k8s-service', role: 'requires' },
+      remote: { application: 'db', namespace, data: flat('db') },
+    })
   expect(
     announced(world).map(({ type, data }) => [type, (data as { service: { host: string } }).service.host]),
   ).toEqual([

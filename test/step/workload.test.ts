@@ -145,9 +145,10 @@ describe('a workload of its own', () => {
     expect(world.api.objects()).toEqual(before)
   })
 
-  test('the same one again is no write, whatever the order of its keys (J5)', async () => {
+  test('the same one again writes nothing but that it was told, whatever the order of its keys (J5)', async () => {
     const world = await running()
-    expect(await writesOf(world, () => world.send('config-changed', reordered(deployed())))).toEqual([])
+    const written = await writesOf(world, () => world.send('config-changed', reordered(deployed())))
+    expect(written.filter((call) => !call.includes('/configmaps/juju-service-mesh-web-labels'))).toEqual([])
   })
 
   test('drift in it is taken back, but for replicas, which are nobody’s', async () => {

@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { Application, Config } from '../config.ts'
+import { Refused } from '../errors.ts'
+import { DOCUMENT_SELECTOR, fromDocument } from '../events/document.ts'
+import { Resource } from '../events/translation.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { RelationIdentity, Remote, type Subject } from '../state.ts'
+import type { Told } from './words.ts'
+
+/** What a ConfigMap that is a document says of the application it names, or why that cannot be read. */
+export type Document = { readonly name: string; readonly application?: string } & (
+  | { readonly told: Told }
+  | { readonly config: Config }
+  | { readonly problem: string }
+)
+
+const Fields = z.strictObject({ application: Application, document: z.string() })
+const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIdentity, remote: Remote })
+const ConfigDocument = z.strictObject({ ...Fields.shape, config: Config })
+
+/** The documents of a namespace. */
+export const listDocuments = async (kubernetes: Kubernetes, namespace: string): Promise<Document[]> =>
+  (await kubernetes.list('ConfigMap', namespace, DOCUMENT_SELECTOR)).flatMap((object) => readDocument(object) ?? [])
+
+/** The documents of these names that are there. */
+export const findDocuments = async (
+  kubernetes: Kubernetes,
+  { namespace }: Subject,
+  names: readonly string[],
+): Promise<Document[]> => {
+  const found = await Promise.all(names.map((name) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
+  return found.flatMap((object) => (object && readDocument(object)) ?? [])
+}
+
+/** Undefined for a ConfigMap that is no document. */
+const readDocument = (object: KubernetesObject): Document | undefined => {
+  const { name } = object.metadata
+  try {
+    const translated = fromDocument(Resource.parse(object), 'update')
+    if ('ignored' in translated) return undefined
+    const { application } = z.object({ application: Application }).parse(translated.data)
+    if (translated.name === 'config-changed')
+      return parsed(name, application, ConfigDocument, translated.data, ({ config }) => ({ name, application, config }))
+    return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({
+      name,
+      application,
+      told: { ...relation, remote, document: name },
+    }))
+  } catch (error) {
+    if (error instanceof Refused) return { name, problem: error.message }
+    if (error instanceof z.ZodError) return { name, problem: problemIn(name, error) }
+    throw error
+  }
+}
+
+const parsed = <T>(
+  name: string,
+  application: string,
+  schema: z.ZodType<T>,
+  data: unknown,
+  documentOf: (value: T) => Document,
+): Document => {
+  const result = schema.safeParse(data)
+  return result.success ? documentOf(result.data) : { name, application, problem: problemIn(name, result.error) }
+}
+
+const problemIn = (name: string, error: z.ZodError): string =>
+  `ConfigMap ${name}: ${z.prettifyError(error).replaceAll('\n', ' ')}; what it said before stays`

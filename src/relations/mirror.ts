@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { at } from '../record.ts'
+import { type RelationEntry, type Shown, type State, type Subject, stands } from '../state.ts'
+
+const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
+
+/** How the other side calls its end of a relation, where nobody has told. */
+const ENDPOINTS: Readonly<Record<string, string>> = {
+  'require-cmr-mesh': 'provide-cmr-mesh',
+  'provide-cmr-mesh': 'require-cmr-mesh',
+}
+
+/** The key of a relation whose id went to another one: it is remembered until nothing of it is left. */
+export const displacedKey = ({ id, remote, interface: name }: RelationEntry): string =>
+  [id, name, remote.application].join('/')
+
+export const isDisplaced = (key: string): boolean => key.includes('/')
+
+/** The identity that the other side gives a relation. */
+export const oppositeOf = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
+  id,
+  endpoint: remote.endpoint ?? at(ENDPOINTS, endpoint) ?? endpoint,
+  interface: name,
+  role: OPPOSITE[role],
+})
+
+/** The application at the other side of a relation of `subject`. */
+export const remoteOf = ({ namespace }: Subject, { remote }: Pick<RelationEntry, 'remote'>): Subject => ({
+  namespace: remote.namespace ?? namespace,
+  application: remote.application,
+})
+
+export const isSameSubject = (one: Subject, other: Subject): boolean =>
+  one.namespace === other.namespace && one.application === other.application
+
+export const subjectName = ({ namespace, application }: Subject): string => `${namespace}/${application}`
+
+/** Whether the entry, in the memory of `from`, is of a relation with `to`. */
+export const isBetween = (entry: RelationEntry | undefined, from: Subject, to: Subject): boolean =>
+  entry !== undefined && isSameSubject(remoteOf(from, entry), to)
+
+/** The entry of a relation that only `peer`, of the same namespace, was told of. */
+export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
+  ...oppositeOf(theirs),
+  remote: { application: peer.application, endpoint: theirs.endpoint, data: {} },
+  word: theirs.word,
+  mark: theirs.mark,
+  mine: false,
+  ...(theirs.since !== undefined && { since: theirs.since }),
+})
+
+/**
+ * The other side's entry of a relation: of the same id within a namespace; across namespaces, which count their relations each for
+ * itself, the one of the same applications, interface and endpoints, and among several the one of the same rank.
+ */
+export const mirrorOf = (subject: Subject, state: Shown, key: string, theirs: Shown): RelationEntry | undefined => {
+  const own = at(state.relations, key)
+  if (own === undefined) return undefined
+  const peer = remoteOf(subject, own)
+  const isMirror = (other: RelationEntry | undefined): other is RelationEntry =>
+    other !== undefined && isBetween(other, peer, subject) && isOpposite(own, other)
+  if (peer.namespace === subject.namespace) {
+    const numbered = at(theirs.relations, String(own.id))
+    if (isMirror(numbered)) return numbered
+    // the id went to another relation there, and this one is not over yet
+    return Object.values(theirs.relations).find((other) => other.id === own.id && isMirror(other))
+  }
+  const candidates = alike(theirs, (other) => isPair(own, other) && isBetween(other, peer, subject))
+  const rivals = alike(state, (other) => isAlike(own, other) && isBetween(other, subject, peer))
+  return candidates[rivals.findIndex((rival) => rival.id === own.id)] ?? candidates.at(-1)
+}
+
+/** Those that stand before those that are over, by id. */
+const alike = (state: Shown, isMeant: (entry: RelationEntry) => boolean): RelationEntry[] =>
+  Object.values(state.relations)
+    .filter(isMeant)
+    .toSorted((one, other) => Number(stands(state, other)) - Number(stands(state, one)) || one.id - other.id)
+
+const isOpposite = (one: RelationEntry, other: RelationEntry): boolean =>
+  one.interface === other.interface && OPPOSITE[one.role] === other.role
+
+const isPair = (one: RelationEntry, other: RelationEntry): boolean =>
+  isOpposite(one, other) &&
+  (one.remote.endpoint === undefined || one.remote.endpoint === other.endpoint) &&
+  (other.remote.endpoint === undefined || other.remote.endpoint === one.endpoint)
+
+const isAlike = (one: RelationEntry, other: RelationEntry): boolean =>
+  one.interface === other.interface && one.role === other.role && one.endpoint === other.endpoint
+
+/** Tells one content from another: a short text. */
+export const contentHash = (content: unknown): string =>
+  createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 12)
+
+/** A hash of what the other side goes by: what is said and granted, and whether the relation stands. */
+export const shown = (state: Pick<State, 'removed'>, entry: RelationEntry): string =>
+  contentHash([stands(state, entry), entry.says ?? null, entry.granted ?? null])
+
+/** Whether the sides of the relation have something to say to each other. */
+export const isTelling = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>
+  ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'].includes(name)

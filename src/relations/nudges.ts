@@ -1,0 +1,153 @@
+import type { Event } from '../events/cloud-event.ts'
+import { at } from '../record.ts'
+import { ECHO, sourceOf } from '../source.ts'
+import {
+  type RelationEntry,
+  relationName,
+  relationsIn,
+  type Shown,
+  type State,
+  type Subject,
+  stands,
+} from '../state.ts'
+import { otherSide } from './effective.ts'
+import { contentHash, isSameSubject, isTelling, oppositeOf, remoteOf, shown, subjectName } from './mirror.ts'
+import { isAlias, type Peers } from './peers.ts'
+
+/**
+ * Says that it is worth a look at a relation, and to whom: a CloudEvent of type relation-changed or relation-broken. Functions of ours take
+ * nothing else from it; for third parties it has the data, too.
+ */
+export type Nudge = {
+  readonly event: Event
+  readonly name: string
+  /** The relation, and a hash of what the event says. */
+  readonly key: string
+  readonly shows: string
+  /** The other side has no memory to be read: that it was sent is remembered. */
+  readonly isRemembered: boolean
+}
+
+type Occasion = {
+  /** The other sides look again, whatever they have seen. */
+  readonly isResync: boolean
+  /** All applications of the namespace get a resync of their own. */
+  readonly isSwept: boolean
+  readonly isEcho: boolean
+  readonly now: Date
+  /** The state before the step: a relation may have been with somebody else. */
+  readonly before: State
+}
+
+/**
+ * The nudges that are due: to each other side that has not seen what this side shows, however often it was told. An application whose
+ * memory can be read looks at all of its relations, so that one nudge is enough for it.
+ */
+export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion: Occasion): Nudge[] => {
+  const due = [
+    ...relationsIn(state).flatMap(({ key, ...entry }) => {
+      const one = dueTo(subject, state, key, entry, peers, occasion)
+      return one ? [nudge(subject, state, key, entry, occasion, one)] : []
+    }),
+    ...relationsIn(occasion.before).flatMap(({ key, ...entry }) =>
+      isLeft(subject, state, key, entry)
+        ? [nudge(subject, state, key, { ...entry, word: 'ended' }, occasion, { isRemembered: false })]
+        : [],
+    ),
+  ]
+  const isFirst = ({ event: { subject: to } }: Nudge, index: number) =>
+    due.findIndex(({ isRemembered, event }) => !isRemembered && event.subject === to) === index
+  return due.filter((one, index) => one.isRemembered || isFirst(one, index))
+}
+
+/** The relation is with another application now. */
+const isLeft = (subject: Subject, state: State, key: string, before: RelationEntry): boolean => {
+  const now = at(state.relations, key)
+  return now !== undefined && !isSameSubject(remoteOf(subject, now), remoteOf(subject, before))
+}
+
+type Due = { readonly isRemembered: boolean }
+
+const dueTo = (
+  subject: Subject,
+  state: State,
+  key: string,
+  entry: RelationEntry,
+  peers: Peers,
+  { isResync, isSwept }: Occasion,
+): Due | undefined => {
+  const remote = remoteOf(subject, entry)
+  if (isSameSubject(remote, subject) || isAlias(subject, state, remote)) return undefined
+  const isNear = remote.namespace === subject.namespace
+  // across namespaces the words of one side are none of the other's
+  if (!isNear && entry.says === undefined && !isTelling(entry)) return undefined
+  const isForced = isResync && !(isSwept && isNear)
+  const peer = peers.get(subjectName(remote))
+  const isReadable = peer !== undefined && 'state' in peer
+  const isDue = isReadable ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
+  return isForced || isDue ? { isRemembered: !isReadable } : undefined
+}
+
+/** The other side has no memory to show what it has seen: what was sent once is enough until it changes. */
+const isUnsent = (state: State, entry: RelationEntry): boolean =>
+  entry.sent !== shown(state, entry) &&
+  (stands(state, entry) || entry.sent !== undefined || entry.granted !== undefined)
+
+const isUnseen = (
+  subject: Subject,
+  state: State,
+  key: string,
+  entry: RelationEntry,
+  peers: Peers,
+  peer: Shown,
+): boolean => {
+  const { entry: theirs, isOver } = otherSide(subject, state, key, peers)
+  const isStanding = stands(state, entry)
+  if (theirs === undefined) return isStanding
+  // a namespace leaves the mesh once labels are carried, and what was granted is revoked once they are not
+  const isLeft = (isOver || !isStanding) && theirs.granted !== undefined
+  const isAwaited = peer.awaits === (entry.holds ? 'carried' : 'let-go') || (!entry.holds && isLeft)
+  // the words are merged: where they differ, ours is the later
+  return isAwaited || theirs.word !== entry.word || theirs.seen !== shown(state, entry)
+}
+
+const nudge = (
+  subject: Subject,
+  state: State,
+  key: string,
+  entry: RelationEntry,
+  { isEcho, now }: Occasion,
+  { isRemembered }: Due,
+): Nudge => {
+  const to = remoteOf(subject, entry)
+  const shows = shown(state, entry)
+  const isStanding = stands(state, entry)
+  return {
+    key,
+    shows,
+    isRemembered,
+    name: `${relationName(entry)} to ${subjectName(to)}`,
+    event: {
+      id: `${subjectName(subject)}/${key}/${subjectName(to)}/${contentHash([shows, entry.mark.at])}`,
+      source: sourceOf(subject),
+      type: `dev.meshstep.relation-${isStanding ? 'changed' : 'broken'}.v1`,
+      subject: subjectName(to),
+      time: now.toISOString(),
+      datacontenttype: 'application/json',
+      extensions: { partitionkey: subjectName(to), ...(isEcho && { [ECHO]: 'true' }) },
+      data: { ...to, ...(isStanding ? standing(subject, state, entry) : ended(subject, entry)) },
+    },
+  }
+}
+
+/** The relation and this side of it, for whoever does not read memories. */
+const standing = ({ namespace, application }: Subject, { says }: State, entry: RelationEntry) => {
+  const { data = {}, units } = (entry.says === undefined ? undefined : at(says, entry.says)) ?? {}
+  const remote = { application, namespace, endpoint: entry.endpoint, data, ...(units && { units }) }
+  return { relation: oppositeOf(entry), remote }
+}
+
+const ended = ({ namespace, application }: Subject, entry: RelationEntry) => {
+  const { id, interface: name, role } = oppositeOf(entry)
+  return { relation: { id, interface: name, role }, remote: { application, namespace } }
+}

@@ -1,0 +1,112 @@
+import { isForbidden } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { memoryName, readShown } from '../memory.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../owner.ts'
+import { at } from '../record.ts'
+import { relationsIn, type Shown, type State, type Subject } from '../state.ts'
+import { isBetween, isSameSubject, remoteOf, subjectName } from './mirror.ts'
+
+/** The memory of another application, as it is now; one that cannot be read is unknown, and says why. */
+export type Peer = { readonly subject: Subject } & (
+  | { readonly state: Shown /** Those that its workload carries. */; readonly labels: Readonly<Record<string, string>> }
+  | {
+      readonly unknown: 'missing' | 'unreadable'
+      readonly problem: string
+      /** There is no workload of its name either. */
+      readonly isGone?: true
+    }
+)
+
+/** The memories of others, by `{namespace}/{application}`. */
+export type Peers = ReadonlyMap<string, Peer>
+
+/** More remote applications of one namespace than this are listed, in one call, and not read one by one. */
+const MOST_READ_BY_NAME = 16
+
+/**
+ * The remote applications of the relations in `state`. An alias is nobody: a name that a relation of `cross_model_mesh` without a
+ * namespace marks as the local name of an application elsewhere. A peer relation has no other side.
+ */
+export const remotesOf = (subject: Subject, { relations }: Pick<State, 'relations'>): Subject[] => {
+  const remotes = Object.values(relations).map((entry) => remoteOf(subject, entry))
+  const named = new Map(remotes.map((remote) => [subjectName(remote), remote]))
+  return [...named.values()].filter(
+    (remote) => !isSameSubject(remote, subject) && !isAlias(subject, { relations }, remote),
+  )
+}
+
+/** Whether `remote` is only the name that an application of another namespace goes by here. */
+export const isAlias = ({ namespace }: Subject, { relations }: Pick<State, 'relations'>, remote: Subject): boolean =>
+  remote.namespace === namespace &&
+  Object.values(relations).some(
+    ({ interface: name, word, remote: { application, namespace: told = namespace } }) =>
+      name === 'cross_model_mesh' && word === 'told' && told === namespace && application === remote.application,
+  )
+
+/** Reads the memories of `remotes`, by name where they are few. What cannot be read is unknown, and fails nothing. */
+export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peer[]> => {
+  const byNamespace = [...Map.groupBy(remotes, ({ namespace }) => namespace)]
+  const read = await Promise.all(
+    byNamespace.map(async ([namespace, same]) => {
+      if (same.length <= MOST_READ_BY_NAME)
+        return await Promise.all(same.map((subject) => readPeer(kubernetes, subject)))
+      const listed = await unlessForbidden(listPeers(kubernetes, namespace))
+      if (listed instanceof Error) return same.map((subject) => unreadable(subject, listed))
+      return same.map((subject) => listed.get(subjectName(subject)) ?? missing(subject))
+    }),
+  )
+  return read.flat()
+}
+
+const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer> => {
+  const { namespace, application } = subject
+  const found = await unlessForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
+  if (found instanceof Error) return unreadable(subject, found)
+  return found === undefined ? missing(subject) : peerIn(subject, found)
+}
+
+/** Whoever may not read in another namespace does not know what is there. */
+const unlessForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
+  try {
+    return await reading
+  } catch (error) {
+    if (isForbidden(error)) return error as Error
+    throw error
+  }
+}
+
+const unreadable = (subject: Subject, { message }: Error): Peer => ({
+  subject,
+  unknown: 'unreadable',
+  problem: message,
+})
+
+const missing = (subject: Subject): Peer => ({
+  subject,
+  unknown: 'missing',
+  problem: `${subjectName(subject)} has no memory`,
+})
+
+const peerIn = (subject: Subject, memory: KubernetesObject): Peer => {
+  const read = readShown(memory)
+  if (read instanceof Error) return unreadable(subject, read)
+  return read === undefined ? missing(subject) : { subject, state: read.state, labels: read.labels }
+}
+
+/** All memories of a namespace, by `{namespace}/{application}`. */
+export const listPeers = async (kubernetes: Kubernetes, namespace: string): Promise<Map<string, Peer>> => {
+  const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
+  const peers = memories.flatMap((memory): Peer[] => {
+    const application = at(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+    return memory.metadata.name === memoryName(application) ? [peerIn({ namespace, application }, memory)] : []
+  })
+  return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
+}
+
+/** Whether the memory names `subject` in a relation, or `key` of one, that is not an alias of somebody else there. */
+export const namesOther = (peer: Peer, subject: Subject): boolean =>
+  'state' in peer &&
+  !isSameSubject(peer.subject, subject) &&
+  !isAlias(peer.subject, peer.state, subject) &&
+  relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject))

@@ -1,0 +1,165 @@
+import * as z from 'zod'
+import { read } from '../databag.ts'
+import { requesterName } from '../mesh/grants.ts'
+import { at, defined } from '../record.ts'
+import { type Relation, type RelationEntry, relationName, type State, type Subject } from '../state.ts'
+import { CHANGING, type Effective, isEnrolling, NOTHING_ASKED, type OtherSide, otherSide } from './effective.ts'
+import { isDisplaced, remoteOf, subjectName } from './mirror.ts'
+import type { Peers } from './peers.ts'
+
+/** A step beyond which the other side must not have moved: labels are taken for the first time, or what was granted is revoked. */
+export type Intent = { readonly key: string; readonly remote: Subject; readonly entry: Partial<RelationEntry> }
+
+/** What is to be saved, and the other side read again after that, before it is done: of two sides that move at once one sees the other. */
+export const dueIntents = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: Effective,
+  peers: Peers,
+): Intent[] =>
+  Object.entries(state.relations).flatMap(([key, entry]): Intent[] => {
+    const due = intended(entry, at(relations, key), otherSide(subject, state, key, peers))
+    return due ? [{ key, remote: remoteOf(subject, entry), entry: due }] : []
+  })
+
+const intended = (
+  entry: RelationEntry,
+  relation: Relation | undefined,
+  other: OtherSide,
+): Partial<RelationEntry> | undefined => {
+  if (isRequirer(entry)) return !entry.holds && relation && isCarried(relation) ? { holds: true } : undefined
+  if (!isProvider(entry) || entry.granted === undefined) return undefined
+  if (relation === undefined) return entry.granted === CHANGING ? {} : { granted: CHANGING }
+  // what is asked for has changed: it may change back before anything is revoked
+  return other.said && other.entry?.says !== entry.granted ? {} : undefined
+}
+
+export const withIntents = (state: State, intents: readonly Intent[]): State => ({
+  ...state,
+  relations: {
+    ...state.relations,
+    ...Object.fromEntries(
+      intents.flatMap(({ key, entry }) => {
+        const before = at(state.relations, key)
+        return before ? [[key, { ...before, ...entry }] as const] : []
+      }),
+    ),
+  },
+})
+
+const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
+  isEnrolling(entry) && entry.role === 'requires'
+
+const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
+  isEnrolling(entry) && entry.role === 'provides'
+
+const Labels = z.record(z.string(), z.unknown())
+
+/** Whether labels of the relation are carried from now on. */
+const isCarried = ({ awaits, remote, interface: name }: Relation): boolean => {
+  const labels = read(remote.data, name === 'cluster' ? 'worker_labels' : 'labels', Labels)
+  return awaits === undefined && 'value' in labels && Object.keys(labels.value ?? {}).length > 0
+}
+
+/** Relations of a memory that was lost, where labels are carried: whatever asked for them, they are not given up before it is known. */
+export const withCarried = (state: State): State =>
+  withIntents(
+    state,
+    Object.entries(state.relations).flatMap(([key, entry]) =>
+      isRequirer(entry) ? [{ key, remote: { namespace: '', application: '' }, entry: CARRIED }] : [],
+    ),
+  )
+
+const CARRIED = { holds: true, heard: true } as const
+
+/** The state once all is done: what is carried and granted, and what of the other sides it was done for. */
+export const acted = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: Effective,
+  peers: Peers,
+  failed: ReadonlySet<string>,
+): State => {
+  const next = (key: string, entry: RelationEntry): RelationEntry => {
+    const relation = at(relations, key)
+    const other = otherSide(subject, state, key, peers)
+    const { said, shows } = other
+    const isFailed = relation !== undefined && requesterNames(subject, relation).some((name) => failed.has(name))
+    return defined({
+      ...entry,
+      holds: isRequirer(entry) ? holdsNow(entry, relation) : undefined,
+      granted: isProvider(entry) ? grantedNow(state, entry, relation, isFailed, other) : undefined,
+      seen: isFailed ? entry.seen : (shows ?? entry.seen),
+      heard: said ? true : entry.heard,
+    })
+  }
+  const entries = Object.entries(state.relations).map(([key, entry]) => [key, next(key, entry)] as const)
+  const left = entries.filter(
+    ([key, entry]) => !isDisplaced(key) || isDisplacedStill(entry, otherSide(subject, state, key, peers)),
+  )
+  return { ...state, relations: Object.fromEntries(left) }
+}
+
+/** Something of the relation is left, or the other side does not know that it is over. */
+const isDisplacedStill = ({ holds, granted }: RelationEntry, { entry: theirs }: OtherSide): boolean =>
+  holds === true || granted !== undefined || theirs?.word === 'told'
+
+const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined): true | undefined => {
+  if (relation === undefined) return undefined
+  if (relation.isUnknown) return holds
+  return isCarried(relation) ? true : undefined
+}
+
+const grantedNow = (
+  { config }: State,
+  { interface: name, granted, heard }: RelationEntry,
+  relation: Relation | undefined,
+  isFailed: boolean,
+  { entry: theirs, holds }: OtherSide,
+): string | undefined => {
+  if (relation === undefined) return undefined
+  const isConfigured = name === 'cluster' ? config?.coordinator : config?.mesh
+  if (!isConfigured) return config === undefined || (holds ?? heard) ? granted : undefined
+  if (relation.isLeaving || relation.isUnknown || isFailed || theirs === undefined) return granted
+  return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
+}
+
+/** How the requests of a relation are named on what is made for them, by a beacon and by a coordinator. */
+const requesterNames = (subject: Subject, relation: Relation): string[] => [
+  requesterName(subject, relation),
+  `${relationName(relation)} of ${subjectName(subject)}`,
+]
+
+/** Whether others still carry labels of a mesh, or of a cluster, that the application does not run any more; or whether it does, is not known. */
+export const isHeldByConsumers = (subject: Subject, state: State, peers: Peers): boolean =>
+  (state.config === undefined && state.removed === undefined && Object.keys(state.relations).length > 0) ||
+  Object.entries(state.relations).some(([key, entry]) => {
+    const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
+    if (!isProvider(entry) || isRun) return false
+    return otherSide(subject, state, key, peers).holds ?? (entry.granted !== undefined && entry.heard === true)
+  })
+
+/** The consumers for which the namespace has to stay on the mesh: they carry no labels of their own yet. */
+export const namespaceAwaits = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: Effective,
+  peers: Peers,
+): string[] => {
+  const { mesh } = state.config ?? {}
+  if (mesh === undefined || mesh.modelOnMesh) return []
+  return Object.entries(relations).flatMap(([key, relation]) => {
+    if (relation.interface !== 'service_mesh' || relation.role !== 'provides' || relation.isLeaving) return []
+    const { holds, entry } = otherSide(subject, state, key, peers)
+    const isAwaited = relation.isUnknown === true || (entry !== undefined && holds !== true)
+    return isAwaited ? [subjectName(remoteOf(subject, relation))] : []
+  })
+}
+
+/** A tombstone that everybody has seen goes after a day: nothing of its relation is left. */
+export const isForgotten = (subject: Subject, state: State, key: string, peers: Peers, shows: string): boolean => {
+  const entry = at(state.relations, key)
+  if (entry === undefined || entry.holds || entry.granted !== undefined) return false
+  const { entry: theirs } = otherSide(subject, state, key, peers)
+  return theirs === undefined || theirs.seen === shows
+}

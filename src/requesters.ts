@@ -1,0 +1,61 @@
+import type { Kubernetes } from './kubernetes/client.ts'
+import { requestersOf } from './policies/requested-by.ts'
+import { at } from './record.ts'
+import { subjectName } from './relations/mirror.ts'
+import { type Peers, readPeers } from './relations/peers.ts'
+import type { Observed } from './settle.ts'
+import type { State, Subject } from './state.ts'
+
+/** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
+const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
+
+/**
+ * The requesters on the policies of a beacon that its memory does not know: it may have been lost, with that of the requester. While
+ * nothing is known of an application that runs, what was granted to it stays.
+ */
+export const unknownRequesters = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  { owned }: Observed,
+): Promise<string[]> => {
+  if (state.config?.mesh === undefined) return []
+  const names = new Set(owned.kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))
+  const unknown = [...names].flatMap((name) => {
+    const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
+    const isKnown =
+      at(state.relations, id) !== undefined ||
+      at(state.tombstones, id) !== undefined ||
+      subjectName(subject) === `${namespace}/${application}`
+    return id === '' || isKnown ? [] : [{ name, requester: { namespace, application } }]
+  })
+  const requesters = new Map(unknown.map(({ requester }) => [subjectName(requester), requester]))
+  const silent = await Promise.all(
+    [...requesters].map(async ([key, requester]) => ((await isSilent(kubernetes, requester, peers)) ? [key] : [])),
+  )
+  const kept = new Set(silent.flat())
+  return unknown.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : []))
+}
+
+/** Whether the application has a workload, and no memory. */
+const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {
+  const known = peers.get(subjectName(requester))
+  const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
+  return (
+    peer !== undefined &&
+    'unknown' in peer &&
+    (peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester)))
+  )
+}
+
+/** Whether a workload of the application's name is there. */
+export const isRunning = async (
+  kubernetes: Kubernetes,
+  { namespace, application: name }: Subject,
+): Promise<boolean> => {
+  const found = await Promise.all(
+    (['StatefulSet', 'Deployment'] as const).map((kind) => kubernetes.find({ kind, namespace, name })),
+  )
+  return found.some((object) => object !== undefined)
+}

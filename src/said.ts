@@ -1,0 +1,80 @@
+import { clusterDesire, dependsOnUnknown, type Environment } from './cluster/desire.ts'
+import { meshDatabag } from './mesh/databags.ts'
+import { at } from './record.ts'
+import { type Effective, isVersioned } from './relations/effective.ts'
+import { contentHash, isTelling } from './relations/mirror.ts'
+import { publishable } from './relations/payload.ts'
+import { versionsOf } from './relations/versions.ts'
+import { serviceContent } from './services/provided.ts'
+import {
+  type EffectiveState,
+  type Relation,
+  type RelationEntry,
+  relationsIn,
+  type Said,
+  type State,
+  type Subject,
+} from './state.ts'
+
+/**
+ * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
+ * any more by an application without a config, it is as it was.
+ */
+export const withSaid = (subject: Subject, state: State, resolved: Effective, environment: Environment): State => {
+  const content = contents(subject, resolved.state, environment)
+  const keeps = keptWhileUnknown(resolved)
+  const next = (key: string, entry: RelationEntry): Said | undefined => {
+    const before = entry.says === undefined ? undefined : at(state.says, entry.says)
+    const relation = at(resolved.state.relations, key)
+    if (relation === undefined || (before && keeps(relation))) return before
+    const said = at(content, key) ?? (isWithdrawn(resolved.state, relation) ? NOTHING : undefined)
+    return said ? versioned(relation, withRequests(said, before), state.config) : before
+  }
+  const entries = Object.entries(state.relations).map(([key, entry]) => ({ key, entry, next: next(key, entry) }))
+  const says = Object.fromEntries(entries.flatMap(({ next }) => (next ? [[contentHash(next), next] as const] : [])))
+  const relations = entries.map(({ key, entry: { says: _, ...entry }, next }) => [
+    key,
+    next ? { ...entry, says: contentHash(next) } : entry,
+  ])
+  const { says: _, ...others } = state
+  return {
+    ...others,
+    relations: Object.fromEntries(relations),
+    ...(Object.keys(says).length > 0 && { says }),
+  }
+}
+
+const NOTHING: Said = { data: {} }
+
+/** Whoever asked for policies before asks for none, and does not leave that to others. */
+const withRequests = (said: Said, before: Said | undefined): Said =>
+  before?.data.policies !== undefined && said.data.policies === undefined
+    ? { ...said, data: { ...said.data, policies: '[]' } }
+    : said
+
+/** Whoever has a config and nothing to say says so, and whoever was removed; without a config it may only not be known yet. */
+const isWithdrawn = ({ config, removed }: EffectiveState, { interface: name, role }: Relation): boolean =>
+  (config !== undefined || removed !== undefined) &&
+  isTelling({ interface: name }) &&
+  // a worker of which nothing is known for now keeps what it was told
+  !(config?.coordinator !== undefined && role === 'provides')
+
+/** Requests depend on who an alias is, and what is said in a cluster on all of it. */
+const keptWhileUnknown = ({ state, unknown }: Effective): ((relation: Relation) => boolean) => {
+  const isCluster = dependsOnUnknown(state, unknown)
+  const isAliasUnknown = unknown.some(({ interface: name }) => name === 'cross_model_mesh')
+  return ({ interface: name, role }) => isCluster || (isAliasUnknown && name === 'service_mesh' && role === 'requires')
+}
+
+/** What this side says, by the key of the relation, in the flat keys of the interface. */
+const contents = (subject: Subject, state: EffectiveState, environment: Environment): Record<string, Said> => {
+  const each = relationsIn(state).flatMap((relation) => {
+    const data =
+      meshDatabag(subject, state, relation) ?? serviceContent(relation, subject.namespace, state.config?.services)
+    return data === undefined ? [] : [[relation.key, { data }] as const]
+  })
+  return { ...Object.fromEntries(each), ...clusterDesire(subject, state, environment).databags }
+}
+
+const versioned = ({ interface: name }: Pick<Relation, 'interface'>, said: Said, config: State['config']): Said =>
+  isVersioned(name) ? { ...said, data: publishable(said.data, versionsOf(name, config?.versions)) } : said
