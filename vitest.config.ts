@@ -1,8 +1,21 @@
 import { defineConfig } from 'vitest/config'
 
+/** Random histories, and real processes: minutes each. */
+const SLOW = [
+  'test/schedules/**',
+  'test/explorer/**',
+  'test/simulator/**',
+  'test/process/**',
+  'test/step/properties.test.ts',
+]
+
+/** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */
+const { TESTS = 'quick' } = process.env
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    include: (TESTS === 'slow' ? SLOW : ['test/**']).map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')),
+    exclude: ['node_modules/**', ...(TESTS === 'quick' ? SLOW : [])],
     globalSetup: ['test/announce.ts'],
     setupFiles: ['test/seed.ts'],
     testTimeout: 300_000,

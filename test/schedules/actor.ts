@@ -1,0 +1,56 @@
+import { setImmediate as idle } from 'node:timers/promises'
+import type { Clock } from '../../src/clock.ts'
+import { type Answer, type Event, process, type TransportAnswer, type TransportRequest } from './process.ts'
+
+/** A call that waits for the schedule, or that a crashed actor left behind. */
+export type Call = {
+  actor: string
+  application: string
+  /** The serial number of the actor's start. */
+  started: number
+  request: TransportRequest
+  make(): void
+  /** Nobody hears the answer. */
+  makeUnheard(): void
+}
+
+/** A process that takes one event. */
+export type Actor = {
+  name: string
+  application: string
+  event: Event
+  /** The serial number of its start. */
+  started: number
+  pending: Call[]
+  answer?: Answer
+}
+
+type Options = {
+  event: Event
+  name: string
+  application: string
+  started: number
+  clock: Clock
+  handle(request: TransportRequest): TransportAnswer
+  publish(event: Event): void
+  newId(): string
+}
+
+/** Starts a process; each of its calls waits in `pending` until the schedule makes it. */
+export const startActor = ({ event, name, application, started, handle, ...others }: Options): Actor => {
+  const actor: Actor = { name, application, event, started, pending: [] }
+  const transport = (request: TransportRequest) =>
+    new Promise<TransportAnswer>((resolve) => {
+      const make = () => resolve(handle(request))
+      actor.pending.push({ actor: name, application, started, request, make, makeUnheard: () => void handle(request) })
+    })
+  void process({ event, transport, ...others }).then((answer) => {
+    actor.answer = answer
+  })
+  return actor
+}
+
+/** Waits until every actor has come to its next call, or to its end: nothing that they do takes more than microtasks. */
+export const settle = async (): Promise<void> => {
+  await idle()
+}

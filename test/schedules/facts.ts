@@ -1,0 +1,64 @@
+import { CONFIGS, otherSide, type Relation, relationData } from './fixture.ts'
+
+/** What the platform, or a person with kubectl, does; `side` is the application that is told. */
+export type Fact =
+  | { kind: 'told'; relation: Relation; side: string; form: Form }
+  | { kind: 'ended'; relation: Relation; side: string; form: Form }
+  /** Without a config of its own the one that the application always has. */
+  | { kind: 'config'; side: string; form: Form; config?: Record<string, unknown> }
+  | { kind: 'removed'; side: string; form: Form }
+  | { kind: 'forgotten'; side: string }
+
+/** An event in the platform's order, or a ConfigMap. */
+export type Form = 'event' | 'document'
+
+/** What orders the platform's events: `time` of two senders with clocks apart, `sequence` of one sender, or nothing. */
+export type Order = 'time' | 'sequence' | 'none'
+
+/** The thing that a fact is about: facts about one thing replace each other. */
+export const aboutOf = (fact: Fact): string =>
+  fact.kind === 'told' || fact.kind === 'ended' ? `relation/${fact.relation.id}` : `config/${fact.side}`
+
+export const describeFact = (fact: Fact): string => {
+  if (fact.kind === 'forgotten') return `memory of ${fact.side} deleted`
+  const how = fact.form === 'document' ? ' by document' : ''
+  if (fact.kind === 'config' || fact.kind === 'removed') return `${fact.side}: ${fact.kind}${how}`
+  const { id, provider, requirer } = fact.relation
+  return `relation ${id} (${provider.application}:${provider.endpoint} ${requirer.application}) ${fact.kind} to ${fact.side}${how}`
+}
+
+const NAMES = {
+  told: 'relation-changed',
+  ended: 'relation-broken',
+  config: 'config-changed',
+  removed: 'application-removed',
+} as const
+
+type Told = Exclude<Fact, { kind: 'forgotten' }>
+
+export const eventType = ({ kind }: Told): string => `dev.meshstep.${NAMES[kind]}.v1`
+
+export const eventData = (fact: Told): Record<string, unknown> => {
+  if (fact.kind === 'told') return relationData(fact.relation, fact.side)
+  // without an order a side that never heard of the relation could not know whom to ask what came before
+  if (fact.kind === 'ended')
+    return { relation: { id: fact.relation.id }, remote: { application: otherSide(fact.relation, fact.side) } }
+  return fact.kind === 'config' ? { config: fact.config ?? CONFIGS[fact.side] ?? {} } : {}
+}
+
+/** The name of the ConfigMap that holds a relation or a config. */
+export const documentName = (fact: Told): string =>
+  fact.kind === 'told' || fact.kind === 'ended' ? `relation-${fact.relation.id}-${fact.side}` : `config-${fact.side}`
+
+/** The ConfigMap of a fact that makes one; undefined for a fact that deletes it. */
+export const documentOf = (fact: Told, namespace: string): Record<string, unknown> | undefined => {
+  if (fact.kind === 'ended' || fact.kind === 'removed') return undefined
+  const kind = fact.kind === 'told' ? 'relation' : 'config'
+  const data = Object.entries(eventData(fact)).map(([key, value]) => [key, JSON.stringify(value)])
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: documentName(fact), namespace, labels: { 'meshstep.dev/kind': kind } },
+    data: { application: fact.side, ...Object.fromEntries(data) },
+  }
+}

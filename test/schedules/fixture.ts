@@ -1,0 +1,96 @@
+import type { KubernetesObject } from './process.ts'
+
+export const NAMESPACE = 'shop'
+
+/** The applications that race, and what they are configured to be. `mesh` stands for details, productpage and reviews; `chain` for a cluster. */
+export type Variant = 'mesh' | 'chain'
+
+/** One side of a relation. */
+type End = { application: string; endpoint: string }
+
+/** `data` is what the platform says that the requirer said. */
+export type Relation = { id: number; interface: string; provider: End; requirer: End; data?: Record<string, unknown> }
+
+/** A consumer's relation with the beacon. */
+export const meshRelation = (id: number, consumer: string): Relation => ({
+  id,
+  interface: 'service_mesh',
+  provider: { application: 'beacon', endpoint: 'service-mesh' },
+  requirer: { application: consumer, endpoint: 'service-mesh' },
+})
+
+/** A relation in which `client` uses details. */
+export const clientRelation = (id: number, client: string): Relation => ({
+  id,
+  interface: 'http',
+  provider: { application: 'details', endpoint: 'details' },
+  requirer: { application: client, endpoint: 'details' },
+})
+
+/** The relation of the coordinator tempo with its worker. */
+export const clusterRelation = (id: number): Relation => ({
+  id,
+  interface: 'cluster',
+  provider: { application: 'tempo', endpoint: 'cluster' },
+  requirer: { application: 'querier', endpoint: 'cluster' },
+})
+
+export const sidesOf = ({ provider, requirer }: Relation): string[] => [provider.application, requirer.application]
+
+export const otherSide = ({ provider, requirer }: Relation, side: string): string =>
+  provider.application === side ? requirer.application : provider.application
+
+/** The data of a relation-changed event as `side` is told of it. */
+export const relationData = ({ id, interface: name, provider, requirer, data = {} }: Relation, side: string) => {
+  const isProvider = provider.application === side
+  const [own, other] = isProvider ? [provider, requirer] : [requirer, provider]
+  return {
+    relation: { id, endpoint: own.endpoint, interface: name, role: isProvider ? 'provides' : 'requires' },
+    remote: { application: other.application, data: isProvider ? data : {} },
+  }
+}
+
+/** The config that each application has whenever it has one. */
+export const CONFIGS: Readonly<Record<string, Record<string, unknown>>> = {
+  // without looks for a workload that is not there
+  beacon: { mesh: {}, workload: null, service: null },
+  details: { policies: [{ type: 'app', relation: 'details', endpoints: [{ ports: [9080], methods: ['GET'] }] }] },
+  tempo: {
+    coordinator: {
+      roles: ['querier'],
+      minimalDeployment: ['querier'],
+      telemetryProxy: { httpPort: 3300, httpsPort: 3301 },
+      workerConfig: 'target: all\n',
+    },
+  },
+  querier: { worker: { roles: ['querier'] } },
+}
+
+/** Without pods, which would cost time. */
+const application = (name: string): KubernetesObject[] => {
+  const labels = { 'app.kubernetes.io/name': name }
+  const metadata = { name, namespace: NAMESPACE, labels }
+  return [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata,
+      spec: {
+        replicas: 0,
+        serviceName: name,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } },
+      },
+    },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports: [{ port: 9080 }] } },
+  ]
+}
+
+const WORKLOADS = { mesh: ['details', 'productpage'], chain: ['tempo', 'querier'] } as const
+
+export const workloadsOf = (variant: Variant): readonly string[] => WORKLOADS[variant]
+
+export const objectsOf = (variant: Variant): KubernetesObject[] => workloadsOf(variant).flatMap(application)
+
+export const memoryPath = (name: string): string =>
+  `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-${name}-labels`

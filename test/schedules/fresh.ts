@@ -1,0 +1,50 @@
+import { sidesOf, type Variant } from './fixture.ts'
+import { STILL } from './plan.ts'
+import type { Word } from './platform.ts'
+import { createPlatform } from './platform.ts'
+import { createRandom } from './random.ts'
+import { createSchedule } from './schedule.ts'
+import { type Snapshot, takeSnapshot } from './snapshot.ts'
+import type { Truth } from './truth.ts'
+import { createWorld } from './world.ts'
+
+const known = new Map<string, Promise<Snapshot>>()
+
+/** Both sides are told of a relation, but for one that was removed, unless it was told since. */
+const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Word['fact'][] => {
+  if (!('relation' in fact)) return [fact]
+  const isRemoved = (side: string) =>
+    words.some(
+      (word) => word.fact.kind === 'removed' && word.fact.side === side && !(fact.side === side && at > word.at),
+    )
+  return sidesOf(fact.relation)
+    .filter((side) => !isRemoved(side))
+    .map((side) => ({ ...fact, side }))
+}
+
+const build = async (variant: Variant, words: readonly Word[]): Promise<Snapshot> => {
+  const world = createWorld(variant)
+  const platform = createPlatform(world, { order: () => 'time', skew: () => 0 })
+  const schedule = createSchedule(world, createRandom(0), { ...STILL, variant, order: 'time' })
+  for (const fact of words.flatMap((word) => tellBoth(word, words))) {
+    platform.say({ ...fact, form: 'event' })
+    await schedule.runCalmly()
+  }
+  return takeSnapshot(world)
+}
+
+const keyOf = ({ fact }: Word): string =>
+  'relation' in fact
+    ? `${fact.relation.id} ${fact.relation.requirer.application}`
+    : `${fact.kind} ${fact.side} ${JSON.stringify('config' in fact ? fact.config : '')}`
+
+const inOrder = (words: readonly Word[]): Word[] => words.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+
+/** What a cluster becomes that only the last words were told to, one after another, without faults. */
+export const buildFresh = (variant: Variant, { relations, configs }: Truth): Promise<Snapshot> => {
+  const words = [...inOrder(configs), ...inOrder(relations)]
+  const key = [variant, ...words.map(keyOf)].join('\n')
+  const found = known.get(key) ?? build(variant, words)
+  known.set(key, found)
+  return found
+}

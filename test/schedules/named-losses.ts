@@ -1,0 +1,118 @@
+import type { Actor } from './actor.ts'
+import {
+  CONFIGURED,
+  client,
+  config,
+  configOf,
+  forgotten,
+  mesh,
+  type Named,
+  POLICY_WRITE,
+  removed,
+  type Script,
+} from './script.ts'
+
+const ON = [...CONFIGURED, mesh().told('details')]
+
+const EITHER = ['details', 'beacon'] as const
+
+/** The first process of `side` that hears of the relation. */
+const startFirst = async (script: Script, side: 'details' | 'beacon'): Promise<Actor | undefined> => {
+  const { send, start, runOut, run } = script
+  const [told] = send(mesh().told('details'))
+  const first = told && (await start(told))
+  if (side === 'details' || first === undefined) return first
+  await runOut(first)
+  const next = run.world.network.find(({ application }) => application === side)
+  return next && (await start(next))
+}
+
+/** A process that is killed before its nth call; a nudge that it took is not sent again. */
+const killed = (side: 'details' | 'beacon', calls: number): Named => ({
+  name: `a ${side} that is killed before call ${calls} of its first step is mended by a resync of the other side`,
+  act: async (script) => {
+    const { world } = script.run
+    await script.say(...CONFIGURED)
+    const actor = await startFirst(script, side)
+    if (actor === undefined) return
+    for (let made = 1; made < calls && world.actors.includes(actor); made += 1) await world.step(actor)
+    if (!world.actors.includes(actor)) return
+    const letter = world.crash(actor, false)
+    if (letter && !letter.isPlatform) world.lose(letter)
+  },
+  end: { resync: side === 'details' ? 'beacon' : 'details' },
+})
+
+/** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
+export const lossHistories: readonly Named[] = [
+  ...EITHER.flatMap((lost) =>
+    EITHER.map(
+      (side): Named => ({
+        name: `the memory of ${lost} is lost, the other side was told: a resync of ${side} mends it`,
+        act: ({ say }) => {
+          const other = lost === 'details' ? 'beacon' : 'details'
+          const relation = [client().told('details', 'document'), mesh().told(other)]
+          return say(config('beacon', 'document'), config('details', 'document'), ...relation, forgotten(lost))
+        },
+        end: { resync: side },
+      }),
+    ),
+  ),
+  ...EITHER.map(
+    (side): Named => ({
+      name: `the memory of the beacon is lost, and a client goes: a resync of ${side} revokes its access`,
+      act: async ({ say, lose, sayOnly }) => {
+        const configs = [config('beacon', 'document'), config('details', 'document')]
+        await say(...configs, client().told('details'), mesh().told('details'), forgotten('beacon'))
+        await sayOnly(client().ended('details'))
+        lose()
+      },
+      end: { resync: side },
+    }),
+  ),
+  ...EITHER.map(
+    (side): Named => ({
+      name: `the one nudge is lost: a resync of ${side} mends it`,
+      act: async ({ say, sayOnly, lose }) => {
+        await say(...CONFIGURED)
+        await sayOnly(mesh().told('details'))
+        lose()
+      },
+      end: { resync: side },
+    }),
+  ),
+  {
+    name: 'the nudge of a revocation is lost: a resync of the beacon mends it',
+    act: async ({ say, sayOnly, lose }) => {
+      await say(...ON)
+      await sayOnly(client().ended('details'))
+      lose()
+    },
+    end: { resync: 'beacon' },
+  },
+  ...[1, 2, 3, 4, 5, 6].map((calls) => killed('details', calls)),
+  ...[1, 2, 3, 5, 7, 9, 11, 13, 15].map((calls) => killed('beacon', calls)),
+  {
+    name: 'a beacon that is removed and made again works again',
+    act: ({ say }) => say(...ON, removed('beacon'), config('beacon')),
+  },
+  {
+    name: 'a policy that the config does not name any more does not stay when two steps race',
+    act: async ({ say, send, start, runOut, runTo }) => {
+      const deny = {
+        apiVersion: 'security.istio.io/v1',
+        kind: 'AuthorizationPolicy',
+        metadata: { name: 'deny', namespace: 'shop' },
+        spec: { selector: { matchLabels: { 'app.kubernetes.io/name': 'details' } }, action: 'DENY', rules: [{}] },
+      }
+      await say(config('beacon'), configOf('details', {}))
+      const [more] = send(configOf('details', { rawPolicies: [deny] }))
+      const slow = more && (await start(more))
+      if (slow) await runTo(slow, POLICY_WRITE)
+      const [less] = send(configOf('details', {}))
+      if (less) await runOut(await start(less))
+      if (slow) await runOut(slow)
+    },
+    end: { resync: 'details' },
+  },
+]

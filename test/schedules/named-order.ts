@@ -1,0 +1,152 @@
+import { labelsOn, principalsIn } from './monitor.ts'
+import type { KubernetesObject } from './process.ts'
+import {
+  CONFIGURED,
+  client,
+  config,
+  configOf,
+  forgotten,
+  LABEL_WRITE,
+  mesh,
+  type Named,
+  POLICY_WRITE,
+  type Script,
+} from './script.ts'
+
+const ON = [...CONFIGURED, mesh().told('details')]
+
+const isOnMesh = (object: KubernetesObject | undefined): boolean =>
+  object !== undefined && Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
+
+const find = ({ run: { world } }: Script, kind: string, name: string): KubernetesObject | undefined =>
+  world.api.objects().find((object) => object.kind === kind && object.metadata.name === name)
+
+const isAdmitted = ({ run: { world } }: Script, name: string): boolean =>
+  world.api.objects().some((object) => object.kind === 'AuthorizationPolicy' && principalsIn(object).includes(name))
+
+/** From here on productpage may not be refused while details is enrolled, also where a memory was deleted. */
+const guard = (script: Script): void => {
+  script.run.world.api.subscribe(({ object }) => {
+    if (object.kind !== 'AuthorizationPolicy' || !isOnMesh(find(script, 'StatefulSet', 'details'))) return
+    script.expect(isAdmitted(script, 'productpage'), 'productpage is refused while details is enrolled')
+  })
+}
+
+/** The order of effect between applications: what allows stands for as long as something is enrolled. */
+export const orderHistories: readonly Named[] = [
+  {
+    name: 'a consumer does not enrol by a grant that is being revoked',
+    act: async ({ say, send, start, runOut, quietTo, run: { world } }) => {
+      await say(...CONFIGURED)
+      send(mesh().told('details'))
+      const enrolling = await quietTo(LABEL_WRITE)
+      for (const letter of send(mesh().ended('beacon'))) await runOut(await start(letter))
+      for (const letter of world.network.filter(({ application }) => application === 'beacon'))
+        await runOut(await start(letter))
+      if (enrolling) await runOut(enrolling)
+    },
+  },
+  ...(['goes on', 'dies, and its write lands late'] as const).map(
+    (fate): Named => ({
+      name: `a beacon that means to revoke stalls, another one grants, and the first ${fate}`,
+      act: async ({ say, send, runOut, quietTo, quiet, run: { world } }) => {
+        await say(...ON)
+        send(mesh().ended('beacon'))
+        const revoking = await quietTo(POLICY_WRITE)
+        send(mesh().told('beacon'))
+        await quiet()
+        if (revoking === undefined) return
+        if (fate === 'goes on') await runOut(revoking)
+        else {
+          const letter = world.crash(revoking, true)
+          if (letter) world.lose(letter)
+          for (const call of [...world.late]) world.makeLate(call)
+        }
+      },
+      end: { resync: 'details' },
+    }),
+  ),
+  ...(['beacon', 'details'] as const).map(
+    (side): Named => ({
+      name: `a label that is written late, after the relation ended, goes with a resync of ${side}`,
+      act: async ({ say, send, quietTo, quiet, run: { world } }) => {
+        await say(...CONFIGURED)
+        send(mesh().told('beacon'))
+        const enrolling = await quietTo(LABEL_WRITE)
+        const letter = enrolling && world.crash(enrolling, true)
+        await quiet()
+        if (letter && world.network.includes(letter)) world.lose(letter)
+        await say(mesh().ended('beacon'))
+        for (const call of [...world.late]) world.makeLate(call)
+      },
+      end: { resync: side },
+    }),
+  ),
+  {
+    name: 'a consumer is allowed before it is enrolled when the relation is told to the beacon alone',
+    act: ({ say }) => say(...CONFIGURED, mesh().told('beacon')),
+    end: 'nothing',
+  },
+  {
+    name: 'a consumer is off the mesh before its policies go when the beacon hears first of the end',
+    act: ({ say }) => say(...ON, mesh().ended('beacon')),
+    end: 'nothing',
+  },
+  {
+    name: 'the memory of details is lost, and its config comes first: nobody is refused meanwhile',
+    act: async (script) => {
+      await script.say(...ON, forgotten('details'))
+      guard(script)
+      await script.say(config('details'))
+    },
+  },
+  {
+    name: 'the memory of details is lost, and its relation comes first, without a config: nobody is refused meanwhile',
+    act: async (script) => {
+      await script.say(...ON, forgotten('details'))
+      guard(script)
+      await script.say(mesh().told('details'))
+    },
+  },
+  {
+    name: 'the memory of details is lost, and a resync comes first: nobody is refused meanwhile',
+    act: async (script) => {
+      await script.say(...ON, forgotten('details'))
+      guard(script)
+      await script.resync('details')
+    },
+  },
+  {
+    name: 'the namespace comes off the mesh when its consumers hold their own labels',
+    act: async (script) => {
+      const { say, expect, run } = script
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }), ...CONFIGURED.slice(1), mesh().told('details'))
+      run.world.api.subscribe(({ object }) => {
+        if (object.kind !== 'Namespace' || object.metadata.name !== 'shop' || isOnMesh(object)) return
+        expect(isOnMesh(find(script, 'StatefulSet', 'details')), 'neither the namespace nor details is on the mesh')
+      })
+      await say(config('beacon'))
+    },
+  },
+  {
+    name: 'one config that takes an application off the mesh and drops its policy does so in this order',
+    act: async (script) => {
+      const { say } = script
+      const labels = { 'istio.io/dataplane-mode': 'ambient' }
+      const policy = {
+        source_namespace: 'shop',
+        source_app_name: 'productpage',
+        target_namespace: 'shop',
+        target_app_name: 'details',
+        target_selector_labels: null,
+        target_service: null,
+        target_type: 'app',
+        endpoints: [],
+      }
+      await say(client().told('details'), configOf('details', { labels, meshPolicies: [policy] }))
+      guard(script)
+      await say(configOf('details', {}))
+    },
+    isOdd: true,
+  },
+]

@@ -1,0 +1,189 @@
+import { principalsIn } from './monitor.ts'
+import { CONFIGURED, client, cluster, config, mesh, type Named, removed } from './script.ts'
+import { isEnrolled, takeSnapshot } from './snapshot.ts'
+
+const ON = [...CONFIGURED, mesh().told('details')]
+
+/** Words about relations: told to one side and ended by the other, ids that change, events that come late. */
+export const relationHistories: readonly Named[] = [
+  {
+    name: 'a relation told to details, ended by the beacon and told to details again stands',
+    act: ({ say }) => say(...ON, mesh().ended('beacon'), mesh().told('details')),
+  },
+  {
+    name: 'a relation told to details, ended by the beacon and told to details again stands, without any order',
+    order: 'none',
+    act: ({ say }) => say(...ON, mesh().ended('beacon'), mesh().told('details')),
+  },
+  {
+    name: 'a relation told to the beacon and ended by details is over, without any order',
+    order: 'none',
+    act: ({ say }) => say(...CONFIGURED, mesh().told('beacon'), mesh().ended('details')),
+  },
+  {
+    name: 'a relation that ends while the answer to it is on its way stays over, without any order',
+    order: 'none',
+    act: async ({ say, send, sayOnly, start, runOut, quiet, run: { world } }) => {
+      await say(...CONFIGURED)
+      await sayOnly(mesh().told('details'))
+      const [nudge] = world.network
+      if (nudge) await runOut(await start(nudge))
+      const answers = [...world.network]
+      const ended = send(mesh().ended('details'))
+      for (const letter of ended) await runOut(await start(letter))
+      for (const letter of answers) await runOut(await start(letter))
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  {
+    name: 'a client relation that is broken while the databag is on its way stays broken, without any order',
+    order: 'none',
+    act: async ({ say, send, start, runOut, sayOnly, run: { world } }) => {
+      await say(...CONFIGURED.slice(0, 2), mesh().told('details'))
+      await sayOnly(client().told('details'))
+      const late = [...world.network]
+      for (const letter of send(client().ended('details'))) await runOut(await start(letter))
+      for (const letter of world.network.filter((one) => !late.includes(one))) await runOut(await start(letter))
+      for (const letter of late) await runOut(await start(letter))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a worker that is related anew under another id stays in the cluster while it echoes the first end',
+    variant: 'chain',
+    act: async ({ say, send, sayOnly, start, runOut, runTo, quiet, run: { world } }) => {
+      await say(config('beacon'), config('tempo'), config('querier'), mesh(1, 'tempo').told('tempo'))
+      await sayOnly(cluster(5).told('tempo'))
+      const [nudge] = world.network
+      const slow = nudge && (await start(nudge))
+      // its answer is sent, and it is about to remember that
+      if (slow) while (world.network.length === 0 && (await runTo(slow, /./))) await world.step(slow)
+      for (const letter of [...world.network]) await runOut(await start(letter))
+      const letters = [...send(cluster(5).ended('tempo')), ...send(cluster(15).told('tempo'))]
+      for (const letter of letters) await runOut(await start(letter))
+      if (slow && world.actors.includes(slow)) await runOut(slow)
+      await quiet()
+    },
+    end: { resync: 'querier' },
+  },
+  {
+    name: 'two relations of one interface are two: ending the second leaves the first',
+    act: ({ say }) => say(...ON, mesh(11).told('details'), mesh(11).ended('details')),
+  },
+  {
+    name: 'a relation that replaces another one of the same applications stands when the first ends',
+    act: ({ say }) => say(...ON, mesh(11).told('details'), mesh(1).ended('beacon')),
+  },
+  {
+    name: 'a client with two relations keeps its access when one of them ends',
+    act: ({ say }) => say(...ON, client(13).told('productpage'), client(3).ended('details')),
+  },
+  {
+    name: 'an id that is given to another client lets only that one in',
+    act: ({ say }) => say(...ON, client(3).ended('productpage'), client(3, 'reviews').told('details')),
+  },
+  {
+    name: 'a relation that goes and comes back while its end is being sent stands',
+    act: async ({ say, send, start, runOut, runTo, quiet, run: { world } }) => {
+      await say(...ON)
+      const [ended] = send(mesh().ended('details'))
+      const first = ended && (await start(ended))
+      if (first) await runTo(first, /^(PUT|PATCH) .*statefulsets/)
+      const [told] = send(mesh().told('details'))
+      if (told) await runOut(await start(told))
+      if (first && world.actors.includes(first)) await runOut(first)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a relation told to details and, before anybody heard of it, ended by the beacon is over',
+    act: async ({ say, sayOnly }) => {
+      await say(...CONFIGURED)
+      await sayOnly(mesh().told('details'))
+      await sayOnly(mesh().ended('beacon'))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a word from before the removal of an application does not bring it back',
+    act: async ({ say, send, quiet, run: { world } }) => {
+      await say(...CONFIGURED)
+      const late = send(mesh().told('details'))
+      world.network.splice(0)
+      await say(removed('details'))
+      world.network.push(...late)
+      await quiet()
+    },
+    check: ({ expect, run: { world } }) => {
+      const isOn = isEnrolled(takeSnapshot(world), 'details')
+      expect(!isOn, 'details was removed, and is on the mesh')
+    },
+  },
+  {
+    name: 'an event whose time lies ten years ahead does not silence what comes after it',
+    act: async ({ say, send, quiet, run: { world } }) => {
+      await say(...CONFIGURED)
+      send(mesh().told('details'), world.now() + 10 * 365 * 86_400_000)
+      await quiet()
+      await say(mesh().ended('details'))
+    },
+    end: { resync: 'details' },
+    isOdd: true,
+    check: ({ expect, run: { world } }) => {
+      expect(!isEnrolled(takeSnapshot(world), 'details'), 'the relation ended, and details is on the mesh')
+    },
+  },
+  {
+    name: 'a forged nudge lets nobody in',
+    act: async ({ say, quiet, run: { world } }) => {
+      await say(...ON)
+      const data = {
+        relation: { id: 66, endpoint: 'details', interface: 'http', role: 'provides' },
+        remote: { application: 'intruder', namespace: 'shop', endpoint: 'details', data: {} },
+      }
+      const type = 'dev.meshstep.relation-changed.v1'
+      const event = {
+        id: 'forged',
+        source: '/meshstep/shop/intruder',
+        type,
+        subject: 'shop/details',
+        extensions: {},
+        data,
+      }
+      const letter = { event, name: 'a forged nudge', application: 'details', isPlatform: false }
+      world.network.push({ ...letter, attempts: 0, isAnswered: false, after: [] })
+      await quiet()
+    },
+  },
+  {
+    name: 'an alias of another namespace is never taken for a local application',
+    act: ({ say }) => {
+      const end = (application: string, endpoint: string) => ({ application, endpoint })
+      const cmr = JSON.stringify({ app_name: 'f', juju_model_name: 'x2' })
+      const alias = {
+        id: 21,
+        interface: 'cross_model_mesh',
+        provider: end('details', 'provide-cmr-mesh'),
+        requirer: end('f-x', 'provide-cmr-mesh'),
+        data: { cmr_data: cmr },
+      }
+      return say(...ON, client(13, 'f-x').told('details'), {
+        kind: 'told',
+        relation: alias,
+        side: 'details',
+        form: 'event',
+      })
+    },
+    isOdd: true,
+    check: ({ expect, run: { world } }) => {
+      const policies = world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
+      const inside = policies.flatMap(principalsIn)
+      expect(!inside.includes('f-x'), `f-x is let in: ${inside}`)
+      expect(inside.includes('f'), `f is not let in: ${inside}`)
+      const isMade = world.api.objects().some(({ metadata }) => metadata.name.includes('mesh-f-x-'))
+      expect(!isMade, 'there is a memory for the alias')
+    },
+  },
+]

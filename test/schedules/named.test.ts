@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { documentHistories } from './named-documents.ts'
+import { lossHistories } from './named-losses.ts'
+import { orderHistories } from './named-order.ts'
+import { relationHistories } from './named-relations.ts'
+import { runNamed } from './script.ts'
+
+const histories = [...relationHistories, ...orderHistories, ...lossHistories, ...documentHistories]
+
+for (const named of histories)
+  test(named.name, async () => {
+    const { violations, trace } = await runNamed(named)
+    const text = violations.map(({ property, details }) => [property, ...details].join('\n  ')).join('\n')
+    expect(violations, `${trace.join('\n')}\n\n${text}\n`).toEqual([])
+  })

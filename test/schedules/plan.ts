@@ -1,0 +1,206 @@
+import type { Fact, Form, Order } from './facts.ts'
+import { clientRelation, clusterRelation, meshRelation, type Relation, sidesOf, type Variant } from './fixture.ts'
+import { createRandom, type Random } from './random.ts'
+
+/** What happens in a history, and how often things may go wrong. */
+export type Plan = {
+  variant: Variant
+  order: Order
+  facts: readonly Fact[]
+  /** How many of the first facts are told one after another, without faults, before the race. */
+  calm: number
+  /** Names the calm facts, where other histories begin with the same ones. */
+  beginning?: number
+  /** Milliseconds by which clocks may be apart. */
+  skew: number
+  /** By how many milliseconds the clock of whoever tells a side is ahead. */
+  offsets: Readonly<Record<string, number>>
+  crashes: number
+  losses: number
+  doubles: number
+  /** How many processes run at once. */
+  atOnce: number
+  /** How likely the actor that made a call makes the next one, too. */
+  patience: number
+  /** How likely each event comes once more in the end, where nothing was lost. */
+  again: number
+  /** Whether resyncs at the end have to write nothing. */
+  isQuiet: boolean
+}
+
+/** What does nothing by itself. */
+export const STILL: Omit<Plan, 'variant' | 'order'> = {
+  facts: [],
+  calm: 0,
+  skew: 0,
+  offsets: {},
+  crashes: 0,
+  losses: 0,
+  doubles: 0,
+  atOnce: 1,
+  patience: 1,
+  again: 1,
+  isQuiet: true,
+}
+
+/** How a history tells each thing: facts about one thing keep their form, and where it matters their side. */
+type Style = {
+  formOf(about: string, random: Random): Form
+  sideOf(relation: Relation, random: Random): string
+  /** The relations that stand as the facts so far have it, by id. */
+  standing: Map<number, Relation>
+  isForgetful: boolean
+  isRemoving: boolean
+}
+
+const MESH = [meshRelation(1, 'details'), meshRelation(11, 'details'), meshRelation(2, 'productpage')]
+const CLIENTS = [clientRelation(3, 'productpage'), clientRelation(3, 'reviews'), clientRelation(13, 'productpage')]
+const CHAIN = [meshRelation(1, 'tempo'), clusterRelation(5), clusterRelation(15), meshRelation(11, 'tempo')]
+
+const createStyle = (random: Random): Style => {
+  const forms = new Map<string, Form>()
+  const roles = new Map<number, 'provider' | 'requirer'>()
+  const isRemoving = random.chance(0.2)
+  // a removal by a document, and what it ends of the words of events: nobody could say which of them is the later one
+  const documents = random.pick(isRemoving ? [0, 0, 1] : [0, 0, 0.3, 1])
+  return {
+    isRemoving,
+    isForgetful: random.chance(0.25),
+    standing: new Map(),
+    formOf: (about, random) => {
+      const form = forms.get(about) ?? (random.chance(documents) ? 'document' : 'event')
+      forms.set(about, form)
+      return form
+    },
+    // an application's document stays its own; of a removal only the words that were told to that side are known to end
+    sideOf: (relation, random) => {
+      const { id } = relation
+      const isFixed = isRemoving || forms.get(`relation/${id}`) === 'document'
+      const role = (isFixed && roles.get(id)) || random.pick(['provider', 'requirer'] as const)
+      roles.set(id, role)
+      return relation[role].application
+    },
+  }
+}
+
+const configFact = (random: Random, style: Style, kind: 'config' | 'removed', side: string): Fact => ({
+  kind,
+  side,
+  form: style.formOf(`config/${side}`, random),
+})
+
+/** What is said of a relation to one side, or to both. */
+const speak = (random: Random, style: Style, kind: 'told' | 'ended', relation: Relation): Fact[] => {
+  const form = style.formOf(`relation/${relation.id}`, random)
+  const side = style.sideOf(relation, random)
+  const isBoth = form === 'event' && !style.isRemoving && random.chance(0.3)
+  return (isBoth ? sidesOf(relation) : [side]).map((one) => ({ kind, relation, side: one, form }))
+}
+
+const end = (random: Random, style: Style, relation: Relation): Fact[] => {
+  const known = style.standing.get(relation.id) ?? relation
+  style.standing.delete(relation.id)
+  return speak(random, style, 'ended', known)
+}
+
+/** An id is given to another remote application only after it was taken from the one before. */
+const tell = (random: Random, style: Style, relation: Relation): Fact[] => {
+  const before = style.standing.get(relation.id)
+  const ended = before === undefined || before === relation ? [] : end(random, style, before)
+  style.standing.set(relation.id, relation)
+  return [...ended, ...speak(random, style, 'told', relation)]
+}
+
+const addFacts = (random: Random, style: Style, relations: readonly Relation[], sides: readonly string[]): Fact[] => {
+  const draw = random.number()
+  if (style.isForgetful && draw < 0.3) return [{ kind: 'forgotten', side: random.pick(sides) }]
+  if (style.isRemoving && draw < 0.35) {
+    const side = random.pick(sides)
+    const removed = configFact(random, style, 'removed', side)
+    return random.chance(0.75) ? [removed, configFact(random, style, 'config', side)] : [removed]
+  }
+  if (draw > 0.93) return [configFact(random, style, 'config', random.pick(sides))]
+  const relation = random.pick(relations)
+  if (random.chance(0.35)) return [...end(random, style, relation), ...tell(random, style, relation)]
+  return random.chance(0.55) ? end(random, style, relation) : tell(random, style, relation)
+}
+
+/** What a history is about, and the facts with which it begins, those that belong together in one list. */
+type Beginning = Pick<Plan, 'variant' | 'order' | 'skew' | 'offsets'> & {
+  style: Style
+  sides: readonly string[]
+  relations: readonly Relation[]
+  facts: readonly (readonly Fact[])[]
+}
+
+const createBeginning = (random: Random): Beginning => {
+  const variant = random.chance(0.2) ? 'chain' : 'mesh'
+  const style = createStyle(random)
+  const sides = variant === 'chain' ? ['beacon', 'tempo', 'querier'] : ['beacon', 'details']
+  const pool = variant === 'chain' ? CHAIN : [...MESH, ...CLIENTS]
+  const firsts = variant === 'chain' ? CHAIN.slice(0, 2) : [MESH[0], random.pick(CLIENTS)]
+  const relations = firsts.filter((relation) => relation !== undefined)
+  const facts = [
+    ...sides.map((side) => [configFact(random, style, 'config', side)]),
+    ...relations.map((relation) => tell(random, style, relation)),
+  ]
+  // no rule mends a memory that was lost, or an application that was removed, where nothing says which word is the later one
+  const orders: Order[] = style.isForgetful || style.isRemoving ? ['time', 'sequence'] : ['time', 'sequence', 'none']
+  const skew = random.pick([0, 0, 500, 3_000])
+  return {
+    variant,
+    order: random.pick(orders),
+    skew,
+    offsets: Object.fromEntries(ALL_SIDES.map((side) => [side, skew === 0 ? 0 : -random.below(skew)])),
+    style,
+    sides,
+    relations: random.chance(0.7) ? relations : pool,
+    facts: random.shuffle(facts),
+  }
+}
+
+const ALL_SIDES = ['beacon', 'details', 'productpage', 'reviews', 'tempo', 'querier']
+
+/** How many calm beginnings there are: so few that each is worked out once and used by many histories. */
+const BEGINNINGS = 400
+
+/** A short history races a few facts, after a calm beginning or from nothing; a long one races everything. */
+type Size = 'short' | 'first' | 'long'
+
+const SIZES: readonly Size[] = ['short', 'short', 'short', 'short', 'short', 'first', 'first', 'long']
+
+const factsOf = (
+  random: Random,
+  size: Size,
+  { style, sides, relations, facts }: Beginning,
+): Pick<Plan, 'facts' | 'calm'> => {
+  const more = (count: number) => Array.from({ length: count }, () => addFacts(random, style, relations, sides)).flat()
+  // a worker without a config is not looked at
+  const least = sides.includes('querier') ? facts.length : 2
+  if (size === 'first')
+    return { facts: [...facts.slice(0, least + random.below(3)).flat(), ...more(random.below(2))], calm: 0 }
+  const first = facts.flat()
+  if (size === 'short') return { facts: [...first, ...more(1 + random.below(2))], calm: first.length }
+  return { facts: [...first, ...more(1 + random.below(3))], calm: random.chance(0.2) ? first.length : 0 }
+}
+
+/** A small history of the configs, one or two relations, and up to three things more. */
+export const createPlan = (random: Random): Plan => {
+  const size = random.pick(SIZES)
+  const beginning = random.below(BEGINNINGS)
+  const isShared = size === 'short'
+  const begun = createBeginning(isShared ? createRandom(beginning) : random)
+  const { variant, order, skew, offsets } = begun
+  return {
+    ...{ variant, order, skew, offsets },
+    ...factsOf(random, size, begun),
+    ...(isShared && { beginning }),
+    crashes: random.pick([0, 1, 1, 2]),
+    losses: random.pick([0, 0, 1, 2]),
+    doubles: random.pick([0, 0, 1]),
+    atOnce: random.pick([1, 2, 3]),
+    patience: random.pick([0.5, 0.8, 0.95]),
+    again: size === 'long' ? 1 : random.pick([0, 0.2, 0.5]),
+    isQuiet: random.chance(1 / 8),
+  }
+}

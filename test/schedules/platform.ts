@@ -1,0 +1,136 @@
+import {
+  aboutOf,
+  describeFact,
+  documentName,
+  documentOf,
+  eventData,
+  eventType,
+  type Fact,
+  type Order,
+} from './facts.ts'
+import { memoryPath, NAMESPACE } from './fixture.ts'
+import type { Event, KubernetesObject } from './process.ts'
+import type { Letter, World } from './world.ts'
+
+/** A fact that was told by an event, and its place in the platform's order. */
+export type Word = { fact: Exclude<Fact, { kind: 'forgotten' }>; at: number; letter?: Letter }
+
+export type Platform = {
+  /** Everything that was said, in its order. */
+  facts: Fact[]
+  words: Word[]
+  /** Facts by the names of the documents that hold them. */
+  documents: Map<string, Word>
+  /** Every event of the platform, in the order in which they were sent. */
+  letters: Letter[]
+  /** Whether a memory was deleted by hand. */
+  isTampered: boolean
+  /** The serial number of the last fact or first answer about a thing. */
+  changed: Map<string, number>
+  /** Does what a fact says, and answers with the letters that tell of it. */
+  say(fact: Fact, time?: number): Letter[]
+}
+
+type Options = { order(fact: Fact): Order; skew(side: string): number }
+
+const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
+
+/** Juju, kubectl and Knative's source of documents, who tell the functions what people want. */
+export const createPlatform = (world: World, { order, skew }: Options): Platform => {
+  let sequence = 0
+  let about = ''
+  let sent: Letter[] = []
+
+  const send = (event: Event, application: string, name: string, after: readonly Letter[] = []): Letter => {
+    const letter: Letter = { event, name, application, about, isPlatform: true, attempts: 0, isAnswered: false, after }
+    platform.letters.push(letter)
+    world.network.push(letter)
+    sent.push(letter)
+    return letter
+  }
+
+  world.onAnswer = (letter) => {
+    if (letter.about !== undefined) platform.changed.set(letter.about, world.serial())
+  }
+
+  world.api.subscribe(({ type, object }) => {
+    if (object.kind !== 'ConfigMap' || object.metadata.labels?.['meshstep.dev/kind'] === undefined) return
+    const event = documentEvent(world, VERBS[type], object)
+    send(event, object.data?.application ?? '', `${VERBS[type]} of ${object.metadata.name}`)
+  })
+
+  const speak = (fact: Word['fact'], time: number): void => {
+    sequence += 1
+    const by = order(fact)
+    // no two events have the same time
+    const moment = time - (time % 100) + (sequence % 100)
+    const { side } = fact
+    const event: Event = {
+      id: `fact-${sequence}`,
+      source: by === 'sequence' ? '/platform' : `/platform/${side}`,
+      type: eventType(fact),
+      subject: `${NAMESPACE}/${side}`,
+      ...(by === 'time' && { time: new Date(moment).toISOString() }),
+      datacontenttype: 'application/json',
+      extensions: by === 'sequence' ? { sequence: String(sequence) } : {},
+      data: eventData(fact),
+    }
+    const unordered = by === 'none' ? platform.letters.filter((letter) => letter.about === about) : []
+    const letter = send(event, side, describeFact(fact), unordered)
+    platform.words.push({ fact, at: by === 'time' ? moment : sequence, letter })
+  }
+
+  const write = (fact: Word['fact']): void => {
+    const document = documentOf(fact, NAMESPACE)
+    const name = documentName(fact)
+    const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+    if (document) {
+      platform.documents.set(name, { fact, at: world.now() })
+      const headers = { 'content-type': 'application/apply-patch+yaml' }
+      const body = JSON.stringify(document)
+      world.api.handle({ method: 'PATCH', path: `${path}/${name}?fieldManager=kubectl`, headers, body })
+      return
+    }
+    if (!platform.documents.has(name)) return
+    platform.documents.set(name, { fact, at: world.now() })
+    world.api.handle({ method: 'DELETE', path: `${path}/${name}`, headers: {} })
+  }
+
+  const platform: Platform = {
+    facts: [],
+    words: [],
+    documents: new Map(),
+    letters: [],
+    isTampered: false,
+    changed: new Map(),
+    say: (fact, time) => {
+      world.advance(1_000)
+      world.log(() => `-- ${describeFact(fact)}`)
+      sent = []
+      platform.facts.push(fact)
+      if (fact.kind === 'forgotten') {
+        platform.isTampered = true
+        world.api.handle({ method: 'DELETE', path: memoryPath(fact.side), headers: {} })
+        return sent
+      }
+      about = aboutOf(fact)
+      platform.changed.set(about, world.serial())
+      if (fact.form === 'document') write(fact)
+      else speak(fact, time ?? world.now() + skew(fact.side))
+      return sent
+    },
+  }
+  return platform
+}
+
+/** An event as Knative's ApiServerSource sends it in mode Resource. */
+const documentEvent = (world: World, verb: string, object: KubernetesObject): Event => ({
+  id: world.newId(),
+  source: 'https://10.96.0.1:443',
+  type: `dev.knative.apiserver.resource.${verb}`,
+  subject: `/apis/v1/namespaces/${NAMESPACE}/configmaps/${object.metadata.name}`,
+  time: new Date(world.now()).toISOString(),
+  datacontenttype: 'application/json',
+  extensions: { apiversion: 'v1', kind: 'ConfigMap', name: object.metadata.name, namespace: NAMESPACE },
+  data: object,
+})

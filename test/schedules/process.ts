@@ -1,0 +1,44 @@
+import { functions } from '../../functions/index.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { Event } from '../../src/events/cloud-event.ts'
+import { failureOf } from '../../src/failure.ts'
+import { createHandler } from '../../src/handle.ts'
+import { createKubernetes, type Transport } from '../../src/kubernetes/client.ts'
+import { createQueue } from '../../src/queue.ts'
+import { createStep } from '../../src/step.ts'
+
+export type { Event } from '../../src/events/cloud-event.ts'
+export type { Transport, TransportAnswer, TransportRequest } from '../../src/kubernetes/client.ts'
+export type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+
+export type ProcessOptions = {
+  event: Event
+  transport: Transport
+  clock: Clock
+  publish(event: Event): void
+  newId(): string
+}
+
+/** The HTTP status of an event's answer, and a text for people. */
+export type Answer = { status: number; text: string }
+
+/** Takes one event in a process of its own, and answers as its HTTP server would. The only place that knows the parts of a process. */
+export const process = async ({ event, transport, clock, publish, newId }: ProcessOptions): Promise<Answer> => {
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const handle = createHandler({
+    functions,
+    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
+    connect,
+    publish: async (sent) => publish(sent),
+    clock,
+    timeoutMilliseconds: 60_000,
+    newId,
+  })
+  try {
+    const { status, messages } = await handle(event, {})
+    return { status: 200, text: [status, ...messages].join('; ') }
+  } catch (error) {
+    const { status, body } = failureOf(error)
+    return { status, text: body }
+  }
+}

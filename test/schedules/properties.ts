@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util'
+import { NAMESPACE, type Variant, workloadsOf } from './fixture.ts'
+import { buildFresh } from './fresh.ts'
+import { OWN } from './monitor.ts'
+import type { Platform } from './platform.ts'
+import type { Event } from './process.ts'
+import type { Schedule } from './schedule.ts'
+import { compareSnapshots, findAdmitted, isEnrolled, takeSnapshot } from './snapshot.ts'
+import { findClients, findTruth, isOnMesh, type Truth } from './truth.ts'
+import type { World } from './world.ts'
+
+/** A property that does not hold, and how. */
+export type Violation = { property: string; details: readonly string[] }
+
+/** Sends `resync` for an application, or for the whole namespace. */
+export const sendResync = (world: World, application: string | undefined): void => {
+  const event: Event = {
+    id: world.newId(),
+    source: '/platform/resync',
+    type: 'dev.meshstep.resync.v1',
+    subject: application === undefined ? NAMESPACE : `${NAMESPACE}/${application}`,
+    datacontenttype: 'application/json',
+    extensions: {},
+    data: { namespace: NAMESPACE, ...(application !== undefined && { application }) },
+  }
+  const name = `resync of ${application ?? NAMESPACE}`
+  const letter = { event, name, application: application ?? '', attempts: 0, isAnswered: false, after: [] }
+  world.network.push({ ...letter, isPlatform: true })
+}
+
+/** Compares what is there with what the platform's last words mean, worked out by hand: independent of the code. */
+const findMistakes = (variant: Variant, truth: Truth, world: World): string[] => {
+  const found = takeSnapshot(world)
+  const mistakes = workloadsOf(variant)
+    // productpage has no config, and asks for nothing: whether it waits for one is not known here
+    .filter((name) => name !== 'productpage' && isEnrolled(found, name) !== isOnMesh(truth, name))
+    .map((name) => `${name} is ${isEnrolled(found, name) ? 'on the mesh' : 'off the mesh'}, which is wrong`)
+  if (variant !== 'mesh') return mistakes
+  const inside = findAdmitted(found, 'details').filter((name) => !OWN.includes(name))
+  const expected = findClients(truth)
+  return isDeepStrictEqual(expected, inside)
+    ? mistakes
+    : [...mistakes, `details lets in [${inside}], expected [${expected}]`]
+}
+
+/** a: the cluster is as the platform's last words have it. */
+export const checkConvergence = async (variant: Variant, platform: Platform, world: World): Promise<Violation[]> => {
+  const truth = findTruth(platform)
+  const details = [
+    ...findMistakes(variant, truth, world),
+    ...compareSnapshots(await buildFresh(variant, truth), takeSnapshot(world)),
+  ]
+  return details.length === 0 ? [] : [{ property: 'a: the cluster is as from scratch', details }]
+}
+
+/** c: once all is as it should be, a resync of each side writes nothing. */
+export const checkQuiet = async (sides: readonly string[], schedule: Schedule, world: World): Promise<Violation[]> => {
+  const writes: string[] = []
+  const stop = world.api.subscribe(({ type, object }) => {
+    const what = `${type} ${object.kind} ${object.metadata.name}`
+    world.log(() => `  wrote: ${what}`)
+    writes.push(what)
+  })
+  // the first round mends what only the sides of another relation know of
+  for (const side of sides) {
+    world.log(() => `-- a resync of ${side}`)
+    sendResync(world, side)
+    await schedule.runCalmly()
+  }
+  writes.length = 0
+  for (const side of sides) {
+    world.log(() => `-- a quiet resync of ${side}`)
+    sendResync(world, side)
+    await schedule.runCalmly()
+  }
+  stop()
+  return writes.length === 0 ? [] : [{ property: 'c: a resync writes nothing when nothing differs', details: writes }]
+}
+
+/** Events of all processes together: in a small history, and for each event of the platform in a longer one. */
+const MOST_EVENTS = 40
+const MOST_EVENTS_EACH = 4
+
+/** c: the number of events is bounded by what was told. */
+export const checkEvents = ({ totals }: World, told: number): Violation[] => {
+  const most = Math.max(MOST_EVENTS, MOST_EVENTS_EACH * told)
+  if (totals.published <= most) return []
+  return [{ property: 'c: few events', details: [`${totals.published} events were sent, expected at most ${most}`] }]
+}

@@ -1,0 +1,123 @@
+import type { Actor } from './actor.ts'
+import type { Plan } from './plan.ts'
+import type { Platform } from './platform.ts'
+import type { Random } from './random.ts'
+import type { Letter, World } from './world.ts'
+
+/** What a schedule has left to do wrong. */
+type Budget = { crashes: number; losses: number; doubles: number }
+
+export type Schedule = {
+  /** Lets events be taken one after another, in the order in which they were sent, until there are none. */
+  runCalmly(): Promise<void>
+  /** Lets everything happen in a random order until nothing is left, with faults as long as there is a budget for them. */
+  run(facts?: readonly (() => void)[], budget?: Budget): Promise<void>
+}
+
+/** Deliveries and calls in one history; more are an endless ring. */
+const MOST_MOVES = 6_000
+
+export const NO_FAULTS: Budget = { crashes: 0, losses: 0, doubles: 0 }
+
+export class Ring extends Error {}
+
+/** An event without an order waits for those that were sent before it: they count in the order in which they come. */
+const isDeliverable = (letter: Letter): boolean => letter.after.every(({ isAnswered }) => isAnswered)
+
+export const createSchedule = (world: World, random: Random, plan: Plan): Schedule => {
+  let moves = 0
+  let current: Actor | undefined
+
+  const count = () => {
+    moves += 1
+    if (moves > MOST_MOVES) throw new Ring(`${moves} moves and no end: ${world.totals.published} events were sent`)
+  }
+
+  // clocks of senders are behind, and those of receivers ahead: a time in the future counts when it comes, which nobody can foretell
+  const skew = () => (plan.skew === 0 ? 0 : random.below(plan.skew))
+
+  const runAll = async (actor: Actor): Promise<void> => {
+    while (world.actors.includes(actor)) {
+      count()
+      await world.step(actor)
+    }
+  }
+
+  const crash = (budget: Budget): boolean => {
+    if (!current || !world.actors.includes(current) || budget.crashes === 0 || !random.chance(0.04)) return false
+    budget.crashes -= 1
+    world.crash(current, random.chance(0.5))
+    current = undefined
+    return true
+  }
+
+  const losesOrDoubles = (budget: Budget): boolean => {
+    if (world.network.length === 0 || budget.losses + budget.doubles === 0) return false
+    const letter = random.pick(world.network)
+    if (budget.losses > 0 && isLosable(letter) && random.chance(0.1)) {
+      budget.losses -= 1
+      world.lose(letter)
+      return true
+    }
+    if (budget.doubles === 0 || !random.chance(0.1)) return false
+    budget.doubles -= 1
+    const { about: _, ...copy } = letter
+    const after = plan.order === 'none' ? [letter] : []
+    world.network.push({ ...copy, name: `${letter.name}, a double`, after })
+    return true
+  }
+
+  /** Whose turn it is: the same again if that is patient, else anybody who is there. */
+  const move = async (facts: (() => void)[]): Promise<boolean> => {
+    if (current && world.actors.includes(current) && random.chance(plan.patience)) {
+      await world.step(current)
+      return true
+    }
+    const letters = world.actors.length < plan.atOnce ? world.network.filter(isDeliverable) : []
+    const options = [
+      ...world.actors.map((actor) => async () => {
+        current = actor
+        await world.step(actor)
+      }),
+      ...letters.map((letter) => async () => {
+        current = await world.deliver(letter, skew())
+      }),
+      ...world.late.filter(() => random.chance(0.2)).map((call) => async () => world.makeLate(call)),
+      ...(facts.length > 0 ? [async () => facts.shift()?.()] : []),
+    ]
+    if (options.length === 0) return false
+    await random.pick(options)()
+    return true
+  }
+
+  return {
+    runCalmly: async () => {
+      for (;;) {
+        const letter = world.network.find(isDeliverable)
+        if (letter === undefined) return
+        count()
+        await runAll(await world.deliver(letter, 0))
+      }
+    },
+    run: async (said = [], budget = { ...NO_FAULTS }) => {
+      const facts = [...said]
+      for (;;) {
+        count()
+        if (crash(budget) || losesOrDoubles(budget)) continue
+        if (!(await move(facts))) return
+      }
+    },
+  }
+}
+
+/** What Knative's broker holds is delivered in the end; a nudge, or what a source saw while its sink was away, is lost. */
+const isLosable = ({ isPlatform, event }: Letter): boolean => !isPlatform || event.type.startsWith('dev.knative.')
+
+/** Sends events of the platform that were not lost once more, each with that probability, in any order, but for those that still wait. */
+export const redeliver = (world: World, platform: Platform, random: Random, probability: number): void => {
+  const sent = platform.letters.filter((letter) => letter.isAnswered && random.chance(probability))
+  for (const { about: _, ...letter } of random.shuffle(sent)) {
+    const again = { ...letter, name: `${letter.name}, redelivered`, attempts: 0, after: [], isAnswered: false }
+    world.network.push(again)
+  }
+}

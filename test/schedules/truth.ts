@@ -1,0 +1,77 @@
+import type { Relation } from './fixture.ts'
+import type { Platform, Word } from './platform.ts'
+
+/** What the platform said last: which relations stand, with the side that was told, and which applications have a config or were removed. */
+export type Truth = { relations: readonly Word[]; configs: readonly Word[] }
+
+/** Later in the platform's order; of two at the same place the end. */
+const isLater = (one: Word, other: Word): boolean =>
+  one.at > other.at || (one.at === other.at && one.fact.kind === 'ended')
+
+const lastOf = (words: readonly Word[]): Word[] => {
+  const last = new Map<string, Word>()
+  for (const word of words) {
+    const key = 'relation' in word.fact ? `relation/${word.fact.relation.id}` : `config/${word.fact.side}`
+    const before = last.get(key)
+    if (before === undefined || isLater(word, before)) last.set(key, word)
+  }
+  return [...last.values()]
+}
+
+/** The removal of an application ends what its platform told it before; what a document says stands as long as the document. */
+const isEnded = (word: Word, removals: readonly Word[]): boolean =>
+  word.fact.kind === 'ended' ||
+  (word.fact.form === 'event' && removals.some(({ fact, at }) => fact.side === word.fact.side && at > word.at))
+
+export const findTruth = ({ words, documents }: Platform): Truth => {
+  const all = [...words, ...documents.values()]
+  const removals = all.filter(({ fact }) => fact.kind === 'removed')
+  const last = lastOf(all)
+  return {
+    relations: last.filter((word) => 'relation' in word.fact && !isEnded(word, removals)),
+    configs: last.filter(({ fact }) => fact.kind === 'config' || fact.kind === 'removed'),
+  }
+}
+
+export const standing = ({ relations }: Truth): Relation[] =>
+  relations.flatMap(({ fact }) => ('relation' in fact ? [fact.relation] : []))
+
+export const hasConfig = ({ configs }: Truth, application: string): boolean =>
+  configs.some(({ fact }) => fact.kind === 'config' && fact.side === application)
+
+/** Its own platform has told it since of a relation that puts it on the mesh. */
+const isToldSince = ({ fact, at }: Word, application: string, removed: number): boolean =>
+  fact.kind === 'told' &&
+  fact.side === application &&
+  fact.relation.requirer.application === application &&
+  at > removed
+
+/** A removed application is back with a config, or with what its own platform tells it since. */
+const isRemoved = ({ configs, relations }: Truth, application: string): boolean =>
+  configs.some(
+    ({ fact, at }) =>
+      fact.kind === 'removed' &&
+      fact.side === application &&
+      !relations.some((word) => isToldSince(word, application, at)),
+  )
+
+/** Whether an application has to be on the mesh: by its own relation with the beacon, or by that of its coordinator. */
+export const isOnMesh = (truth: Truth, application: string): boolean => {
+  if (!hasConfig(truth, 'beacon') || isRemoved(truth, application)) return false
+  const relations = standing(truth)
+  const isConsumer = relations.some(
+    ({ interface: name, requirer }) => name === 'service_mesh' && requirer.application === application,
+  )
+  const isWorker = relations.some(
+    ({ interface: name, requirer }) => name === 'cluster' && requirer.application === application,
+  )
+  const isInCluster = isWorker && hasConfig(truth, 'tempo')
+  return isConsumer || (isInCluster && isOnMesh(truth, 'tempo'))
+}
+
+/** The applications that details lets in, where it is on the mesh. */
+export const findClients = (truth: Truth): string[] => {
+  if (!isOnMesh(truth, 'details') || !hasConfig(truth, 'details')) return []
+  const clients = standing(truth).filter(({ interface: name }) => name === 'http')
+  return [...new Set(clients.map(({ requirer }) => requirer.application))].toSorted()
+}
