@@ -3,7 +3,16 @@ import type { Kubernetes } from './kubernetes/client.ts'
 import { at } from './record.ts'
 import { findDocuments, listDocuments } from './relations/documents.ts'
 import { isBetween, isSameSubject, remoteOf, subjectName } from './relations/mirror.ts'
-import { isAlias, listPeers, namesOther, type Peer, type Peers, readPeers, remotesOf } from './relations/peers.ts'
+import {
+  isAlias,
+  listPeers,
+  missing,
+  namesOther,
+  type Peer,
+  type Peers,
+  readPeers,
+  remotesOf,
+} from './relations/peers.ts'
 import type { Change } from './remember.ts'
 import { isRunning } from './requesters.ts'
 import type { State, Subject } from './state.ts'
@@ -39,12 +48,6 @@ export const lookAround = async (
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }
 
-const missing = (subject: Subject): Peer => ({
-  subject,
-  unknown: 'missing',
-  problem: `${subjectName(subject)} has no memory`,
-})
-
 /** Whoever lost its memory may carry labels still; whoever has no workload either is gone, and carries none. */
 const withLife = async (
   kubernetes: Kubernetes,
@@ -52,9 +55,9 @@ const withLife = async (
   { relations }: Pick<State, 'relations'>,
   peer: Peer,
 ): Promise<Peer> => {
-  const isLost = 'unknown' in peer && peer.unknown === 'missing'
+  if ('state' in peer || peer.unknown !== 'missing') return peer
   const isAwaited = Object.values(relations).some((entry) => entry.heard && isBetween(entry, subject, peer.subject))
-  return isLost && isAwaited && !(await isRunning(kubernetes, peer.subject)) ? { ...peer, isGone: true } : peer
+  return isAwaited && !(await isRunning(kubernetes, peer.subject)) ? { ...peer, isGone: true } : peer
 }
 
 /** An event may be about a relation that only the other side was told of. */

@@ -55,9 +55,9 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
         : [],
     ),
   ]
-  const isFirst = ({ event: { subject: to } }: Nudge, index: number) =>
-    due.findIndex(({ isRemembered, event }) => !isRemembered && event.subject === to) === index
-  return due.filter((one, index) => one.isRemembered || isFirst(one, index))
+  const first = new Map<string | undefined, Nudge>()
+  for (const one of due) if (!one.isRemembered && !first.has(one.event.subject)) first.set(one.event.subject, one)
+  return due.filter((one) => one.isRemembered || first.get(one.event.subject) === one)
 }
 
 /** The relation is with another application now. */

@@ -82,7 +82,8 @@ const unreadable = (subject: Subject, { message }: Error): Peer => ({
   problem: message,
 })
 
-const missing = (subject: Subject): Peer => ({
+/** A memory that is not there. */
+export const missing = (subject: Subject): Peer => ({
   subject,
   unknown: 'missing',
   problem: `${subjectName(subject)} has no memory`,

@@ -34,7 +34,7 @@ const intended = (
   return other.said && other.entry?.says !== entry.granted ? {} : undefined
 }
 
-export const withIntents = (state: State, intents: readonly Intent[]): State => ({
+export const withIntents = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
   ...state,
   relations: {
     ...state.relations,
@@ -65,9 +65,7 @@ const isCarried = ({ awaits, remote, interface: name }: Relation): boolean => {
 export const withCarried = (state: State): State =>
   withIntents(
     state,
-    Object.entries(state.relations).flatMap(([key, entry]) =>
-      isRequirer(entry) ? [{ key, remote: { namespace: '', application: '' }, entry: CARRIED }] : [],
-    ),
+    Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
   )
 
 const CARRIED = { holds: true, heard: true } as const
