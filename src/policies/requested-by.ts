@@ -7,9 +7,9 @@ export const REQUESTED_BY = 'meshstep.dev/requested-by'
 /** The API server bounds all annotations of an object together, to 256 KiB. */
 const BYTES = 32 * 1024
 
-/** The value of the annotation: each of `relations` once, sorted, and as many of them as fit, then `and {N} more`. */
+/** The value of the annotation: each of `relations` once, sorted, and as many of them as fit, then `and {N} more`; a comma in one is escaped. */
 export const requestedBy = (relations: readonly string[]): string => {
-  const distinct = [...new Set(relations)].toSorted()
+  const distinct = [...new Set(relations.map(escaped))].toSorted()
   const listed = distinct.slice(0, countThatFits(distinct))
   const more = distinct.length - listed.length
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
@@ -19,7 +19,13 @@ export const requestedBy = (relations: readonly string[]): string => {
 export const requestersOf = ({ metadata }: KubernetesObject): string[] =>
   at(metadata.annotations, REQUESTED_BY)
     ?.split(', ')
-    .filter((relation) => relation !== '') ?? []
+    .filter((relation) => relation !== '')
+    .map(unescaped) ?? []
+
+/** Names without a comma, which are nearly all, are written as they are. */
+const escaped = (relation: string): string => relation.replaceAll('%', '%25').replaceAll(',', '%2C')
+
+const unescaped = (relation: string): string => relation.replaceAll('%2C', ',').replaceAll('%25', '%')
 
 const countThatFits = (texts: readonly string[]): number => {
   let bytes = 0
