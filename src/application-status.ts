@@ -11,13 +11,14 @@ export const applicationStatus = (
   memory: State,
   { state, blocked }: Effective,
 ): ApplicationStatus => {
-  const { config, units, refusedSpec, specs, pending } = memory
+  const { config, units, refusedSpec, refused, specs, pending } = memory
   const own = ownWorkload(config)
   return statusOf({
     application: subject.application,
     units,
     expectsUnits: own !== undefined && own.replicas !== 0,
     badSpec: refusedSpec,
+    refused: Object.values(refused?.objects ?? {}).filter((reason) => !refusedSpec?.startsWith(reason)),
     loop: loopOf(specs),
     incompatible: blocked[0],
     cluster: clusterStatus(subject, { ...memory, relations: state.relations }),

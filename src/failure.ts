@@ -1,6 +1,6 @@
 import { isBroken, Refused, Unavailable } from './errors.ts'
 import { InvalidEvent } from './events/cloud-event.ts'
-import { ApiError } from './kubernetes/api-error.ts'
+import { ApiError, remedyOf } from './kubernetes/api-error.ts'
 
 /** An error as an answer: `body` is JSON of at most 768 bytes. */
 export type Failure = { status: number; headers: Record<string, string>; body: string }
@@ -22,7 +22,7 @@ export const failureOf = (error: unknown): Failure => {
   if (error instanceof Unavailable)
     return failure(503, 'unavailable', message, { 'retry-after': String(error.retryAfterSeconds) })
   if (isBroken(error)) return failure(500, 'broken', message)
-  if (error instanceof ApiError) return failure(500, error.reason || 'api-error', `${message}${advice(error)}`)
+  if (error instanceof ApiError) return failure(500, error.reason || 'api-error', `${message}. ${remedyOf(error)}`)
   return failure(500, 'defect', `This is a defect of meshstep, please report it: ${message}`)
 }
 
@@ -33,13 +33,6 @@ const REASONS: Record<number, string> = {
   404: 'not-found',
   413: 'too-large',
   415: 'unsupported-media-type',
-}
-
-const advice = ({ status, message }: ApiError): string => {
-  if (status === 401) return '. The token of the service account was not accepted'
-  // quotas, admission webhooks and terminating namespaces answer 403 as well
-  if (status === 403 && /cannot \w+ resource/.test(message)) return '. Grant it with a Role and a RoleBinding'
-  return ''
 }
 
 const failure = (status: number, reason: string, message: string, headers: Record<string, string> = {}): Failure => {

@@ -35,6 +35,13 @@ export const memoryName = (application: string): string => `juju-service-mesh-${
 export const memoryObject = ({ namespace, application }: Subject): string =>
   nameOf({ kind: 'ConfigMap', namespace, name: memoryName(application) })
 
+/** The resourceVersion of the memory as it is now; undefined when there is none. */
+export const memoryVersion = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+): Promise<string | undefined> =>
+  (await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))?.metadata.resourceVersion
+
 /** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
 export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
   const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from './kubernetes/objects.ts'
+import { holdersAt } from './kubernetes/ownership.ts'
 import { at } from './record.ts'
 import type { Subject } from './state.ts'
 
@@ -32,6 +33,10 @@ export const ownerSelector = ({ namespace, application }: { namespace: string; a
 /** Whether the object is of an application of the same name in another namespace: both have the same field manager. */
 export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: KubernetesObject): boolean =>
   (at(labels, NAMESPACE) ?? namespace) !== namespace
+
+/** Whether `manager` made the object for its owner: the label that says so is its own, and not what somebody else put on. */
+export const isOwnedBy = (object: KubernetesObject, manager: string): boolean =>
+  holdersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
 
 /** The field manager that holds what an application holds: its name on an object says whose that is when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

@@ -1,9 +1,9 @@
 import type { Kubernetes } from './kubernetes/client.ts'
+import type { Observed } from './observed.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import { at } from './record.ts'
 import { subjectName } from './relations/mirror.ts'
 import { type Peers, readPeers } from './relations/peers.ts'
-import type { Observed } from './settle.ts'
 import type { State, Subject } from './state.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */

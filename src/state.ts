@@ -157,6 +157,8 @@ export const State = z.strictObject({
   specs: SpecHistory.optional(),
   /** Why the API server refuses the pod spec. */
   refusedSpec: z.string().optional(),
+  /** What the API server refused last, a hash of all of it, and the first by name with the reason. */
+  refused: z.strictObject({ hash: z.string(), objects: z.record(z.string(), z.string()) }).optional(),
   /** What was announced of the Services that are offered to the application. */
   announced: Announced.optional(),
   /** Written before anything is applied. */

@@ -8,6 +8,7 @@ import { isStale } from './kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from './kubernetes/client.ts'
 import { type Found, lookAround } from './look.ts'
 import { isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import { isDeployed, type Observed, observeCluster } from './observed.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { fieldManager } from './owner.ts'
 import { effective } from './relations/effective.ts'
@@ -19,7 +20,7 @@ import { unknownRequesters } from './requesters.ts'
 import { withSaid } from './said.ts'
 import { nothingAnnounced } from './services/announced.ts'
 import { type Announcement, announcements } from './services/announcements.ts'
-import { isDeployed, type Observed, observeCluster, type Settled, settle } from './settle.ts'
+import { type Settled, settle } from './settle.ts'
 import { type State, type Subject, stands, targetsOf, withFormer } from './state.ts'
 
 export type StepDependencies = {
@@ -50,6 +51,8 @@ type Progress = {
   readonly written: Set<string>
   /** The mark under which the last attempt wrote. */
   mark?: string
+  /** What was refused before was tried again. */
+  hasRetried?: true
   /** The state before the first attempt. */
   before: State | undefined
 }
@@ -157,6 +160,10 @@ const attempt = async (
       requesters,
       observed,
       ownMark: progress.mark,
+      hasRetried: progress.hasRetried === true,
+      retried: () => {
+        progress.hasRetried = true
+      },
       saved: (mark) => {
         progress.taken ??= taken
         progress.mark = mark

@@ -5,7 +5,7 @@ import type { Kind, KubernetesObject } from './kubernetes/objects.ts'
 import { appliers } from './kubernetes/ownership.ts'
 import { isPodOf } from './kubernetes/pods.ts'
 import { memoryName, readState } from './memory.ts'
-import { listKnown } from './owned.ts'
+import { listOwned } from './observed.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
 import { listDocuments } from './relations/documents.ts'
 import { remotesOf } from './relations/peers.ts'
@@ -100,7 +100,7 @@ const ownersIn = async (
       const objects =
         kind === 'Namespace'
           ? [await kubernetes.find({ kind, name: namespace })]
-          : await listKnown(kubernetes, { kind, namespace, selector: ownerSelector({ namespace }) })
+          : (await listOwned(kubernetes, { kind, namespace, selector: ownerSelector({ namespace }) })).live
       return (objects ?? [])
         .flatMap((object) => (object ? [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)] : []))
         .map((application) => ({ application, kind }))

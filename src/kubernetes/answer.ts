@@ -1,5 +1,5 @@
 import { isBroken, Unavailable } from '../errors.ts'
-import { ApiError } from './api-error.ts'
+import { ApiError, isDenied, isOfSchema } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
 
@@ -50,8 +50,14 @@ const isList = (items: unknown): boolean => Array.isArray(items) || items === nu
 /** Whether the same call may go well a moment later. */
 export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
   if (answer instanceof Error) return !isBroken(answer)
-  return answer.status === 429 || answer.status >= 500 || result instanceof NotAnObject
+  if (result instanceof NotAnObject) return true
+  if (!(result instanceof ApiError) || isDenied(result) || isOfSchema(result)) return false
+  return result.status === 429 || result.status >= 500
 }
+
+/** Whether the API server itself says that it failed, rather than that it is away or busy: often it fails at this object alone. */
+export const isInternal = (result: Error): boolean =>
+  result instanceof ApiError && result.isStatus && ![429, 503, 504].includes(result.status)
 
 /** How long the API server asks to be left alone, 0 when it does not say. */
 export const retryAfterMilliseconds = (answer: TransportAnswer | Error): number => {

@@ -8,6 +8,8 @@ export class ApiError extends Error {
   readonly status: number
   readonly reason: string
   readonly causes: readonly Cause[]
+  /** The API server said so itself, and not a proxy in between. */
+  readonly isStatus: boolean
 
   constructor(call: string, status: number, body: string) {
     const parsed = statusOf(body)
@@ -16,10 +18,11 @@ export class ApiError extends Error {
     this.status = status
     this.reason = parsed.reason ?? ''
     this.causes = parsed.details?.causes ?? []
+    this.isStatus = parsed.kind === 'Status'
   }
 }
 
-type Status = { message?: string; reason?: string; details?: { causes?: Cause[] } }
+type Status = { kind?: string; message?: string; reason?: string; details?: { causes?: Cause[] } }
 
 const statusOf = (body: string): Status => {
   try {
@@ -32,7 +35,11 @@ const statusOf = (body: string): Status => {
 
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
-export const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.status === 403
+export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403
+
+/** Admission denied the call. A webhook does so with any status it likes, also with one that means something else otherwise. */
+export const isDenied = (error: unknown): boolean =>
+  error instanceof ApiError && /denied (the )?request/.test(error.message)
 
 /**
  * Somebody wrote, replaced or deleted the object since it was read: reading it again helps. The API server says so in several ways:
@@ -41,10 +48,39 @@ export const isForbidden = (error: unknown): boolean => error instanceof ApiErro
  */
 export const isStale = (error: unknown): boolean =>
   error instanceof ApiError &&
+  !isDenied(error) &&
   ((error.status === 409 && fieldConflicts(error).length === 0) ||
-    (error.status === 422 &&
-      (error.causes.length === 0 || error.causes.some(({ field }) => field === 'metadata.uid'))) ||
+    (error.status === 422 && isOfAnother(error)) ||
     (error.status === 404 && /^(PATCH|UPDATE)/.test(error.call)))
+
+const isOfAnother = ({ call, causes }: ApiError): boolean =>
+  causes.length === 0 ? call.startsWith('PATCH') : causes.some(({ field }) => field === 'metadata.uid')
+
+/** The API server will not do this one thing, whatever the reason. Without a valid token it does nothing at all: that is no refusal. */
+export const isRefusal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && !isStale(error) && (error.status !== 401 || isDenied(error))
+
+/** A refusal in words, with the way out. */
+export const refusalOf = (error: ApiError): string => `${error.message}. ${remedyOf(error)}; it is tried again`
+
+/** What a person can do about a refusal. */
+export const remedyOf = (error: ApiError): string => {
+  if (isDenied(error)) return 'An admission policy or webhook denies it: change that, or what is asked for'
+  if (isNotPermitted(error)) return 'Grant it with a Role and a RoleBinding'
+  if (error.status === 401) return 'The token of the service account was not accepted'
+  if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return 'Its namespace is being deleted'
+  if (error.status === 403) return 'Raise the quota or the limit'
+  if (error.status === 404) return 'Create what is missing, or correct its name in the config'
+  if (error.status >= 500 && !isOfSchema(error)) return 'The API server, or a webhook that it calls, fails'
+  return 'Correct it in the config'
+}
+
+/** Quotas, admission and terminating namespaces answer 403 as well. */
+const isNotPermitted = ({ status, message }: ApiError): boolean => status === 403 && /cannot \w+ resource/.test(message)
+
+/** An apply of fields that the schema does not have, or of other types, is answered with 500: the same each time. */
+export const isOfSchema = ({ status, message }: ApiError): boolean =>
+  status === 500 && /typed patch object|not declared in schema|failed to create manager/.test(message)
 
 /** A field that another field manager holds with another value. */
 export type FieldConflict = { field: string; manager: string }

@@ -2,17 +2,22 @@ import { at } from '../record.ts'
 import type { Target } from '../state.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
-import { type LabelConflict, labelDifference, type SeenLabels, type WantedLabels } from './label-difference.ts'
+import {
+  type LabelConflict,
+  type LabelDifference,
+  labelDifference,
+  type SeenLabels,
+  type WantedLabels,
+} from './label-difference.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { livePods } from './pods.ts'
-import { touch } from './touch.ts'
 
 /** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
 export type Conflict = { object: string } & LabelConflict
 
-/** What was done at one place: the names of the objects written, and what stands in the way. */
-export type LabelReport = { written: readonly string[]; conflicts: readonly Conflict[] }
+/** What was done at one place: the name of the object when it was written, and what stands in the way. */
+export type LabelReport = { written?: string; conflicts: readonly Conflict[] }
 
 /** An object, and where in it the labels are. */
 export type Place = { object: KubernetesObject; path: FieldPath }
@@ -52,33 +57,31 @@ export const seenAt = ({ object, path }: Place, manager: string): SeenLabels => 
   holders: holdersAt(object, path, manager),
 })
 
-/** Whether the labels at one place are not as they are wanted. */
-export const isDifferent = (place: Place, wanted: WantedLabels, manager: string): boolean => {
-  const { remove, apply } = labelDifference(seenAt(place, manager), wanted)
-  return apply !== undefined || Object.keys(remove).length > 0
-}
+/** What differs at one place, and what stands in the way. */
+export const differenceAt = (place: Place, wanted: WantedLabels, manager: string): LabelDifference =>
+  labelDifference(seenAt(place, manager), wanted)
 
-/**
- * Reconciles the labels at one place; makes no call when nothing differs. With `fence`, an object that is as it is wanted is written all
- * the same, and left as it was: a write that somebody sent before, and that is executed late, finds another resourceVersion.
- */
-export const reconcileLabels = async (
+/** Whether there is something to write. */
+export const isDue = ({ remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>): boolean =>
+  apply !== undefined || Object.keys(remove).length > 0
+
+/** Whether a write at the place changes a pod template, and so restarts pods. */
+export const isTemplate = ({ path }: Place): boolean => path[0] === 'spec'
+
+/** Writes what differs at one place; reports the conflicts that arise in that moment. */
+export const writeLabels = async (
   kubernetes: Kubernetes,
   place: Place,
-  wanted: WantedLabels,
+  { remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>,
   manager: string,
-  fence?: string,
 ): Promise<LabelReport> => {
-  const { remove, apply, conflicts } = labelDifference(seenAt(place, manager), wanted)
   const isRemoving = Object.keys(remove).length > 0
   const object = isRemoving ? await removeLabels(kubernetes, place, remove, manager) : place.object
-  const current = { ...place, object }
-  const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, current, apply, manager)
-  if (fence !== undefined && !isRemoving && apply === undefined) await touch(kubernetes, place.object, fence)
+  const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, { ...place, object }, apply, manager)
   const name = nameOf({ kind: object.kind, ...object.metadata })
   return {
-    written: isRemoving || applied.changed ? [name] : [],
-    conflicts: [...conflicts, ...applied.conflicts].map((conflict) => ({ object: name, ...conflict })),
+    ...((isRemoving || applied.changed) && { written: name }),
+    conflicts: applied.conflicts.map((conflict) => ({ object: name, ...conflict })),
   }
 }
 

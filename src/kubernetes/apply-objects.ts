@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ApiError, fieldConflicts } from './api-error.ts'
+import { fieldConflicts } from './api-error.ts'
 import { isApplied } from './applied.ts'
 import type { Kubernetes } from './client.ts'
 import { type Kind, type KubernetesObject, nameOf, type Reference } from './objects.ts'
@@ -8,8 +8,8 @@ import { appliers } from './ownership.ts'
 /** An object of somebody else in the place of one of ours, or one of ours in which somebody else holds something. */
 export type ObjectConflict = { readonly object: string; readonly manager: string; readonly key?: string }
 
-/** What became of one object: its name when it was written, what stands in the way, and why the API server refused it. */
-export type ObjectReport = { written?: string; conflict?: ObjectConflict; refused?: string }
+/** What became of one object: as it is now, its name when that changed it, and what stands in the way. */
+export type ObjectReport = { applied?: KubernetesObject; written?: string; conflict?: ObjectConflict }
 
 /** What is to be done so that just the desired objects of one kind are there. */
 export type ObjectPlan = {
@@ -46,7 +46,8 @@ export const objectDifference = (
   }
 }
 
-const keyOf = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
+/** How the object is named in messages. */
+export const keyOf = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 
 /** What a policy allows is all of its spec: what somebody adds to it changes what ours means. */
 const addition = (live: KubernetesObject, desired: KubernetesObject, manager: string): ObjectConflict | undefined => {
@@ -69,8 +70,8 @@ export const namesakeConflict = (
 ): ObjectConflict => ({ object: keyOf(desired), manager: othersOf(found, manager) })
 
 /**
- * Applies one object to what was found in its place. What is ours is ours as a whole, so drift in it is taken back by force. What the API
- * server finds wrong with the object is reported, as the others are fine; whatever else fails rejects.
+ * Applies one object to what was found in its place. What is ours is ours as a whole, so drift in it is taken back by force. A field that
+ * somebody else holds is a conflict; whatever else fails rejects.
  */
 export const applyObject = async (
   kubernetes: Kubernetes,
@@ -81,11 +82,10 @@ export const applyObject = async (
     const applied = await kubernetes.apply(asFound(desired, found), manager, { force: found !== undefined })
     const conflict = addition(applied, desired, manager)
     const isChanged = applied.metadata.resourceVersion !== found?.metadata.resourceVersion
-    return { ...(isChanged && { written: keyOf(desired) }), ...(conflict && { conflict }) }
+    return { applied, ...(isChanged && { written: keyOf(desired) }), ...(conflict && { conflict }) }
   } catch (error) {
     const [conflict] = fieldConflicts(error)
     if (conflict) return { conflict: { object: keyOf(desired), manager: conflict.manager, key: conflict.field } }
-    if (isRefusal(error)) return { refused: error.message }
     throw error
   }
 }
@@ -106,10 +106,3 @@ export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesO
   namespace,
   name,
 })
-
-/** Its namespace or its kind is not there, or the object is not valid: nothing that another object would suffer from. */
-const isRefusal = (error: unknown): error is ApiError =>
-  error instanceof ApiError &&
-  ([400, 404].includes(error.status) ||
-    (error.status === 422 && !error.causes.some(({ field }) => field === 'metadata.uid')) ||
-    (error.status === 403 && !/cannot \w+ resource/.test(error.message)))

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
+import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { apiVersionOf, type Kind, type KubernetesObject, nameOf, pathOf, type Reference } from './objects.ts'
 
@@ -20,7 +20,7 @@ export type PatchOperation = { op: 'test' | 'remove'; path: string; value?: unkn
 
 /**
  * The calls a step makes. Each rejects with ApiError when the API server refuses it, and with Unavailable when the API server is
- * away, slow, busy (429) or failing (5xx) until the deadline.
+ * away, slow, busy (429) or failing (5xx) until the deadline. Where it fails at the write of one object, that is soon taken for a refusal.
  */
 export type Kubernetes = {
   find(reference: Reference): Promise<KubernetesObject | undefined>
@@ -50,7 +50,11 @@ type Options = {
 const FIRST_DELAY_MILLISECONDS = 100
 const LONGEST_DELAY_MILLISECONDS = 2_000
 
-/** A client that retries what is worth retrying until `deadline`. It keeps nothing: make one for each step. */
+/** Where the API server says that it failed, a write is sent again until the delay is longer, and all writes together so many times. */
+const LONGEST_DELAY_OF_FAILURES_MILLISECONDS = 400
+const MOST_RETRIES_OF_FAILURES = 6
+
+/** A client that retries what is worth retrying until `deadline`. It keeps next to nothing: make one for each step. */
 export const createKubernetes = ({
   transport,
   clock,
@@ -65,6 +69,17 @@ export const createKubernetes = ({
     /** What is answered when all is well; null for a deletion, which may answer with a Status or with the object. */
     kind: string | null
     about: string
+    /** A step can do without it: what fails lastingly is refused. */
+    isOptional?: boolean
+  }
+
+  let failures = 0
+
+  /** Whether a write that the API server failed at is given up: there are others to be done. */
+  const isGivenUp = ({ isOptional }: Call, result: Error, delay: number): boolean => {
+    if (!isOptional || !isInternal(result)) return false
+    failures += 1
+    return delay > LONGEST_DELAY_OF_FAILURES_MILLISECONDS || failures > MOST_RETRIES_OF_FAILURES
   }
 
   const attempt = async ({ method, path, contentType, body }: Call): Promise<TransportAnswer | Error> => {
@@ -84,7 +99,7 @@ export const createKubernetes = ({
       const answer = await attempt(call)
       const result = resultOf(call.about, call.kind, answer)
       if (!(result instanceof Error)) return result
-      if (!isTransient(answer, result)) throw result
+      if (!isTransient(answer, result) || isGivenUp(call, result, delay)) throw result
       const wait = Math.max(delay * (0.5 + clock.random()), retryAfterMilliseconds(answer))
       if (clock.now() + wait >= deadline) throw unavailable(call.about, answer, result)
       await clock.sleep(wait)
@@ -134,14 +149,20 @@ export const createKubernetes = ({
         query: `${managedBy(manager)}${force ? '&force=true' : ''}`,
         contentType: APPLY_TYPE,
         body: object,
+        isOptional: true,
       }),
     patch: (reference, operations, manager) =>
-      call('PATCH', reference, { query: managedBy(manager), contentType: PATCH_TYPE, body: operations }),
+      call('PATCH', reference, {
+        query: managedBy(manager),
+        contentType: PATCH_TYPE,
+        body: operations,
+        isOptional: true,
+      }),
     remove: async (object) => {
       const { uid, resourceVersion } = object.metadata
       const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } }
       try {
-        await call('DELETE', referenceTo(object), { kind: null, contentType: JSON_TYPE, body })
+        await call('DELETE', referenceTo(object), { kind: null, contentType: JSON_TYPE, body, isOptional: true })
       } catch (error) {
         if (!isNotFound(error)) throw error
       }

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { at } from '../record.ts'
 import type { Subject } from '../state.ts'
-import { charmKubernetesLabel, truncateLabelValue } from './names.ts'
+import { charmKubernetesLabel, truncateLabelValue, waypointName } from './names.ts'
 
 const INSTANCE = 'app.kubernetes.io/instance'
 const SCOPE = 'kubernetes-resource-handler-scope'
@@ -27,12 +27,33 @@ const scopes = ({ namespace, application }: Subject): string[] => [
 export const librarySelector = (subject: Subject): string =>
   `${INSTANCE} in (${instances(subject).join(',')}),${SCOPE} in (${scopes(subject).join(',')})`
 
-/** Whether the charm library made the object for the application. Its first labels did not say in which namespace that is. */
-export const isLibrarys = (subject: Subject, { metadata: { labels, name, namespace } }: KubernetesObject): boolean => {
+/** The field managers under which it wrote for its owner. */
+const managers = ({ namespace, application }: Subject): string[] => [application, `${application}-${namespace}`]
+
+/**
+ * Whether the charm library made the object for the application. Its labels and names join namespace and application by hyphens, so that
+ * two may have the same; together with its field manager, which has the application's name, they are one's alone. The first labels did
+ * not say in which namespace that is.
+ */
+export const isLibrarys = (subject: Subject, object: KubernetesObject): boolean => {
+  const { labels, managedFields = [] } = object.metadata
   const instance = at(labels, INSTANCE) ?? ''
-  const isSure =
-    instance !== subject.application ||
-    namespace === subject.namespace ||
-    name.startsWith(`${subject.application}-${subject.namespace}-`)
-  return isSure && instances(subject).includes(instance) && scopes(subject).includes(at(labels, SCOPE) ?? '')
+  return (
+    managedFields.some(({ manager }) => managers(subject).includes(manager)) &&
+    instances(subject).includes(instance) &&
+    scopes(subject).includes(at(labels, SCOPE) ?? '') &&
+    isNamed(subject, object)
+  )
+}
+
+/** Whether the object has a name that the library gave to objects of the application. */
+const isNamed = ({ namespace, application }: Subject, { kind, metadata }: KubernetesObject): boolean => {
+  const { name } = metadata
+  if (kind !== 'AuthorizationPolicy') return name === waypointName(namespace, application)
+  return (
+    name.startsWith(`${application}-${namespace}-policy-`) ||
+    name === `${application}-${namespace}-external-traffic` ||
+    (name === `ext-authz-${application}` && metadata.namespace === namespace) ||
+    (name.endsWith(`-${application}-${metadata.namespace}-l4`) && at(metadata.labels, INSTANCE) !== application)
+  )
 }

@@ -47,7 +47,7 @@ export const Rule = z.strictObject({
 })
 export type Rule = z.infer<typeof Rule>
 
-const TargetRef = z.strictObject({
+export const TargetRef = z.strictObject({
   group: z.string().optional(),
   kind: z.string(),
   name: z.string(),

@@ -5,7 +5,7 @@ import { at, defined } from '../record.ts'
 import { type Relation, type RelationEntry, relationName, type State, type Subject } from '../state.ts'
 import { CHANGING, type Effective, isEnrolling, NOTHING_ASKED, type OtherSide, otherSide } from './effective.ts'
 import { isDisplaced, remoteOf, subjectName } from './mirror.ts'
-import type { Peers } from './peers.ts'
+import type { Peer, Peers } from './peers.ts'
 
 /** A step beyond which the other side must not have moved: labels are taken for the first time, or what was granted is revoked. */
 export type Intent = { readonly key: string; readonly remote: Subject; readonly entry: Partial<RelationEntry> }
@@ -70,22 +70,26 @@ export const withCarried = (state: State): State =>
 
 const CARRIED = { holds: true, heard: true } as const
 
+/** What could not be done: whose requests are not granted, and whether labels stay where they are to go. */
+export type Failed = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
+
 /** The state once all is done: what is carried and granted, and what of the other sides it was done for. */
 export const acted = (
   subject: Subject,
   state: State,
   { state: { relations } }: Effective,
   peers: Peers,
-  failed: ReadonlySet<string>,
+  failed: Failed,
 ): State => {
   const next = (key: string, entry: RelationEntry): RelationEntry => {
     const relation = at(relations, key)
     const other = otherSide(subject, state, key, peers)
     const { said, shows } = other
-    const isFailed = relation !== undefined && requesterNames(subject, relation).some((name) => failed.has(name))
+    const isFailed =
+      relation !== undefined && requesterNames(subject, relation).some((name) => failed.requesters.has(name))
     return defined({
       ...entry,
-      holds: isRequirer(entry) ? holdsNow(entry, relation) : undefined,
+      holds: isRequirer(entry) ? holdsNow(entry, relation, failed.isLabelling) : undefined,
       granted: isProvider(entry) ? grantedNow(state, entry, relation, isFailed, other) : undefined,
       seen: isFailed ? entry.seen : (shows ?? entry.seen),
       heard: said ? true : entry.heard,
@@ -102,7 +106,8 @@ export const acted = (
 const isDisplacedStill = ({ holds, granted }: RelationEntry, { entry: theirs }: OtherSide): boolean =>
   holds === true || granted !== undefined || theirs?.word === 'told'
 
-const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined): true | undefined => {
+const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined, isStuck: boolean): true | undefined => {
+  if (isStuck && holds) return true
   if (relation === undefined) return undefined
   if (relation.isUnknown) return holds
   return isCarried(relation) ? true : undefined
@@ -148,11 +153,17 @@ export const namespaceAwaits = (
   if (mesh === undefined || mesh.modelOnMesh) return []
   return Object.entries(relations).flatMap(([key, relation]) => {
     if (relation.interface !== 'service_mesh' || relation.role !== 'provides' || relation.isLeaving) return []
+    const name = subjectName(remoteOf(subject, relation))
     const { holds, entry } = otherSide(subject, state, key, peers)
-    const isAwaited = relation.isUnknown === true || (entry !== undefined && holds !== true)
-    return isAwaited ? [subjectName(remoteOf(subject, relation))] : []
+    const isCarrying = holds === true && isLabelled(peers.get(name))
+    const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
+    return isAwaited ? [name] : []
   })
 }
+
+/** Whether labels are on its workload: they may be refused there, while all else was done. */
+const isLabelled = (peer: Peer | undefined): boolean =>
+  peer !== undefined && 'labels' in peer && Object.keys(peer.labels).length > 0
 
 /** A tombstone that everybody has seen goes after a day: nothing of its relation is left. */
 export const isForgotten = (subject: Subject, state: State, key: string, peers: Peers, shows: string): boolean => {

@@ -15,6 +15,8 @@ export type StatusFacts = {
   readonly expectsUnits?: boolean | undefined
   /** Why the API server refuses the spec. */
   readonly badSpec?: string | undefined
+  /** What else the API server refuses, and why. */
+  readonly refused?: readonly string[] | undefined
   readonly loop?: Loop | undefined
   /** Which versions of an interface do not go together. */
   readonly incompatible?: string | undefined
@@ -40,6 +42,7 @@ export const statusOf = (facts: StatusFacts): ApplicationStatus => {
 
 const candidates = (facts: StatusFacts): ApplicationStatus[] => [
   ...when('error', facts.badSpec, (why) => `the pod spec is refused, and what runs stays: ${why}`),
+  ...(facts.refused ?? []).map((message): Report => ({ status: 'error', message })),
   ...when('blocked', facts.loop, ({ paths }) => `the pod spec keeps changing and is not applied: ${some(paths)}`),
   ...when('blocked', facts.incompatible, (why) => why),
   ...(facts.relations ?? []).map((message): Report => ({ status: 'blocked', message })),

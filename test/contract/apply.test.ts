@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldConflicts, isStale } from '../../src/kubernetes/api-error.ts'
-import { reconcileLabels } from '../../src/kubernetes/apply-labels.ts'
+import { differenceAt, writeLabels } from '../../src/kubernetes/apply-labels.ts'
+import type { WantedLabels } from '../../src/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { appliers, type FieldPath, holdersAt, stringsAt, withStringsAt } from '../../src/kubernetes/ownership.ts'
-import { FENCE } from '../../src/kubernetes/touch.ts'
+import { FENCE, touch } from '../../src/kubernetes/touch.ts'
 import { fieldManager } from '../../src/owner.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, CREATOR, openCluster, pod, service, workload } from './cluster.ts'
@@ -48,6 +49,9 @@ const places: { place: string; make: Make; path: string[]; invalidField: string 
 
 describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
   const create = (labels?: Record<string, string>) => cluster.create(make(cluster.namespace, labels))
+  /** Brings the labels of the object, as it was seen, to what is wanted. */
+  const write = (object: KubernetesObject, wanted: WantedLabels) =>
+    writeLabels(cluster.kubernetes, { object, path }, differenceAt({ object, path }, wanted, OURS), OURS)
   /** Applies to the object as it was seen. */
   const applySeen = (object: KubernetesObject, labels: Record<string, string>) =>
     cluster.kubernetes.apply(withStringsAt(object, path, labels), OURS)
@@ -95,11 +99,11 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     const object = await create()
     await mergeLabels(object, { [MODE]: 'none' }, 'kubectl-label')
     const wanted = { labels: { [MODE]: 'ambient', [WAYPOINT]: 'w' }, unknown: [], inherited: {} }
-    const reconcile = (seen: KubernetesObject) =>
-      reconcileLabels(cluster.kubernetes, { object: seen, path }, wanted, OURS)
+    const reconcile = (seen: KubernetesObject) => write(seen, wanted)
     expect(await refusalOf(reconcile(object))).toSatisfy(isStale)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none' })
-    const { conflicts } = await settled(object, reconcile)
+    await settled(object, reconcile)
+    const { conflicts } = differenceAt({ object: await cluster.read(object), path }, wanted, OURS)
     expect(conflicts).toMatchObject([{ key: MODE, manager: 'kubectl-label', wanted: 'ambient' }])
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none', [WAYPOINT]: 'w' })
   })
@@ -223,8 +227,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     const seen = await cluster.read(object)
     await mergeLabels(object, { other: '1' }, 'kubectl-label')
     const wanted = { labels: {}, unknown: [], inherited: { [MODE]: 'ambient' } }
-    const remove = (current: KubernetesObject) =>
-      reconcileLabels(cluster.kubernetes, { object: current, path }, wanted, OURS)
+    const remove = (current: KubernetesObject) => write(current, wanted)
     expect(await refusalOf(remove(seen))).toSatisfy(isStale)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'ambient', [WAYPOINT]: 'w', other: '1' })
     await settled(object, remove)
@@ -235,7 +238,10 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     ['labels of ours', { [MODE]: 'ambient', [WAYPOINT]: 'w' }],
     ['none', {}],
   ])('with %s, a fence', (_, labels: Record<string, string>) => {
-    const wanted = { labels, unknown: [], inherited: {} }
+    const fence = async (current: KubernetesObject) => {
+      await touch(cluster.kubernetes, current, 'fence-1')
+      return current
+    }
     const managers = ({ metadata }: KubernetesObject) =>
       (metadata.managedFields ?? [])
         .filter(({ subresource }) => subresource === undefined)
@@ -244,11 +250,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     test('changes the version and nothing else', async () => {
       const object = await create({ team: 'blue' })
       await apply(object, labels)
-      const { before, report } = await settled(object, async (seen) => ({
-        before: seen,
-        report: await reconcileLabels(cluster.kubernetes, { object: seen, path }, wanted, OURS, 'fence-1'),
-      }))
-      expect(report).toEqual({ written: [], conflicts: [] })
+      const before = await settled(object, fence)
       const after = await cluster.read(object)
       expect(after.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion)
       expect(after.metadata.annotations?.[FENCE]).toBeUndefined()
@@ -262,10 +264,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     test('keeps out what was sent before', async () => {
       const object = await create({ team: 'blue' })
       await apply(object, labels)
-      const seen = await settled(object, async (current) => {
-        await reconcileLabels(cluster.kubernetes, { object: current, path }, wanted, OURS, 'fence-1')
-        return current
-      })
+      const seen = await settled(object, fence)
       expect(await refusalOf(applySeen(seen, { late: '1' }))).toSatisfy(isStale)
       expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isStale)
       expect(await refusalOf(cluster.kubernetes.remove(seen))).toSatisfy(isStale)

@@ -24,7 +24,7 @@ const librarys = ({
   namespace = 'shop',
   instance = 'shop-beacon',
   scope = 'istio-authorization-policy',
-  spec = { rules: [{}] },
+  spec = { targetRefs: [{ kind: 'Service', group: '', name: 'db' }], rules: [{}] },
 }: Made = {}): KubernetesObject => ({
   apiVersion: 'security.istio.io/v1',
   kind: 'AuthorizationPolicy',
@@ -68,20 +68,21 @@ describe('what the charm library left', () => {
       'of the same name in another namespace, of an old generation',
       { instance: 'beacon', namespace: 'bank', name: 'beacon-bank-policy-a' },
     ],
+    ['for a target of the same name in another namespace', { instance: 'beacon', namespace: 'bank' }],
     ['of another purpose', { scope: 'something-else' }],
+    ['for a target that nobody asked for', { spec: { targetRefs: [{ kind: 'Service', name: 'cart' }] } }],
+    ['named after another application', { name: 'bea-con-shop-policy-web-shop-db-1234abcd', instance: 'beacon' }],
   ])('stays when it is %s', async (_, made) => {
     const world = createLeft(librarys(made))
-    const before = names(world)
+    await ask(world, [wire()])
     await configure(world, { mesh: { adopt: true } })
-    expect(names(world)).toEqual(before)
+    expect(names(world)).toHaveLength(2)
   })
 
   test.each<[string, Made]>([
     ['of the latest generation', {}],
     ['of the one before', { instance: 'beacon-shop' }],
     ['of the first one', { instance: 'beacon' }],
-    ['of the first one, elsewhere', { instance: 'beacon', namespace: 'bank' }],
-    ['for the operator of the model', { scope: 'modeloperator-authorization-policy' }],
     ['for its own units', { instance: 'beacon-shop', scope: 'beacon-shop-cluster-internal' }],
   ])('is removed once ours stand: %s', async (_, made) => {
     const world = createLeft(librarys(made))
@@ -108,6 +109,18 @@ describe('what the charm library left', () => {
     expect([...policiesIn(world), ...objectsOf(world, 'Gateway')]).toEqual([])
   })
 
+  test('stays until a relation asks for ours, and that is told', async () => {
+    const world = createLeft(librarys())
+    expect(await configure(world, { mesh: { adopt: true } })).toMatchObject({
+      messages: expect.arrayContaining([
+        `AuthorizationPolicy ${LEFT} of the charm library stays: nothing of ours is for its target`,
+      ]),
+    })
+    expect(names(world)).toEqual([LEFT])
+    await ask(world, [wire()])
+    expect(names(world)).toEqual([OURS])
+  })
+
   test.each<[string, (world: World) => Promise<unknown>]>([
     ['a databag cannot be read', (world) => ask(world, '[{', { id: 8, application: 'web' })],
     [
@@ -125,14 +138,28 @@ describe('what the charm library left', () => {
           ]),
         ),
     ],
-  ])('stays as long as something of ours is missing: %s', async (_, miss) => {
-    const world = createLeft(librarys())
+  ])('goes for each target on its own, while another one waits: %s', async (_, miss) => {
+    const web = 'beacon-shop-policy-a-shop-web-1234abcd'
+    const world = createLeft(
+      librarys(),
+      librarys({ name: web, spec: { targetRefs: [{ kind: 'Service', name: 'web' }], rules: [{}] } }),
+    )
     await ask(world, [wire()])
     await miss(world)
     await configure(world, { mesh: { adopt: true } })
-    expect(names(world)).toEqual([OURS, LEFT])
-    await world.send('relation-broken', { ...BEACON, relation: { id: 8 } })
-    expect(names(world)).toEqual([OURS])
+    expect(names(world)).toEqual([`shop/${web}`, OURS])
+  })
+
+  test('is told apart from that of an application whose namespace and name are joined to the same label', async () => {
+    const theirs = librarys({ name: 'c-a-b-policy-web-shop-db-1234abcd', instance: 'a-b-c' })
+    const world = createMesh([], false)
+    for (const name of ['a', 'a-b']) world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }])
+    world.api.seed([theirs], { manager: 'c' })
+    const subject = { namespace: 'a', application: 'b-c' }
+    await world.send('relation-changed', provides(7, { application: 'db', namespace: 'shop' }, [wire()], subject))
+    await configure(world, { mesh: { adopt: true } }, subject)
+    expect(names(world)).toContain('shop/c-a-b-policy-web-shop-db-1234abcd')
+    expect(names(world)).toHaveLength(2)
   })
 
   test('stays while the API server refuses one of ours', async () => {

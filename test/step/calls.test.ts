@@ -49,7 +49,7 @@ describe('the calls of a step', () => {
     expect(world.calls.filter(isWrite)).toEqual([`PUT ${NAMED}?fieldManager=meshstep`])
   })
 
-  test('first join: 10, and 2 to remember that the beacon was told', async () => {
+  test('first join: 11, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     expect(world.calls).toEqual([
@@ -60,6 +60,8 @@ describe('the calls of a step', () => {
       expect.stringContaining(`GET ${MEMORY}?labelSelector=meshstep.dev%2Fkind`),
       `POST ${MEMORY}?fieldManager=meshstep`,
       `GET ${BEACON}`,
+      // pods are restarted only by whoever was not overtaken
+      `GET ${NAMED}`,
       `PATCH ${STATEFULSET}?${MANAGER}`,
       `PATCH ${SERVICE}?${MANAGER}`,
       `PUT ${NAMED}?fieldManager=meshstep`,
@@ -68,26 +70,26 @@ describe('the calls of a step', () => {
     ])
   })
 
-  test('first join of a Deployment: 13', async () => {
+  test('first join of a Deployment: 14', async () => {
     const world = createWorld([workload('Deployment'), service()])
     await world.send('relation-changed', meshRelation())
-    expect(world.calls).toHaveLength(13)
+    expect(world.calls).toHaveLength(14)
   })
 
-  test('its data change: 8', async () => {
+  test('its data change: 9', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.calls.length = 0
     await world.send('relation-changed', meshRelation({ other: '1' }))
-    expect(world.calls).toHaveLength(8)
+    expect(world.calls).toHaveLength(9)
   })
 
-  test('leave: 8, and 2 to remember that the beacon was told', async () => {
+  test('leave: 9, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.calls.length = 0
     await world.send('relation-broken', { relation: { id: 7 } })
-    expect(world.calls).toHaveLength(10)
+    expect(world.calls).toHaveLength(11)
   })
 
   test('a pod of an application that is not known: reads alone', async () => {

@@ -10,12 +10,14 @@ import {
   policiesOf,
   provides,
   remove,
+  requires,
   sourcesOf,
   wire,
   writes,
 } from '../helpers/beacon-world.ts'
-import { event, type World } from '../helpers/world.ts'
+import type { World } from '../helpers/world.ts'
 
+const DB = { application: 'db' }
 const POLICIES = 'authorizationpolicies'
 
 const answerTo = (
@@ -118,24 +120,45 @@ describe('what the API server refuses', () => {
   test.each<[string, string[], RegExp]>([
     ['to list', ['GET'], /LIST AuthorizationPolicy shop: 403 .*cannot list resource.*Grant it with a Role/],
     ['to write', ['PATCH'], /APPLY AuthorizationPolicy .*403 .*Grant it with a Role/],
-  ])('for want of a permission %s: nobody is enrolled, and it is said what to grant', async (_, methods, message) => {
-    const world = createMesh(['beacon'], false)
+  ])(
+    'for want of a permission %s: nobody is granted anything, and it is said what to grant',
+    async (_, methods, message) => {
+      const world = createMesh(['beacon', 'db'], false)
+      await ask(world, both)
+      await world.send('relation-changed', requires(7, DB))
+      answerTo(
+        world,
+        POLICIES,
+        status(403, 'policies is forbidden: User "meshstep" cannot list resource', { reason: 'Forbidden' }),
+        methods,
+      )
+      const outcome = await configure(world, { mesh: {} })
+      expect(outcome).toMatchObject({
+        status: 'waiting',
+        messages: expect.arrayContaining([expect.stringMatching(message)]),
+        applicationStatus: { status: 'error', message: expect.stringMatching(message) },
+      })
+      expect(objectsOf(world, 'Gateway')).toHaveLength(1)
+      await world.send('resync', DB)
+      expect(world.labels('db').template).not.toHaveProperty('istio.io/dataplane-mode')
+      world.intercept = undefined
+      expect(await world.send('resync', BEACON)).not.toHaveProperty('applicationStatus')
+      expect(policiesIn(world)).toHaveLength(2)
+      await world.send('resync', DB)
+      expect(world.labels('db').template).toHaveProperty('istio.io/dataplane-mode')
+    },
+  )
+
+  test('for want of a permission to list: what is there is not removed', async () => {
+    const world = createMesh([], false)
+    await configure(world, { mesh: {} })
     await ask(world, both)
-    answerTo(
-      world,
-      POLICIES,
-      status(403, 'policies is forbidden: User "meshstep" cannot list resource', { reason: 'Forbidden' }),
-      methods,
-    )
-    const response = await world.post(event('config-changed', { ...BEACON, config: { mesh: {} } }))
-    expect([response.status, (await response.json()) as { message: string }]).toEqual([
-      500,
-      { status: 500, reason: 'Forbidden', message: expect.stringMatching(message) },
-    ])
-    expect(writes(world).filter((call) => /statefulsets|services/.test(call))).toEqual([])
-    world.intercept = undefined
-    expect((await world.send('resync', BEACON)).status).toBe('changed')
+    answerTo(world, POLICIES, status(403, 'User "meshstep" cannot list resource'), ['GET'])
+    await ask(world, [])
     expect(policiesIn(world)).toHaveLength(2)
+    world.intercept = undefined
+    await world.send('resync', BEACON)
+    expect(policiesIn(world)).toEqual([])
   })
 })
 

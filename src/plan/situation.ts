@@ -1,0 +1,28 @@
+import type { Desired } from '../desire.ts'
+import type { Namesakes, Observed } from '../observed.ts'
+import { fieldManager } from '../owner.ts'
+import type { OwnedKind, State, Subject } from '../state.ts'
+import { WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
+
+/** All that a plan follows from. */
+export type Situation = {
+  readonly subject: Subject
+  readonly state: State
+  /** The labels that the memory says are held. */
+  readonly held: Readonly<Record<string, string>>
+  readonly observed: Observed
+  readonly namesakes: Namesakes
+  readonly desired: Desired
+  /** Nothing goes yet: the mesh of an application that is no beacon any more is left by its consumers first. */
+  readonly isHeld: boolean
+  /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
+  readonly namespaceAwaits: readonly string[]
+  /** The mark to write once to an object that is as it should be, where a write to it may be on its way. */
+  readonly fenceOf: (object: string) => string | undefined
+}
+
+export const isWorkload = (kind: string): boolean => WORKLOAD_KINDS.some((one) => one === kind)
+
+/** Mesh labels on a workload are held by another manager than the workload itself: the two never fight. */
+export const managerOf = ({ application }: Subject, kind: string): string =>
+  isWorkload(kind as OwnedKind) ? workloadManager(application) : fieldManager(application)
