@@ -89,7 +89,12 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
       if (from) return { ...subject, change: nudge(from, event, looks) }
       return {
         ...subject,
-        change: { observation, look: looks, fold: (state, known) => fold(state, parsed, { ...arrival, known }) },
+        change: {
+          observation,
+          look: looks,
+          event: arrival.position.id,
+          fold: (state, known) => fold(state, parsed, { ...arrival, known }),
+        },
       }
     },
   }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { withEvent } from './order.ts'
 import type { Document } from './relations/documents.ts'
 import { endByDocument, type KnownMarks, markNow, tellByDocument } from './relations/words.ts'
 import type { State, Subject } from './state.ts'
@@ -30,8 +31,8 @@ export const withDocuments = (
   const told = own.reduce((before, document) => withDocument(before, document, now, known), state)
   const held = new Set([...own, ...found.filter((document) => 'problem' in document)].map(({ name }) => name))
   const gone = Object.entries(told.relations).filter(
-    ([, { document, word }]) =>
-      document !== undefined && word === 'told' && !held.has(document) && isLookedFor(documents, document),
+    ([, { document, word, mine }]) =>
+      document !== undefined && word === 'told' && mine && !held.has(document) && isLookedFor(documents, document),
   )
   return gone.reduce((before, [key]) => endByDocument(before, key, now), told)
 }
@@ -45,6 +46,22 @@ const withDocument = (state: State, document: Document, now: Date, known: KnownM
   const mark = markNow(state, state.marks?.config, now)
   return { ...others, config: document.config, document: document.name, marks: { ...state.marks, config: mark } }
 }
+
+/**
+ * The state with the event of a document at what that holds, whatever is known of it: of two steps that read the document before and after
+ * the event only the later one can save.
+ */
+export const withDocumentEvent = (state: State, document: string, id: string): State => ({
+  ...state,
+  relations: Object.fromEntries(
+    Object.entries(state.relations).map(([key, entry]) => [
+      key,
+      entry.document === document ? { ...entry, mark: withEvent(entry.mark, id) } : entry,
+    ]),
+  ),
+  ...(state.document === document &&
+    state.marks?.config && { marks: { ...state.marks, config: withEvent(state.marks.config, id) } }),
+})
 
 /** Whether the config was kept in a document that is gone. */
 export const isConfigGone = (state: State, { application }: Subject, documents: Documents): boolean => {

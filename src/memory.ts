@@ -79,8 +79,10 @@ const parseMemory = (stored: KubernetesObject): Memory => {
   return { state: parseState(stored, State), labels, stored }
 }
 
+const Labels = z.record(z.string(), z.string())
+
 const parseLabels = (stored: KubernetesObject): Record<string, string> =>
-  parse(stored, 'labels', z.record(z.string(), z.string()), 'a JSON object of strings')
+  parse(stored, 'labels', Labels, 'a JSON object of strings')
 
 const parseState = <T>(stored: KubernetesObject, schema: z.ZodType<T>): T =>
   parse(stored, 'state', schema, `a state that meshstep wrote, version ${VERSION} or lower`, migrate)

@@ -28,6 +28,7 @@ const FirstState = z.looseObject({
  * from now on: until they have one of this form, what was made for them stays.
  */
 export const migrate = (value: unknown): unknown => {
+  if ((value as { version?: unknown } | null)?.version !== 1) return value
   const first = FirstState.safeParse(value)
   if (!first.success) return value
   const { relations, accepted, units, announced, generation: _g, published: _p, version: _v, ...others } = first.data

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { Refused } from './errors.ts'
 import { instantMilliseconds } from './events/timestamp.ts'
@@ -51,7 +51,7 @@ export const positionOf = ({ id, source, time, extensions: { sequence } }: Sent,
   const isFuture = sent !== undefined && sent > now.getTime()
   return {
     source,
-    id: hash(`${source}\n${id}`),
+    id: shortHash(`${source}\n${id}`),
     ...(sequence && { sequence }),
     arrived: now.getTime(),
     ...(sent !== undefined && { time: isFuture ? now.getTime() : sent }),
@@ -61,7 +61,7 @@ export const positionOf = ({ id, source, time, extensions: { sequence } }: Sent,
 
 type Sent = { id: string; source: string; time?: string | undefined; extensions: Readonly<Record<string, string>> }
 
-const hash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 10)
+const shortHash = (text: string): string => hash('sha256', text, 'base64url').slice(0, 10)
 
 /** Clocks are no further apart; what is marked with a later time came from one that is wrong, and orders nothing. */
 const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
@@ -95,11 +95,14 @@ const recorded = (before: Mark | undefined, { id, source, sequence }: Position, 
   const { [source]: _, ...sequences } = before?.sequences ?? {}
   const kept = sequence === undefined ? (before?.sequences ?? {}) : withLast(sequences, source, sequence)
   return {
-    at: when,
-    ids: [...(before?.ids ?? []), id].slice(-MOST_IDS),
+    ...withEvent({ ...before, at: when }, id),
     ...(Object.keys(kept).length > 0 && { sequences: kept }),
   }
 }
+
+/** The mark of a thing of which an event came that says nothing new: `id` is that of its position. */
+export const withEvent = (mark: Mark, id: string): Mark =>
+  mark.ids?.includes(id) ? mark : { ...mark, ids: [...(mark.ids ?? []), id].slice(-MOST_IDS) }
 
 const withLast = (others: Record<string, string>, source: string, sequence: string): Record<string, string> =>
   Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, sequence]])

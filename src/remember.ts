@@ -1,6 +1,6 @@
 import type { Look } from './define-function.ts'
 import { derived, type Resolve } from './derive.ts'
-import { type Documents, isConfigGone, withDocuments } from './documents.ts'
+import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
 import { Refused } from './errors.ts'
 import type { Found } from './look.ts'
 import { FULL_BYTES, type Memory, sizeOf } from './memory.ts'
@@ -25,6 +25,8 @@ export type Change = {
   fold: Fold
   observation: boolean
   look?: Look
+  /** A hash of the event's source and id. */
+  event?: string
   /** Another application says that it is worth a look; as an echo, having found nothing new itself. */
   nudge?: { isEcho: boolean }
   note?: boolean
@@ -52,23 +54,28 @@ export const remember = (
   const merged = withPeers(memory.state, subject, peers, now)
   const present = isConfigGone(merged, subject, documents) ? withoutConfig(merged, now) : merged
   let state = derived(subject, memory.state, withDocuments(present, subject, documents, now, known), now, resolve)
-  let size = sizeOf({ state, labels: memory.labels })
   const take = (change: Change): Taken => {
-    if (isRead(change, subject, documents)) return {}
-    const { state: after, stale } = change.fold(state, known)
-    const candidate = derived(subject, state, after, now, resolve)
-    const bytes = candidate === state ? size : sizeOf({ state: candidate, labels: memory.labels })
-    // what makes room is always taken, and what is only observed is not worth a refusal
-    const isTooLarge = bytes > FULL_BYTES && bytes > size
-    if (isTooLarge && change.observation) return { message: 'the memory is full: this event is not remembered' }
-    if (isTooLarge) throw new Refused(413, tooLarge(subject.application, bytes))
+    const isDocument = isRead(change, subject, documents)
+    const { state: after, stale }: Folded = isDocument ? { state } : change.fold(state, known)
+    const candidate = derived(subject, state, withEventOf(after, change), now, resolve)
+    const bytes = tooManyBytes(memory, state, candidate)
+    // what is only observed is not worth a refusal
+    if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED
+    if (bytes > 0) throw new Refused(413, tooLarge(subject.application, bytes))
     state = candidate
-    size = bytes
     // what a document held is over with it, whenever its event was sent
     return isHeldBy(memory.state, change) ? {} : { stale }
   }
   const taken = changes.map((change) => orError(() => take(change)))
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
+}
+
+const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }
+
+/** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
+const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
+  const bytes = candidate === state ? 0 : sizeOf({ state: candidate, labels })
+  return bytes > FULL_BYTES && bytes > sizeOf({ state, labels }) ? bytes : 0
 }
 
 /** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
@@ -110,6 +117,9 @@ const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): Sta
 /** An event about a document that is there says nothing that the document does not. */
 const isRead = ({ look }: Change, { application }: Subject, { found }: Documents): boolean =>
   found.some((document) => document.name === look?.document && document.application === application)
+
+const withEventOf = (state: State, { look, event }: Change): State =>
+  look?.document === undefined || event === undefined ? state : withDocumentEvent(state, look.document, event)
 
 const isHeldBy = ({ document, relations }: State, { look }: Change): boolean =>
   look?.document !== undefined &&

@@ -177,15 +177,17 @@ export const State = z.strictObject({
 export type State = z.infer<typeof State>
 
 /** What of a state other applications go by. */
-export const Shown = State.pick({
-  version: true,
-  relations: true,
-  tombstones: true,
-  says: true,
-  removed: true,
-  marks: true,
-  awaits: true,
-})
+export const Shown = z.object(
+  State.pick({
+    version: true,
+    relations: true,
+    tombstones: true,
+    says: true,
+    removed: true,
+    marks: true,
+    awaits: true,
+  }).shape,
+)
 export type Shown = z.infer<typeof Shown>
 
 /** A state whose relations stand and have the data of their other sides: what everything that is desired follows from. */

@@ -34,12 +34,23 @@ export type EmbeddedApi = {
   objects(): readonly PublicObject[]
   /** Creates objects on behalf of a field manager, and the namespaces they are in. */
   seed(objects: readonly PublicObject[], options?: { manager?: string }): void
+  /** Another server that has what this one has now; nobody is subscribed to it. */
+  copy(options?: EmbeddedApiOptions): EmbeddedApi
+}
+
+/** Stored objects are never changed in place, and mostly read more often than they are written. */
+const texts = new WeakMap<object, string>()
+
+const textOf = (object: JsonMap): string => {
+  const text = texts.get(object) ?? JSON.stringify(object)
+  texts.set(object, text)
+  return text
 }
 
 const json = ({ status, object }: Result): Answer => ({
   status,
   headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(object),
+  body: textOf(object),
 })
 
 const text = (status: number, body: string): Answer => ({
@@ -89,14 +100,18 @@ const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`
  * A Kubernetes API server in memory: stores objects and answers as a 1.36 server does, without a transport and without
  * waiting. It runs nothing: workloads get their pods in the same write, and these are ready at once.
  */
-export const createEmbeddedApi = ({
-  now = () => new Date(),
-  uid = () => crypto.randomUUID(),
-  tokens = {},
-  audiences = ['https://kubernetes.default.svc'],
-  allows = () => false,
-}: EmbeddedApiOptions = {}): EmbeddedApi => {
-  const store = new Store()
+export const createEmbeddedApi = (options: EmbeddedApiOptions = {}): EmbeddedApi => serve(new Store(), options)
+
+const serve = (
+  store: Store,
+  {
+    now = () => new Date(),
+    uid = () => crypto.randomUUID(),
+    tokens = {},
+    audiences = ['https://kubernetes.default.svc'],
+    allows = () => false,
+  }: EmbeddedApiOptions,
+): EmbeddedApi => {
   const world: World = { store, uid, now: () => secondsOf(now()) }
 
   const watch: EmbeddedApi['watch'] = (request, send) => {
@@ -144,5 +159,6 @@ export const createEmbeddedApi = ({
       for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
       store.announce()
     },
+    copy: (other = {}) => serve(store.copy(), other),
   }
 }

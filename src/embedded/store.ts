@@ -84,6 +84,16 @@ export class Store {
     return () => this.#listeners.delete(listener)
   }
 
+  /** A store of the same objects, without listeners. */
+  copy(): Store {
+    const copy = new Store()
+    copy.#revision = this.#revision
+    copy.#serial = this.#serial
+    copy.#history = [...this.#history]
+    for (const [kind, objects] of this.#objects) copy.#objects.set(kind, new Map(objects))
+    return copy
+  }
+
   /** Tells the listeners what changed since the last time; what they change themselves is told after it. */
   announce(): void {
     if (this.#announcing) return

@@ -11,12 +11,15 @@ export type ObjectConflict = { readonly object: string; readonly manager: string
 /** What became of one object: as it is now, its name when that changed it, and what stands in the way. */
 export type ObjectReport = { applied?: KubernetesObject; written?: string; conflict?: ObjectConflict }
 
+type Pair = { desired: KubernetesObject; live: KubernetesObject | undefined }
+type SamePair = { desired: KubernetesObject; live: KubernetesObject }
+
 /** What is to be done so that just the desired objects of one kind are there. */
 export type ObjectPlan = {
   /** New and changed ones, each with what is there of it. */
-  readonly apply: readonly { desired: KubernetesObject; live: KubernetesObject | undefined }[]
+  readonly apply: readonly Pair[]
   /** Those that are as they are desired. */
-  readonly same: readonly { desired: KubernetesObject; live: KubernetesObject }[]
+  readonly same: readonly SamePair[]
   readonly stale: readonly KubernetesObject[]
   readonly conflicts: readonly ObjectConflict[]
 }
@@ -34,15 +37,15 @@ export const objectDifference = (
   const wanted = new Set(desired.map(keyOf))
   const isOurs = (object: KubernetesObject) => appliers(object).includes(manager)
   const pairs = desired.map((object) => ({ desired: object, live: there.get(keyOf(object)) }))
+  const isSame = (pair: Pair): pair is SamePair =>
+    pair.live !== undefined && isApplied(pair.live, pair.desired, manager)
+  const same = pairs.filter(isSame)
+  const settled = new Set<Pair>(same)
   return {
-    apply: pairs.filter(({ desired: one, live: other }) => other === undefined || !isApplied(other, one, manager)),
-    same: pairs.flatMap(({ desired: one, live: other }) =>
-      other !== undefined && isApplied(other, one, manager) ? [{ desired: one, live: other }] : [],
-    ),
+    apply: pairs.filter((pair) => !settled.has(pair)),
+    same,
     stale: live.filter((object) => isOurs(object) && !wanted.has(keyOf(object))),
-    conflicts: pairs.flatMap(({ desired: one, live: other }) =>
-      other !== undefined && isApplied(other, one, manager) ? (addition(other, one, manager) ?? []) : [],
-    ),
+    conflicts: same.flatMap((pair) => addition(pair.live, pair.desired, manager) ?? []),
   }
 }
 

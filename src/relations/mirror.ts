@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { at } from '../record.ts'
 import { type RelationEntry, type Shown, type State, type Subject, stands } from '../state.ts'
 
@@ -46,6 +46,7 @@ export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry =>
   word: theirs.word,
   mark: theirs.mark,
   mine: false,
+  ...(theirs.document !== undefined && { document: theirs.document }),
   ...(theirs.since !== undefined && { since: theirs.since }),
 })
 
@@ -89,7 +90,7 @@ const isAlike = (one: RelationEntry, other: RelationEntry): boolean =>
 
 /** Tells one content from another: a short text. */
 export const contentHash = (content: unknown): string =>
-  createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 12)
+  hash('sha256', JSON.stringify(content), 'base64url').slice(0, 12)
 
 /** A hash of what the other side goes by: what is said and granted, and whether the relation stands. */
 export const shown = (state: Pick<State, 'removed'>, entry: RelationEntry): string =>

@@ -77,7 +77,7 @@ const withTold = (state: State, told: Told, mark: Mark, now: Date): State => {
   const before = at(state.relations, key)
   const isSame = before !== undefined && isSameRelation(before, told)
   const { [key]: _tombstone, ...tombstones } = state.tombstones ?? {}
-  const document = told.document ?? (before?.word === 'told' ? before.document : undefined)
+  const document = told.document ?? (before?.word === 'told' && before.mine ? before.document : undefined)
   const entry: RelationEntry = {
     ...(isSame && progressOf(before)),
     ...told,
@@ -161,11 +161,17 @@ const mergeAnother = (state: State, key: string, own: RelationEntry, other: Rela
 
 /** What both sides say alike is known: an event is compared with the marks of both. */
 const mergeWord = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
-  if (own.word === other.word) return state
+  if (own.word === other.word) return withDocumentOf(state, key, own, other)
   const order = compareMarks(own.mark, other.mark)
   const isLater = order < 0 || (order === 0 && other.word === 'ended')
-  return isLater ? withWord(state, key, own, { word: other.word, mark: mergedMarks(own.mark, other.mark) }, now) : state
+  if (!isLater) return state
+  const word = withWord(state, key, own, { word: other.word, mark: mergedMarks(own.mark, other.mark) }, now)
+  return other.word === 'told' ? withDocumentOf(word, key, word.relations[key] ?? own, other) : word
 }
+
+/** The document in which the other side's platform keeps the relation: that side may lose its memory. */
+const withDocumentOf = (state: State, key: string, own: RelationEntry, { mine, document }: RelationEntry): State =>
+  own.mine || !mine || own.document === document ? state : withEntry(state, key, defined({ ...own, document }))
 
 const withEntry = (state: State, key: string, entry: RelationEntry): State => ({
   ...state,

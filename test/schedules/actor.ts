@@ -1,4 +1,4 @@
-import { setImmediate as idle } from 'node:timers/promises'
+import { nextTick } from 'node:process'
 import type { Clock } from '../../src/clock.ts'
 import { type Answer, type Event, process, type TransportAnswer, type TransportRequest } from './process.ts'
 
@@ -51,6 +51,4 @@ export const startActor = ({ event, name, application, started, handle, ...other
 }
 
 /** Waits until every actor has come to its next call, or to its end: nothing that they do takes more than microtasks. */
-export const settle = async (): Promise<void> => {
-  await idle()
-}
+export const settle = (): Promise<void> => new Promise((resolve) => nextTick(resolve))

@@ -1,4 +1,18 @@
-import { CONFIGURED, client, config, mesh, type Named, removed } from './script.ts'
+import type { Actor } from './actor.ts'
+import { CONFIGURED, client, config, forgotten, mesh, type Named, removed, type Script } from './script.ts'
+
+const MEMORY_WRITE = /^PUT .*\/juju-service-mesh-/
+
+/** A process that found the document of a client deleted, and is about to say so when the document has come back and its events were taken. */
+const overtake = async ({ say, send, start, runTo, runOut }: Script): Promise<Actor | undefined> => {
+  const told = client().told('productpage', 'document')
+  await say(config('beacon'), config('details'), told, mesh().told('details'))
+  const [gone] = send(client().ended('productpage', 'document'))
+  const slow = gone && (await start(gone))
+  if (slow) await runTo(slow, MEMORY_WRITE)
+  for (const letter of send(told)) await runOut(await start(letter))
+  return slow
+}
 
 /** Relations and configs that are kept in documents. */
 export const documentHistories: readonly Named[] = [
@@ -51,6 +65,36 @@ export const documentHistories: readonly Named[] = [
       lose()
     },
     end: { resync: undefined },
+  },
+  {
+    name: 'a deleted document of a lost memory is known to the other side by its name: the relation is over',
+    act: async ({ say, send, lose }) => {
+      const configs = [config('beacon'), config('details', 'document')]
+      await say(...configs, client().told('details', 'document'), mesh().told('details'))
+      send(client().ended('details', 'document'))
+      lose()
+      send(forgotten('details'))
+    },
+    end: { resync: undefined },
+  },
+  {
+    name: 'a process that read before a document came back does not end its relation',
+    act: async (script) => {
+      const slow = await overtake(script)
+      if (slow) await script.runOut(slow)
+    },
+    end: { resync: 'details' },
+  },
+  {
+    name: 'a process that died before a document came back does not end its relation when its write is executed late',
+    act: async (script) => {
+      const { run, quiet } = script
+      const slow = await overtake(script)
+      if (slow) run.world.crash(slow, true)
+      await quiet()
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+    },
+    end: { resync: 'details' },
   },
   {
     name: "a consumer's config document that is replaced by force takes no relation with it whose document is there",
