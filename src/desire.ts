@@ -3,15 +3,15 @@ import type { Config } from './config.ts'
 import type { Facts } from './facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
+import { requesterName } from './mesh/asked.ts'
 import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
-import { consumerPolicies } from './mesh/consumer.ts'
-import { requesterName } from './mesh/grants.ts'
+import { consumerReport } from './mesh/consumer.ts'
+import { trustDomainsOf } from './mesh/trust-domains.ts'
 import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
 import type { Effective } from './relations/effective.ts'
-import { relationsWith } from './relations/with.ts'
 import { offeredServices } from './services/offered.ts'
 import type { EffectiveState, OwnedKind, Relation, State, Subject } from './state.ts'
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
@@ -56,21 +56,19 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
   const { state, blocked, problems, unknown } = resolved
   const { config } = state
   const owner = { ...subject, labels: ownerLabels(subject) }
-  const beacon = config?.mesh && beaconDesire(subject, state, config.mesh, owner, facts)
+  const beacon = config?.mesh && beaconDesire(subject, state, meshIn(config), owner, facts)
   const cluster = clusterDesire(subject, state, environment)
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
-  const consumer = isConsumer(state) ? consumerPolicies(subject, state) : undefined
+  const consumer = consumerReport(subject, state)
   const labels = labelsOf(subject, resolved)
   const services = offeredServices(subject, state)
   const isClusterUnknown = dependsOnUnknown(state, unknown)
   const objects = [
     ...(beacon?.objects ?? []),
-    ...authorizationPolicies(requests, {
-      ...owner,
-      trustDomain: config?.mesh?.trustDomain ?? config?.trustDomain ?? 'cluster.local',
-      serviceAccount: (namespace, application) =>
-        at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
-    }),
+    ...authorizationPolicies(requests, { ...owner, ...identitiesIn(config) }, [
+      ...(beacon?.guards ?? []),
+      ...cluster.guards,
+    ]),
     ...rawPolicies(owner, config?.rawPolicies ?? []),
     ...[...cluster.objects, ...workloadDesire(subject, state)].map((object) => labelled(object, owner.labels)),
   ]
@@ -84,12 +82,12 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       ...(isClusterUnknown ? clusterRequesters(subject, state) : []),
     ],
     // a beacon that is a consumer of another one as well has the same to say of some relations
-    waiting: distinct([...(consumer?.waiting ?? []), ...(beacon?.waiting ?? []), ...services.waiting]),
+    waiting: distinct([...consumer.waiting, ...(beacon?.waiting ?? []), ...services.waiting]),
     messages: distinct([
       ...blocked,
       ...problems,
       ...labels.messages,
-      ...(consumer?.messages ?? []),
+      ...consumer.messages,
       ...(beacon?.messages ?? []),
       ...cluster.messages,
       ...services.problems,
@@ -102,6 +100,17 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
 const REPEATED = 'is in the config more than once, or made for it by another part of it: only the first is applied'
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
+
+/** The mesh that the config describes; the trust domain may be said for the application as a whole. */
+const meshIn = ({ trustDomain = 'cluster.local', mesh }: Config) => ({ trustDomain, ...mesh })
+
+/** How the callers of the application's own policies are identified. */
+const identitiesIn = (config: Config = {}) => ({
+  trustDomain: meshIn(config).trustDomain,
+  trustDomains: (namespace: string) => trustDomainsOf(meshIn(config), namespace),
+  serviceAccount: (namespace: string, application: string) =>
+    at(config.serviceAccounts, `${namespace}/${application}`) ?? application,
+})
 
 /** The requests of relations with unknown data; none where nothing is granted. */
 const requestersUnknown = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
@@ -122,9 +131,6 @@ const labelled = (object: KubernetesObject, labels: Readonly<Record<string, stri
   ...object,
   metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } },
 })
-
-const isConsumer = (state: EffectiveState): boolean =>
-  relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).length > 0
 
 const customRequests = ({ namespace, application }: Subject, { config }: EffectiveState): PolicyRequest[] =>
   (config?.meshPolicies ?? []).map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { desiredMeshLabels } from '../labels/mesh.ts'
-import type { PolicyRequest } from '../policies/grant.ts'
+import type { Guard, PolicyRequest } from '../policies/grant.ts'
 import { pythonJson } from '../python-json.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
@@ -9,6 +9,7 @@ import { unitName } from '../workload/units.ts'
 import type { CoordinatorConfig, WorkerConfig } from './config.ts'
 import { coordinate } from './coordinator.ts'
 import type { OwnSide } from './databag.ts'
+import { clusterGuard } from './policies.ts'
 import { coordinatorStatus, missingRoles, type Status } from './roles.ts'
 import { endpointsOf, isTls, portsOf } from './settings.ts'
 import { type Sources, sourcesOf } from './sources.ts'
@@ -27,12 +28,13 @@ export type Environment = {
 export type ClusterDesire = {
   readonly objects: readonly KubernetesObject[]
   readonly requests: readonly PolicyRequest[]
+  readonly guards: readonly Guard[]
   /** What this side says, by the key of the relation; of one that is not here it stays as it is. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
 }
 
-const NOTHING: ClusterDesire = { objects: [], requests: [], databags: {}, messages: [] }
+const NOTHING: ClusterDesire = { objects: [], requests: [], guards: [], databags: {}, messages: [] }
 
 /** What a coordinator desires, or a worker; nothing for every other application. */
 export const clusterDesire = (subject: Subject, state: EffectiveState, environment: Environment): ClusterDesire => {
@@ -110,6 +112,7 @@ const coordinatorDesire = (
   return {
     objects: nginx ? [configMap(subject, nginx.text)] : [],
     requests: coordination.meshPolicies,
+    guards: coordination.meshPolicies.length > 0 ? [clusterGuard(subject)] : [],
     databags: {
       ...coordination.databags,
       ...Object.fromEntries(metrics.map(({ key }) => [key, { data: { scrape_jobs: pythonJson(scraped.jobs) } }])),

@@ -1,6 +1,7 @@
 import { meshEndpoint } from '../mesh/endpoint.ts'
 import type { MeshPolicy, Policy } from '../mesh/models.ts'
-import type { PolicyRequest } from '../policies/grant.ts'
+import type { Guard, PolicyRequest } from '../policies/grant.ts'
+import { serviceOf } from '../policies/target.ts'
 import type { Subject } from '../state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { endpointsOf, inOrder, portsOf, workerPortsOf } from './settings.ts'
@@ -29,6 +30,12 @@ export const clusterPolicies = (
     ),
   ]
 }
+
+/** The coordinator's Service, which is the cluster's own also while it has no workers. */
+export const clusterGuard = ({ namespace, application }: Subject): Guard => ({
+  target: serviceOf(namespace, application),
+  relation: `cluster of ${namespace}/${application}`,
+})
 
 /** Who may reach the coordinator from outside the cluster: those that scrape metrics, and whom the author's `policies` name. */
 export const externalPolicies = (config: CoordinatorConfig, policies: readonly Policy[]): Policy[] => {

@@ -1,6 +1,6 @@
 import type { Facts } from '../facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
-import type { PolicyRequest } from '../policies/grant.ts'
+import type { Guard, PolicyRequest } from '../policies/grant.ts'
 import { groups } from '../policies/groups.ts'
 import {
   type Backend,
@@ -11,48 +11,51 @@ import {
   modeloperatorAllow,
   type StaticOwner,
 } from '../policies/static.ts'
-import { type EffectiveState, relationName, type Subject } from '../state.ts'
+import { podsOf } from '../policies/target.ts'
+import type { EffectiveState, Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
-import { authorPolicies, consumerPolicies } from './consumer.ts'
-import { grantsFor, servicesAsked } from './grants.ts'
-import type { Policy } from './models.ts'
+import { type Grants, grantsFor, servicesAsked } from './grants.ts'
 import { meshLabels } from './names.ts'
-import { waypointDeployment, waypointObjects, waypointProblem } from './waypoint.ts'
+import { ownGrants } from './own-grants.ts'
+import { trustDomainsOf } from './trust-domains.ts'
+import { isRunning, waypointDeployment, waypointObjects, waypointPrincipals, waypointProblem } from './waypoint.ts'
 
 /** The labels of the applications that a beacon serves; none while all of its namespace is on the mesh. */
 export const beaconLabels = (subject: Subject, mesh: MeshConfig): Record<string, string> =>
   mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, mesh)
 
 /** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
-export const enrolmentLabels = (
-  { namespace, application }: Subject,
-  { waypoint }: MeshConfig,
-): Record<string, string> => {
+export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshConfig): Record<string, string> => {
   const { 'istio.io/dataplane-mode': mode = 'ambient', ...behindWaypoint } = meshLabels({
     model: namespace,
     application,
   })
-  return { 'istio.io/dataplane-mode': mode, ...(waypoint !== false && behindWaypoint) }
+  return { 'istio.io/dataplane-mode': mode, ...(isRunning(mesh) && behindWaypoint) }
 }
 
 /** The objects of others that a beacon has to see. */
 export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
   ...waypointDeployment(subject, mesh),
   ...(isManaging(mesh) ? servicesAsked(subject, state) : []),
+  ...ingressGateway(subject, mesh),
 ]
+
+/** The Gateway that external traffic passes, where something is to be said of that. */
+const ingressGateway = (
+  { namespace, application: name }: Subject,
+  { externalTraffic: cidrs, externalAuthorizer: provider }: MeshConfig,
+): Reference[] => (cidrs || provider !== undefined ? [{ kind: 'Gateway', namespace, name }] : [])
 
 /** What a beacon holds: who asked for what, the objects besides, and what there is to say of them. */
 export type BeaconDesire = {
   requests: PolicyRequest[]
+  guards: Guard[]
   /** The relations of which it cannot be known what they ask for. */
   unknown: string[]
   objects: KubernetesObject[]
   waiting: string[]
   messages: string[]
 }
-
-/** A beacon's own waypoint answers who scrapes it, on this port. */
-const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]
 
 /** What the beacon grants, runs and denies. */
 export const beaconDesire = (
@@ -62,14 +65,22 @@ export const beaconDesire = (
   owner: StaticOwner,
   facts: Facts,
 ): BeaconDesire => {
-  const managed = isManaging(mesh) ? managedPolicies(subject, state, facts) : NOTHING
+  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, facts) : NOTHING
   const waypoint = waypointDeployment(subject, mesh)
     .map(nameOf)
     .map((name) => waypointProblem(name, mesh, facts.get(name)))
   return {
     ...managed,
+    guards: [...managed.guards, ...backendGuards(subject, mesh)],
     objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
-    waiting: [...managed.waiting, ...waypoint.filter((problem) => problem !== undefined)],
+    waiting: [
+      ...managed.waiting,
+      ...waypoint.filter((problem) => problem !== undefined),
+      ...ingressGateway(subject, mesh)
+        .map(nameOf)
+        .filter((name) => facts.get(name) === undefined)
+        .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
+    ],
   }
 }
 
@@ -77,37 +88,45 @@ export const beaconDesire = (
 export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
   manageAuthorizationPolicies !== false
 
-type Managed = Omit<BeaconDesire, 'objects'>
+const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [] }
 
-const NOTHING: Managed = { requests: [], unknown: [], waiting: [], messages: [] }
-
-const managedPolicies = (subject: Subject, state: EffectiveState, facts: Facts): Managed => {
-  const grants = grantsFor(subject, state, facts)
-  const own = consumerPolicies(subject, state, [...OWN_POLICIES, ...authorPolicies(state)])
-  const { namespace, application } = subject
+const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, facts: Facts): Grants => {
+  const grants = grantsFor(subject, state, facts, mesh)
+  const own = ownGrants(subject, state, mesh)
   return {
-    requests: [
-      ...grants.requests,
-      ...own.requested.map(({ policy, relation }) => ({
-        policy,
-        relation: `${relationName(relation)} of ${namespace}/${application}`,
-      })),
-    ],
+    requests: [...grants.requests, ...own.requests],
+    guards: [...grants.guards, ...own.guards],
     unknown: grants.unknown,
     waiting: [...grants.waiting, ...own.waiting],
     messages: [...grants.messages, ...own.messages],
   }
 }
 
+/** What lets the gateway of an ingress in would shut the waypoint out. */
+const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
+  const principals = waypointPrincipals(subject, mesh)
+  if (principals.length === 0) return []
+  const { namespace, application } = subject
+  return backendsOf(subject, mesh.backends ?? [])
+    .filter(({ ports }) => ports.length > 0)
+    .map((backend) => ({
+      target: podsOf(backend.namespace, backend.application),
+      relation: `config of ${namespace}/${application}`,
+      principals,
+    }))
+}
+
 const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner): KubernetesObject[] => {
-  const { hardened = false, modelOnMesh = false, rootNamespace = 'istio-system', trustDomain = 'cluster.local' } = mesh
+  const { hardened = false, modelOnMesh = false, rootNamespace = 'istio-system' } = mesh
   const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
   const gateway = subject.application
   return [
     // without it hardened mode would lock the controller out
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
-    ...backendsOf(subject, backends).flatMap((backend) => ingressToBackend(owner, backend, trustDomain)),
+    ...backendsOf(subject, backends).flatMap((backend) =>
+      ingressToBackend(owner, backend, ...trustDomainsOf(mesh, subject.namespace)),
+    ),
     ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
     ...(hardened ? hardenedMode(owner, rootNamespace) : []),
   ]

@@ -32,6 +32,17 @@ export const MeshConfig = z.strictObject({
   rootNamespace: name('a namespace').optional(),
   /** @default cluster.local */
   trustDomain: TrustDomain.optional(),
+  /** Other names of that trust domain, as Istio's `trustDomainAliases`. */
+  trustDomainAliases: z.array(TrustDomain).max(16).optional(),
+  /** The trust domains of namespaces that have others, such as those of another cluster. */
+  trustDomains: z
+    .record(
+      name('a namespace'),
+      z.union([TrustDomain, z.array(TrustDomain).min(1).max(16)], 'expected a trust domain, or a list of them'),
+    )
+    .optional(),
+  /** `whenGranted` guards a target only while somebody is let in there: without grants it is open. @default declared */
+  guard: z.enum(['declared', 'whenGranted']).optional(),
   /** Takes over what the charm library left of this application, and removes it once ours stands. @default false */
   adopt: z.boolean().optional(),
   /** Who may reach the ingress Gateway of the application's name from outside; nobody when empty. @default no policy */

@@ -1,7 +1,10 @@
+import * as z from 'zod'
 import { externalPolicies } from '../cluster/policies.ts'
+import { read } from '../databag.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
+import { declaredGuards, nobodyMayReach } from './guards.ts'
 import type { Policy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
 import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
@@ -40,6 +43,25 @@ export const consumerPolicies = (
       ),
     ],
   }
+}
+
+/** Reports what a consumer waits for, and what a person should know of its policies: nothing of an application without a beacon. */
+export const consumerReport = (
+  subject: Subject,
+  state: EffectiveState,
+): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
+  const beacons = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
+  if (beacons.length === 0) return { waiting: [], messages: [] }
+  const { waiting, messages } = consumerPolicies(subject, state)
+  const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
+  const closed = beacons.some(isGuarding) ? unrelated.map((one) => nobodyMayReach(subject, one)) : []
+  return { waiting, messages: [...messages, ...closed] }
+}
+
+/** Whether the beacon guards what is declared: one that something else runs may not. */
+const isGuarding = ({ speaks, remote }: Relation): boolean => {
+  const guard = read(remote.data, 'guard', z.string())
+  return speaks === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 
 /** What the config says of who may talk to the application; a coordinator is scraped besides. */

@@ -1,8 +1,10 @@
 import { pythonJson } from '../python-json.ts'
 import type { EffectiveState, Relation, Subject } from '../state.ts'
 import { beaconLabels } from './beacon.ts'
-import { consumerPolicies } from './consumer.ts'
+import type { MeshConfig } from './config.ts'
+import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { crossModelDatabag } from './cross-model.ts'
+import { declaredGuards } from './guards.ts'
 import { policiesDatabag } from './policies-databag.ts'
 
 /**
@@ -16,11 +18,9 @@ export const meshDatabag = (
 ): Record<string, string> | undefined => {
   switch (`${relation.interface} ${relation.role}`) {
     case 'service_mesh requires':
-      return asks(state) ? requestDatabag(subject, state) : undefined
+      return requestDatabag(subject, state)
     case 'service_mesh provides':
-      return (
-        state.config?.mesh && { labels: pythonJson(beaconLabels(subject, state.config.mesh)), mesh_type: '"istio"' }
-      )
+      return state.config?.mesh && beaconDatabag(subject, state.config.mesh)
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
     case 'cross_model_mesh provides':
@@ -34,6 +34,18 @@ export const meshDatabag = (
 const asks = ({ config }: EffectiveState): boolean =>
   config?.policies !== undefined || config?.coordinator !== undefined
 
-const requestDatabag = (subject: Subject, state: EffectiveState): Record<string, string> => ({
-  policies: policiesDatabag(consumerPolicies(subject, state).requested.map(({ policy }) => policy)),
+const requestDatabag = (subject: Subject, state: EffectiveState): Record<string, string> | undefined => {
+  const guards = declaredGuards(subject, state, authorPolicies(state))
+  if (!asks(state) && guards.length === 0) return undefined
+  const requested = consumerPolicies(subject, state).requested.map(({ policy }) => policy)
+  return {
+    ...(asks(state) && { policies: policiesDatabag(requested) }),
+    ...(guards.length > 0 && { guarded: pythonJson(guards) }),
+  }
+}
+
+const beaconDatabag = (subject: Subject, mesh: MeshConfig): Record<string, string> => ({
+  labels: pythonJson(beaconLabels(subject, mesh)),
+  mesh_type: '"istio"',
+  ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
 })

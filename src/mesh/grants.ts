@@ -1,26 +1,27 @@
 import type { Facts } from '../facts.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
-import type { PolicyRequest } from '../policies/grant.ts'
+import type { Guard, PolicyRequest } from '../policies/grant.ts'
 import { NAME_LABEL } from '../policies/target.ts'
 import { at } from '../record.ts'
 import { relationsWith } from '../relations/with.ts'
-import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
+import type { EffectiveState, Relation, Subject } from '../state.ts'
+import { asked, type Declared, type Requester } from './asked.ts'
+import type { MeshConfig } from './config.ts'
+import { guardsFor, unreachable } from './guarding.ts'
 import type { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
-import { readPolicies } from './policies-databag.ts'
+import { isRunning } from './waypoint.ts'
 
 /** What the beacon may grant of what its relations ask for, what waits for something, and what is wrong with the rest. */
 export type Grants = {
   requests: PolicyRequest[]
+  /** What is guarded whatever is granted there. */
+  guards: Guard[]
   /** The relations of which it cannot be known what they ask for, as their requests name them. */
   unknown: string[]
   waiting: string[]
   messages: string[]
 }
-
-type Requester = Subject & { readonly relation: string }
-
-type Asked = { requester: Requester; policy: MeshPolicy }
 
 /** Each costs every step a read. */
 const MOST_OTHER_SERVICES = 20
@@ -28,63 +29,56 @@ const MOST_OTHER_SERVICES = 20
 /** Services that policies name besides the requester's own: whose they are can only be seen in the cluster. */
 export const servicesAsked = (subject: Subject, state: EffectiveState): Reference[] =>
   consumersOf(state).flatMap((relation) => {
-    const { policies, requester } = asked(subject, relation)
-    return otherServices(requester, policies).map((name) => serviceReference(requester, name))
+    const { requester, declared } = asked(subject, relation)
+    return otherServices(requester, declared).map((name) => serviceReference(requester, name))
   })
 
 /**
  * The requests of all consumers, each checked on its own: one that is wrong is named and skipped. A requester may only ask for itself;
- * for a Service of another name when that selects its pods.
+ * for a Service of another name when that selects its pods. What it declares is guarded, also where its request is wrong.
  */
-export const grantsFor = (subject: Subject, state: EffectiveState, facts: Facts): Grants => {
-  const read = consumersOf(state).map((relation) => asked(subject, relation))
-  const checked = read.flatMap(({ requester, policies }) => {
-    const known = otherServices(requester, policies)
-    return policies.map((policy) => ({ policy, requester, ...problemOf({ requester, policy }, known, facts) }))
-  })
-  const named = (problem: 'refused' | 'waiting') =>
-    checked.flatMap((one) => (one[problem] === undefined ? [] : [`${one.requester.relation}: ${one[problem]}`]))
+export const grantsFor = (subject: Subject, state: EffectiveState, facts: Facts, mesh: MeshConfig = {}): Grants => {
+  const each = consumersOf(state).map((relation) => grantsTo(subject, relation, facts, mesh))
   return {
-    requests: checked
-      .filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
-      .map(({ policy, requester: { relation } }) => ({ policy, relation })),
-    unknown: read.flatMap(({ isUnknown, requester: { relation } }) => (isUnknown ? [relation] : [])),
-    waiting: named('waiting'),
-    messages: [...read.flatMap(({ problems }) => problems), ...named('refused')],
+    requests: each.flatMap(({ requests }) => requests),
+    guards: each.flatMap(({ guards }) => guards),
+    unknown: each.flatMap(({ unknown }) => unknown),
+    waiting: each.flatMap(({ waiting }) => waiting),
+    messages: each.flatMap(({ messages }) => messages),
   }
 }
 
 const consumersOf = (state: EffectiveState): Relation[] =>
   relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
 
-/** How the requests of a relation are named, in messages and on what is made for them. */
-export const requesterName = ({ namespace: own }: Subject, relation: Relation): string => {
-  const { namespace = own, application } = relation.remote
-  return `${relationName(relation)} of ${namespace}/${application}`
-}
-
-type Read = { requester: Requester; policies: MeshPolicy[]; problems: string[]; isUnknown: boolean }
-
-const asked = (subject: Subject, relation: Relation): Read => {
-  const { namespace = subject.namespace, application } = relation.remote
-  const requester = { namespace, application, relation: requesterName(subject, relation) }
-  const latest = readPolicies(relation.remote.data)
-  const isKept = 'unreadable' in latest && Object.hasOwn(relation.kept ?? {}, 'policies')
-  const read = isKept ? readPolicies({ ...relation.kept }) : latest
-  const isUnknown = 'unreadable' in read
-  const problems = 'unreadable' in latest ? [`${latest.unreadable}; what it asked for before stays`] : latest.problems
+const grantsTo = (subject: Subject, relation: Relation, facts: Facts, mesh: MeshConfig): Grants => {
+  const { requester, policies, declared, problems, isUnknown } = asked(subject, relation)
+  const services = otherServices(requester, declared)
+  const checked = policies.map((policy) => ({ policy, ...problemOf({ requester, policy }, services, facts, mesh) }))
+  const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
+  const named = (problem: 'refused' | 'waiting') =>
+    checked.flatMap((one) => (one[problem] === undefined ? [] : [`${requester.relation}: ${one[problem]}`]))
+  // of a Service that does not exist it cannot be seen whose it is: until it can, nobody is let in
+  const own = declared.filter(({ policy }) => !problemOf({ requester, policy }, services, facts, {}).refused)
+  const requests = granted.map(({ policy }) => policy)
+  const isGuarding = mesh.guard !== 'whenGranted'
+  const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
   return {
-    requester,
-    policies: isUnknown ? [] : read.policies,
-    problems: problems.map((problem) => `${requester.relation}: ${problem}`),
-    isUnknown,
+    requests: requests.map((policy) => ({ policy, relation: requester.relation })),
+    guards: guardsFor(subject, mesh, requester, guarded),
+    unknown: isUnknown ? [requester.relation] : [],
+    waiting: named('waiting'),
+    messages: [...problems, ...named('refused'), ...(isGuarding ? unreachable(requester, own, requests) : [])],
   }
 }
 
 /** The other Services that a requester names for itself, as many of them as are looked at. */
-const otherServices = (requester: Requester, policies: readonly MeshPolicy[]): string[] => {
-  const named = policies.filter((policy) => isItself(requester, policy))
-  return [...new Set(named.flatMap((policy) => otherService(requester, policy) ?? []))].slice(0, MOST_OTHER_SERVICES)
+const otherServices = (requester: Requester, declared: readonly Declared[]): string[] => {
+  const named = declared.filter(({ policy }) => isItself(requester, policy))
+  return [...new Set(named.flatMap(({ policy }) => otherService(requester, policy) ?? []))].slice(
+    0,
+    MOST_OTHER_SERVICES,
+  )
 }
 
 const isItself = (
@@ -99,20 +93,45 @@ const isItself = (
 const otherService = ({ application }: Requester, { target_service }: MeshPolicy): string | undefined =>
   target_service === null || target_service === application ? undefined : target_service
 
-const serviceReference = ({ namespace }: Requester, name: string): Reference => ({ kind: 'Service', namespace, name })
+const serviceReference = ({ namespace }: Pick<Requester, 'namespace'>, name: string): Reference => ({
+  kind: 'Service',
+  namespace,
+  name,
+})
+
+type Asked = { requester: Requester; policy: MeshPolicy }
 
 type Problem = { refused?: string; waiting?: string }
 
-const problemOf = ({ requester, policy }: Asked, services: readonly string[], facts: Facts): Problem => {
+const problemOf = (
+  { requester, policy }: Asked,
+  services: readonly string[],
+  facts: Facts,
+  mesh: MeshConfig,
+): Problem => {
   const { namespace, application } = requester
   const invalid = namesProblem(policy)
   if (invalid !== undefined) return { refused: `${invalid}: not granted` }
   if (!isItself(requester, policy))
     return { refused: `asks for ${targetName(policy)}, and may only name ${namespace}/${application}: not granted` }
+  if (policy.target_type === 'app' && !isRunning(mesh))
+    return { waiting: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` }
   const other = otherService(requester, policy)
-  if (other === undefined) return {}
-  const reference = serviceReference(requester, other)
-  if (!services.includes(other))
+  return other === undefined ? {} : problemOfService(requester, other, services, facts)
+}
+
+/** What guards a Service is its waypoint. */
+export const NO_WAYPOINT =
+  'which nothing guards without a waypoint: not granted; set waypoint and units of the beacon, or ask for type unit'
+
+const problemOfService = (
+  { namespace, application }: Requester,
+  name: string,
+  services: readonly string[],
+  facts: Facts,
+): Problem => {
+  const reference = serviceReference({ namespace }, name)
+  if (!services.includes(name))
     return {
       refused: `names ${nameOf(reference)}, and more than ${MOST_OTHER_SERVICES} Services before it: not granted`,
     }
@@ -121,12 +140,16 @@ const problemOf = ({ requester, policy }: Asked, services: readonly string[], fa
     return {
       waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,
     }
-  const selector = service.spec?.selector as Record<string, string> | undefined
-  if (at(selector, NAME_LABEL) === application) return {}
-  return {
-    refused: `asks for ${nameOf(reference)}, which does not select the pods of ${application} by ${NAME_LABEL}: not granted`,
-  }
+  const { selector, clusterIP } = (service.spec ?? {}) as { selector?: Record<string, string>; clusterIP?: string }
+  if (at(selector, NAME_LABEL) !== application)
+    return {
+      refused: `asks for ${nameOf(reference)}, which does not select the pods of ${application} by ${NAME_LABEL}: not granted`,
+    }
+  return clusterIP === 'None' ? { waiting: `${nameOf(reference)} ${HEADLESS}` } : {}
 }
+
+/** A Service without an address of its own is resolved to its pods. */
+export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
 const targetName = ({
   target_namespace,

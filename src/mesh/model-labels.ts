@@ -3,6 +3,7 @@ import { at } from '../record.ts'
 import type { Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
 import { applicationIdentity, meshLabels } from './names.ts'
+import { isRunning } from './waypoint.ts'
 
 const MODE = 'istio.io/dataplane-mode'
 const WAYPOINT = 'istio.io/use-waypoint'
@@ -37,11 +38,11 @@ export const modelLabels = (
 
 const wantedLabels = (
   { namespace, application }: Subject,
-  { waypoint }: MeshConfig,
+  mesh: MeshConfig,
   identity: string,
 ): Record<string, string> => {
   const name = meshLabels({ model: namespace, application })[WAYPOINT]
-  return { ...(waypoint !== false && name && { [WAYPOINT]: name }), [MODE]: 'ambient', [MANAGED_BY]: identity }
+  return { ...(isRunning(mesh) && name && { [WAYPOINT]: name }), [MODE]: 'ambient', [MANAGED_BY]: identity }
 }
 
 const pick = (labels: Labels, keys: readonly string[]): Labels =>

@@ -5,8 +5,10 @@ import type { Databag } from '../state.ts'
 import { MeshPolicy } from './models.ts'
 import { problemOf } from './problem.ts'
 
-/** The good policies of a databag, and what is wrong with each of the others; or why it cannot be known what is asked for. */
-export type ReadPolicies = { policies: MeshPolicy[]; problems: string[] } | { unreadable: string }
+/** The good policies of a databag, the others with what is wrong with each; or why it cannot be known what is asked for. */
+export type ReadPolicies =
+  | { policies: MeshPolicy[]; invalid: readonly unknown[]; problems: string[] }
+  | { unreadable: string }
 
 const List = z.array(z.unknown(), 'expected a list of policies')
 
@@ -15,12 +17,13 @@ export const readPolicies = (databag: Databag): ReadPolicies => {
   const list = read(databag, 'policies', List)
   if ('unreadable' in list) return list
   const elements = (list.value ?? []).map((element, index) => {
-    const result = MeshPolicy.safeParse(element)
-    return result.success ? result.data : problemOf(result.error, element, `policies[${index}]`)
+    const { data, error } = MeshPolicy.safeParse(element)
+    return { element, data, problem: error && problemOf(error, element, `policies[${index}]`) }
   })
   return {
-    policies: elements.filter((element) => typeof element !== 'string'),
-    problems: elements.filter((element) => typeof element === 'string'),
+    policies: elements.flatMap(({ data }) => data ?? []),
+    invalid: elements.flatMap(({ element, data }) => (data === undefined ? [element] : [])),
+    problems: elements.flatMap(({ problem }) => problem ?? []),
   }
 }
 

@@ -1,10 +1,18 @@
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Subject } from '../state.ts'
 import type { MeshConfig } from './config.ts'
-import { telemetryLabels, waypointName } from './names.ts'
+import { principal, telemetryLabels, waypointName } from './names.ts'
+import { trustDomainsOf } from './trust-domains.ts'
 
 /** Whether the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
-const isRunning = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
+export const isRunning = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
+
+/** The identities of the beacon's waypoint: Istio runs it as the ServiceAccount of the Gateway's name. None where it runs none. */
+export const waypointPrincipals = ({ namespace, application }: Subject, mesh: MeshConfig): string[] => {
+  if (!isRunning(mesh)) return []
+  const serviceAccount = waypointName(namespace, application)
+  return trustDomainsOf(mesh, namespace).map((trustDomain) => principal({ trustDomain, namespace, serviceAccount }))
+}
 
 /** The Gateway that Istio runs as the beacon's waypoint, and what keeps its number of pods. */
 export const waypointObjects = (

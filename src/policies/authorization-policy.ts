@@ -80,10 +80,16 @@ export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationP
   spec,
 })
 
-/** Whether the object is a policy that takes something away from everybody: a DENY, what asks elsewhere, or an ALLOW of nothing. */
+/**
+ * Whether the object is a policy that takes something away from everybody: a DENY, what asks elsewhere, or an ALLOW of nothing. One that
+ * guards a Service, or pods, takes nothing from those that are let in there, and has to stand before anything is enrolled.
+ */
 export const isDenying = ({ kind, spec }: KubernetesObject): boolean => {
-  const { action = 'ALLOW', rules = [] } = (spec ?? {}) as AuthorizationPolicySpec
-  return kind === 'AuthorizationPolicy' && (action === 'DENY' || action === 'CUSTOM' || rules.length === 0)
+  const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
+  const isGuard = selector !== undefined || (targetRefs.length > 0 && targetRefs.every((one) => one.kind === 'Service'))
+  return (
+    kind === 'AuthorizationPolicy' && (action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard))
+  )
 }
 
 /** Where a policy holds: for the pods of a selector or of its namespace, or for what it refers to. */

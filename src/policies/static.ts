@@ -66,17 +66,17 @@ export type Backend = { readonly namespace: string; readonly application: string
 export const ingressToBackend = (
   { namespace, application, labels }: StaticOwner,
   backend: Backend,
-  trustDomain: string,
+  ...trustDomains: readonly string[]
 ): AuthorizationPolicy[] => {
   if (backend.ports.length === 0) return []
-  const gateway = principal({ trustDomain, namespace, serviceAccount: `${application}-istio` })
+  const principals = trustDomains.map((trustDomain) =>
+    principal({ trustDomain, namespace, serviceAccount: `${application}-istio` }),
+  )
   return [
     policy(`${backend.application}-${application}-${backend.namespace}-l4`, backend.namespace, labels, {
       selector: { matchLabels: { [NAME_LABEL]: backend.application } },
       action: 'ALLOW',
-      rules: [
-        { from: [{ source: { principals: [gateway] } }], to: [{ operation: { ports: sortedPorts(backend.ports) } }] },
-      ],
+      rules: [{ from: [{ source: { principals } }], to: [{ operation: { ports: sortedPorts(backend.ports) } }] }],
     }),
   ]
 }

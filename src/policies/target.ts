@@ -16,13 +16,26 @@ export const NAME_LABEL = 'app.kubernetes.io/name'
 export const targetOf = (policy: MeshPolicy): Target | undefined =>
   policy.target_type === 'app' ? serviceTarget(policy) : podsTarget(policy)
 
+/** The pods of an application. */
+export const podsOf = (namespace: string, application: string): Target => ({
+  namespace,
+  title: application,
+  spec: { selector: { matchLabels: { [NAME_LABEL]: application } } },
+})
+
+/** The Service of a name. */
+export const serviceOf = (namespace: string, name: string): Target => ({
+  namespace,
+  title: name,
+  spec: { targetRefs: [{ group: '', kind: 'Service', name }] },
+})
+
 /** The same for the same target, and for no other. */
 export const targetKey = ({ namespace, spec }: Target): string => JSON.stringify([namespace, spec])
 
 const serviceTarget = ({ target_namespace, target_service, target_app_name }: MeshPolicy): Target | undefined => {
   const name = target_service || target_app_name
-  if (!name) return undefined
-  return { namespace: target_namespace, title: name, spec: { targetRefs: [{ group: '', kind: 'Service', name }] } }
+  return name ? serviceOf(target_namespace, name) : undefined
 }
 
 const podsTarget = ({ target_namespace, target_app_name, target_selector_labels }: MeshPolicy): Target | undefined => {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { read } from '../databag.ts'
 import { readCrossModelIdentity } from '../mesh/cross-model.ts'
+import { readGuards } from '../mesh/guards.ts'
 import { readPolicies } from '../mesh/policies-databag.ts'
 import { at } from '../record.ts'
 import type { Databag, RelationEntry } from '../state.ts'
@@ -13,6 +14,7 @@ type Reader = (databag: Databag) => object
 const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   service_mesh: {
     policies: readPolicies,
+    guarded: readGuards,
     labels: (databag) => read(databag, 'labels', z.record(z.string(), z.unknown())),
   },
   cross_model_mesh: { cmr_data: readCrossModelIdentity },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { read } from '../databag.ts'
-import { requesterName } from '../mesh/grants.ts'
+import { requesterName } from '../mesh/asked.ts'
 import { at, defined } from '../record.ts'
 import { type Relation, type RelationEntry, relationName, type State, type Subject } from '../state.ts'
 import { CHANGING, type Effective, isEnrolling, NOTHING_ASKED, type OtherSide, otherSide } from './effective.ts'

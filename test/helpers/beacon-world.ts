@@ -76,8 +76,31 @@ export const objectsOf = (world: World, kind: string): KubernetesObject[] =>
     .filter((object) => object.kind === kind)
     .toSorted((one, other) => (one.metadata.name < other.metadata.name ? -1 : 1))
 
-export const policiesIn = (world: World): AuthorizationPolicy[] =>
-  objectsOf(world, 'AuthorizationPolicy') as AuthorizationPolicy[]
+const allPoliciesIn = (world: World) => objectsOf(world, 'AuthorizationPolicy') as AuthorizationPolicy[]
+
+const isWaypoint = (principal: string): boolean => principal.endsWith('-waypoint')
+
+/** Whether a policy lets in nobody but a waypoint, at a Service or at pods. */
+const isGuard = ({ spec: { selector, targetRefs, rules = [] } }: AuthorizationPolicy): boolean =>
+  (selector !== undefined || targetRefs?.[0]?.kind === 'Service') &&
+  rules.every(({ from }) => from?.every(({ source }) => source?.principals?.every(isWaypoint)))
+
+/** The policies that let somebody in, or hold for more than a Service or some pods. */
+export const policiesIn = (world: World): AuthorizationPolicy[] => allPoliciesIn(world).filter((one) => !isGuard(one))
+
+/** What is guarded, and who always passes: `Service db: nobody`, `pods db: waypoint`. */
+export const guardsIn = (world: World): string[] =>
+  allPoliciesIn(world)
+    .filter(({ spec }) => spec.selector !== undefined || spec.targetRefs?.[0]?.kind === 'Service')
+    .map(({ spec: { selector, targetRefs, rules = [] } }) => {
+      const { 'app.kubernetes.io/name': name, ...more } = selector?.matchLabels ?? {}
+      const target = selector
+        ? ['pods', name, ...Object.values(more)].join(' ')
+        : `Service ${targetRefs?.map((ref) => ref.name).join()}`
+      const principals = rules.flatMap(({ from = [] }) => from.flatMap(({ source }) => source?.principals ?? []))
+      return `${target}: ${principals.some(isWaypoint) ? 'waypoint' : 'nobody'}`
+    })
+    .toSorted()
 
 /** The policies of a Service, or of an application's pods. */
 export const policiesOf = (world: World, target: string): AuthorizationPolicy[] =>
@@ -87,11 +110,12 @@ export const policiesOf = (world: World, target: string): AuthorizationPolicy[] 
       spec.selector?.matchLabels?.['app.kubernetes.io/name'] === target,
   )
 
-/** Who is let in, and to what. */
+/** Who is let in, but for the waypoint. */
 export const sourcesOf = (policies: readonly AuthorizationPolicy[]): string[] =>
   policies
     .flatMap(({ spec }) => spec.rules ?? [])
     .flatMap(({ from = [] }) => from.flatMap(({ source }) => source?.principals ?? []))
+    .filter((name) => !isWaypoint(name))
     .map((name) => name.replace('cluster.local/ns/', '').replace('/sa/', '/'))
     .toSorted()
 

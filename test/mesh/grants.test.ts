@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { nameOf } from '../../src/kubernetes/objects.ts'
 import { grantsFor, servicesAsked } from '../../src/mesh/grants.ts'
-import { targetOf } from '../../src/policies/target.ts'
+import { type Target, targetOf } from '../../src/policies/target.ts'
 import { type EffectiveState, emptyState, type Relation } from '../../src/state.ts'
 
 const BEACON = { namespace: 'shop', application: 'beacon' }
@@ -79,6 +79,7 @@ describe('relations that are no consumers', () => {
   ])('%s: nothing is granted', (_, changes) => {
     expect(grantsFor(BEACON, stateWith(relation([wire()], changes)), new Map())).toEqual({
       requests: [],
+      guards: [],
       unknown: [],
       waiting: [],
       messages: [],
@@ -120,7 +121,7 @@ const hostile = fc.record(
   { requiredKeys: [] },
 )
 
-test('whatever a consumer asks for, it is granted nothing but its own pods and the Services that select them', () => {
+test('whatever a consumer asks for, nothing is granted or guarded but its own pods and the Services that select them', () => {
   const facts = factsWith(service('db-read', { [NAME]: 'db' }), service('web', { [NAME]: 'web' }))
   const own = [
     { targetRefs: [{ group: '', kind: 'Service', name: 'db' }] },
@@ -132,13 +133,17 @@ test('whatever a consumer asks for, it is granted nothing but its own pods and t
       : own.some((one) => JSON.stringify(one) === JSON.stringify(spec))
   fc.assert(
     fc.property(fc.array(hostile, { maxLength: 8 }), (policies) => {
-      const { requests, messages, waiting } = grantsFor(BEACON, stateWith(relation(policies)), facts)
+      const { requests, guards, messages, waiting } = grantsFor(BEACON, stateWith(relation(policies)), facts)
+      // a Service that does not exist is nobody's yet
+      const isForeign = ({ spec, title }: Target) => !isOwn(spec) && ('selector' in spec || title === 'web')
+      expect(guards.filter(({ target }) => target.namespace !== 'shop' || isForeign(target))).toEqual([])
       for (const { policy } of requests) {
         const target = targetOf(policy)
         expect([target?.namespace, target !== undefined && isOwn(target.spec)]).toEqual(['shop', true])
         expect(`${policy.source_namespace}/${policy.source_app_name}`).not.toMatch(/[*]/)
       }
-      expect(requests.length + messages.length + waiting.length).toBe(policies.length)
+      const problems = messages.filter((one) => !one.startsWith('nobody may reach '))
+      expect(requests.length + problems.length + waiting.length).toBe(policies.length)
     }),
     { numRuns: 500 },
   )

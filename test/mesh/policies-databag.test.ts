@@ -1,11 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MeshPolicy } from '../../src/mesh/models.ts'
-import { policiesDatabag, readPolicies } from '../../src/mesh/policies-databag.ts'
+import { policiesDatabag, readPolicies as readAll } from '../../src/mesh/policies-databag.ts'
+import type { Databag } from '../../src/state.ts'
 import { almostPolicies, meshPolicy } from './arbitraries.ts'
 
 const GOOD = { source_namespace: 'clients', source_app_name: 'web', target_namespace: 'shop', target_app_name: 'db' }
 const READ = MeshPolicy.parse(GOOD)
+
+/** What is read, where each policy that is not good has a problem. */
+const readPolicies = (databag: Databag) => {
+  const result = readAll(databag)
+  if ('unreadable' in result) return result
+  const { invalid, ...read } = result
+  expect(invalid).toHaveLength(read.problems.length)
+  return read
+}
 
 describe('what cannot be read is not the same as nothing asked for', () => {
   test.each([

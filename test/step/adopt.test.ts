@@ -92,7 +92,7 @@ describe('what the charm library left', () => {
       if (object.kind === 'AuthorizationPolicy') events.push(type)
     })
     expect((await configure(world, { mesh: { adopt: true } })).status).toBe('changed')
-    expect(events).toEqual(['ADDED', 'DELETED'])
+    expect(events).toEqual(['ADDED', 'ADDED', 'DELETED'])
     expect(names(world)).toEqual([OURS])
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })

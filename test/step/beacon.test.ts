@@ -114,7 +114,9 @@ describe('consumers', () => {
     await world.send('relation-changed', requires(7, db))
     await world.send('relation-broken', { ...db, relation: { id: 7 } })
     const labelled = ['MODIFIED StatefulSet', 'MODIFIED StatefulSet', 'MODIFIED Service']
-    expect(events).toEqual(['ADDED AuthorizationPolicy', ...labelled, ...labelled, 'DELETED AuthorizationPolicy'])
+    // the Service's, and the one of the pods behind it
+    const policies = (type: string) => [`${type} AuthorizationPolicy`, `${type} AuthorizationPolicy`]
+    expect(events).toEqual([...policies('ADDED'), ...labelled, ...labelled, ...policies('DELETED')])
   })
 
   test('of one beacon are no business of another of the same name', async () => {

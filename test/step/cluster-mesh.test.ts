@@ -257,7 +257,8 @@ describe('the policies from outside', () => {
     expect(rules).toMatchObject([
       {
         selector: { matchLabels: { 'app.kubernetes.io/name': COORDINATOR } },
-        rules: [{ to: [{ operation: { ports: ['9113'] } }] }],
+        // the waypoint, and who scrapes
+        rules: [{}, { to: [{ operation: { ports: ['9113'] } }] }],
       },
       {
         targetRefs: [{ kind: 'Service', name: COORDINATOR }],

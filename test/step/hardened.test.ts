@@ -68,10 +68,10 @@ describe('hardened mode', () => {
     await ask(world, [wire()])
     const events = watched(world)
     await configure(world, { mesh: { hardened: true, modelOnMesh: true } })
-    expect(events.map((event) => event.includes('allow-nothing'))).toEqual([false, false, true, true])
+    expect(events.map((event) => event.includes('allow-nothing'))).toEqual([false, false, false, true, true])
     events.length = 0
     await world.send('application-removed', BEACON)
-    expect(events.map((event) => event.includes('allow-nothing'))).toEqual([true, true, false, false])
+    expect(events.map((event) => event.includes('allow-nothing'))).toEqual([true, true, false, false, false])
     expect(names(world)).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BEACON, configure, createMesh, policiesIn, related, sourcesOf } from '../helpers/beacon-world.ts'
+import { waypoint } from '../helpers/mesh.ts'
 import type { World } from '../helpers/world.ts'
 
 const GATEWAY = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'beacon' }]
@@ -35,7 +36,11 @@ describe('an ingress', () => {
     ['from nowhere', [], undefined],
   ])('is reached %s', async (_, externalTraffic, rules) => {
     const world = createBank()
-    await configure(world, { mesh: { externalTraffic } })
+    expect(await configure(world, { mesh: { externalTraffic } })).toMatchObject({
+      status: 'waiting',
+      messages: [expect.stringMatching(/^Gateway shop\/beacon does not exist: until it does, nothing guards/)],
+    })
+    world.api.seed([{ ...waypoint(), metadata: { name: 'beacon', namespace: 'shop' } }])
     expect(specs(world)).toEqual({
       'shop/beacon-shop-external-traffic': {
         targetRefs: GATEWAY,
@@ -117,7 +122,7 @@ describe('the metrics of a beacon', () => {
         metadata: { annotations: { 'meshstep.dev/requested-by': 'relation 9 (metrics-endpoint) of shop/beacon' } },
         spec: {
           selector: { matchLabels: { 'app.kubernetes.io/name': 'beacon' } },
-          rules: [{ to: [{ operation: { ports: ['15090'] } }] }],
+          rules: [{}, { to: [{ operation: { ports: ['15090'] } }] }],
         },
       },
     ])

@@ -54,7 +54,7 @@ describe('the calls of a step with 100 policies', () => {
 
   test.each<[string, unknown[], RegExp[]]>([
     ['one comes', [to('app-7', 'web'), { ...to('app-7', 'web'), target_type: 'unit' }], [/^PATCH/]],
-    ['one goes', [], [/^DELETE/]],
+    ['one goes, of the Service and of the pods behind it', [], [/^DELETE/, /^DELETE/]],
     ['one is moved', [{ ...to('app-7', 'web'), target_type: 'unit' }], [/^PATCH/, /^DELETE/]],
   ])('%s: 1 LIST, and what is new stands before what is stale goes', async (_, policies, expected) => {
     const world = await createConsumers(100)
