@@ -1,6 +1,6 @@
 import type { Call } from './actor.ts'
 import { watchMoments } from './monitor.ts'
-import { createPlan, type Plan } from './plan.ts'
+import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
 import { createPlatform, type Platform } from './platform.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom, type Random } from './random.ts'
@@ -77,21 +77,26 @@ const makeLate = ({ world }: Run, isDue: (call: Call) => boolean): void => {
 /** What is created late cannot be fenced: it comes before the events that say what is to be there. */
 const isCreation = ({ request }: Call): boolean => request.method === 'POST'
 
+/** The applications whose relations reach each other: whichever of them gets a resync, what is wrong with the others is found. */
+const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as const
+
 /**
- * Each side of which a resync has to mend all that the race left: what it or its peers wrote late. What was missed of documents, one of the
- * whole namespace mends, `undefined`.
+ * The applications of which a resync, each alone, has to mend all that the race left; undefined stands for the whole namespace, whose resync
+ * alone mends what was missed of documents. What another application wrote late, or was not told, its own resync mends.
  */
 const findEnds = (run: Run): (string | undefined)[] => {
-  const { world, platform } = run
+  const { plan, world, platform } = run
   if (platform.said.letters.some(({ isAnswered }) => !isAnswered)) return [undefined]
-  const wrote = world.late.map(({ application }) => application)
-  if (wrote.includes('querier')) return ['querier', 'tempo']
-  return wrote.includes('productpage') ? ['productpage', 'details'] : sidesOfRun(run)
+  const core: readonly string[] = CORES[plan.variant]
+  const touched = new Set([...world.late.map(({ application }) => application), ...world.course.lost])
+  const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
+  if (others.length === 0) return sidesOfRun(run)
+  return others.length === 1 ? [...others, undefined] : [undefined]
 }
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
 const isAllNeeded = ({ plan, world, platform }: Run): boolean =>
-  world.course.isLossy || platform.said.isTampered || plan.order === 'none'
+  world.course.lost.length > 0 || platform.said.isTampered || plan.order === 'none'
 
 /** Brings events once more; answers with the ends that are to be looked at. */
 export const repeatEvents = async (run: Run): Promise<(string | undefined)[]> => {

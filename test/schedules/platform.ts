@@ -80,8 +80,8 @@ export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID(
     said.sequence += 1
     const { sequence } = said
     const by = order(fact)
-    // no two events have the same time
-    const moment = time - (time % 100) + (sequence % 100)
+    // no two events have the same time, and none that is yet to come
+    const moment = time - (time % 100) - 100 + (sequence % 100)
     const { side } = fact
     const event: Event = {
       id: `fact-${sequence}`,

@@ -28,8 +28,8 @@ export type Course = {
   names: number
   /** The serial number of the last moment at which nothing was under way. */
   quiet: number
-  /** Whether a nudge was lost. */
-  isLossy: boolean
+  /** The applications that lost nudges were for, and from. */
+  lost: string[]
   totals: { calls: number; steps: number; published: number }
   /** Events that nobody takes at present. */
   network: Letter[]
@@ -73,9 +73,9 @@ const MOST_ATTEMPTS = 6
 const TYPES = /^dev\.meshstep\.(relation-changed|relation-broken|resync|config-changed|application-removed)\.v1$/
 
 const newCourse = (): Course => ({
-  ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0, isLossy: false },
+  ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0 },
   totals: { calls: 0, steps: 0, published: 0 },
-  ...{ network: [], late: [], refusals: [], wrong: [], trace: [] },
+  ...{ network: [], late: [], lost: [], refusals: [], wrong: [], trace: [] },
 })
 
 type Options = {
@@ -144,7 +144,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
     refusals: course.refusals,
     wrong: course.wrong,
     trace: course.trace,
-    quietSince: () => (course.isLossy ? 0 : course.quiet),
+    quietSince: () => (course.lost.length > 0 ? 0 : course.quiet),
     serial: nextSerial,
     now,
     advance: (milliseconds) => {
@@ -201,7 +201,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       handle(call.request)
     },
     lose: (letter) => {
-      course.isLossy = true
+      course.lost.push(letter.application, letter.event.source.split('/').at(-1) ?? '')
       world.network.splice(world.network.indexOf(letter), 1)
       world.log(() => `lost: ${letter.name}`)
     },
