@@ -52,8 +52,10 @@ export const remember = (
   const resolve: Resolve = (state) => effective(subject, state, peers)
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
-  const present = isConfigGone(merged, subject, documents) ? withoutConfig(merged, now) : merged
-  let state = derived(subject, memory.state, withDocuments(present, subject, documents, now, known), now, resolve)
+  const read = withDocuments(merged, subject, documents, now, known)
+  // what is seen at once was there before the application went
+  const present = isConfigGone(read, subject, documents) ? withoutConfig(read, now) : read
+  let state = derived(subject, memory.state, present, now, resolve)
   const take = (change: Change): Taken => {
     const isDocument = isRead(change, subject, documents)
     const { state: after, stale }: Folded = isDocument ? { state } : change.fold(state, known)

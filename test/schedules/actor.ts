@@ -2,16 +2,13 @@ import { nextTick } from 'node:process'
 import type { Clock } from '../../src/clock.ts'
 import { type Answer, type Event, process, type TransportAnswer, type TransportRequest } from './process.ts'
 
-/** A call that waits for the schedule, or that a crashed actor left behind. */
+/** A call that a crashed actor left behind: nobody hears the answer. */
 export type Call = {
   actor: string
   application: string
   /** The serial number of the actor's start. */
   started: number
   request: TransportRequest
-  make(): void
-  /** Nobody hears the answer. */
-  makeUnheard(): void
 }
 
 /** A process that takes one event. */
@@ -21,7 +18,8 @@ export type Actor = {
   event: Event
   /** The serial number of its start. */
   started: number
-  pending: Call[]
+  /** Calls that wait for the schedule. */
+  pending: { request: TransportRequest; make(): void }[]
   answer?: Answer
 }
 
@@ -41,8 +39,7 @@ export const startActor = ({ event, name, application, started, handle, ...other
   const actor: Actor = { name, application, event, started, pending: [] }
   const transport = (request: TransportRequest) =>
     new Promise<TransportAnswer>((resolve) => {
-      const make = () => resolve(handle(request))
-      actor.pending.push({ actor: name, application, started, request, make, makeUnheard: () => void handle(request) })
+      actor.pending.push({ request, make: () => resolve(handle(request)) })
     })
   void process({ event, transport, ...others }).then((answer) => {
     actor.answer = answer

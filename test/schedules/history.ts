@@ -1,18 +1,22 @@
 import type { Call } from './actor.ts'
 import { watchMoments } from './monitor.ts'
-import { createPlan, type Plan } from './plan.ts'
+import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
 import { createPlatform, type Platform } from './platform.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom, type Random } from './random.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
-import { createWorld, type Echo, type World } from './world.ts'
+import { createWorld, type World } from './world.ts'
 
-/** What became of one history. */
+/** The violations of one history, or of several that begin alike, and how much they took together. */
 export type Report = {
   violations: readonly Violation[]
+  /** Of the history that is violated, where there is one. */
   trace: readonly string[]
+  /** How many histories there were: ways in which one race came to its end. */
+  histories: number
   calls: number
   steps: number
+  /** The most events in one history. */
   published: number
   /** Events of the platform, each counted once. */
   told: number
@@ -21,39 +25,43 @@ export type Report = {
 type Options = { isTraced?: boolean }
 
 /** Everything of one history. */
-export type Run = { plan: Plan; world: World; platform: Platform; schedule: Schedule; random: Random }
+export type Run = { plan: Plan; world: World; platform: Platform; schedule: Schedule; random: Random; options: Options }
 
-export const createRun = (random: Random, plan: Plan, { isTraced = false }: Options = {}): Run => {
-  const world = createWorld(plan.variant, { isTraced })
-  const platform = createPlatform(world, { order: () => plan.order, skew: (side) => plan.offsets[side] ?? 0 })
-  return { plan, world, platform, schedule: createSchedule(world, random, plan), random }
+const runIn = (world: World, random: Random, plan: Plan, options: Options, said?: Platform['said']): Run => {
+  const skew = (side: string) => plan.offsets[side] ?? 0
+  const platform = createPlatform(world, { order: () => plan.order, skew, ...(said && { said }) })
+  watchMoments(world, platform)
+  return { plan, world, platform, schedule: createSchedule(world, random, plan), random, options }
+}
+
+export const createRun = (random: Random, plan: Plan, options: Options = {}): Run =>
+  runIn(createWorld(plan.variant, options), random, plan, options)
+
+/** A run that goes on, by a plan of its own, from where another one is quiet. */
+const copyRun = ({ world, platform, options }: Run, random: Random, plan: Plan): Run => {
+  const { course, said } = structuredClone({ course: world.course, said: platform.said })
+  const copy = createWorld(plan.variant, { ...options, before: { api: world.api, course } })
+  return runIn(copy, random, plan, options, said)
 }
 
 export const sidesOfRun = ({ plan }: Run): string[] =>
   plan.variant === 'chain' ? ['beacon', 'tempo', 'querier'] : ['beacon', 'details']
 
-const beginnings = new Map<number, readonly Echo[]>()
+/** Runs that nothing goes on in: copies of them do. */
+const beginnings = new Map<number, Run>()
 
-/** Tells the calm facts; those of a beginning that was worked out before just leave what they left then. */
-const begin = async ({ plan, platform, schedule, world }: Run, isTraced: boolean): Promise<void> => {
-  const facts = plan.facts.slice(0, plan.calm)
-  const known = plan.beginning === undefined || isTraced ? undefined : beginnings.get(plan.beginning)
-  if (known) {
-    facts.forEach((fact, index) => {
-      platform.say(fact)
-      const echo = known[index]
-      if (echo) world.repeat(echo)
-    })
-    return
+/** Tells the calm facts, or goes on from where another history has told the same ones. */
+const begin = async (random: Random, plan: Plan, options: Options): Promise<Run> => {
+  const known = plan.beginning === undefined || options.isTraced ? undefined : beginnings.get(plan.beginning)
+  if (known) return copyRun(known, random, plan)
+  const run = createRun(random, plan, options)
+  run.world.log(() => JSON.stringify({ ...plan, facts: plan.facts.length }))
+  for (const fact of plan.facts.slice(0, plan.calm)) {
+    run.platform.say(fact)
+    await run.schedule.runCalmly()
   }
-  const echoes: Echo[] = []
-  for (const fact of facts) {
-    platform.say(fact)
-    const stop = world.record()
-    await schedule.runCalmly()
-    echoes.push(stop())
-  }
-  if (plan.beginning !== undefined) beginnings.set(plan.beginning, echoes)
+  if (plan.beginning !== undefined) beginnings.set(plan.beginning, copyRun(run, random, plan))
+  return run
 }
 
 const race = async ({ plan, platform, schedule }: Run): Promise<void> => {
@@ -69,37 +77,49 @@ const makeLate = ({ world }: Run, isDue: (call: Call) => boolean): void => {
 /** What is created late cannot be fenced: it comes before the events that say what is to be there. */
 const isCreation = ({ request }: Call): boolean => request.method === 'POST'
 
-/** A resync of one side mends what it or its peers wrote late; one of the whole namespace what was missed of documents. */
-const pickSide = (run: Run): string | undefined => {
-  const { world, platform, random } = run
-  const isMissed = platform.letters.some(({ isAnswered }) => !isAnswered)
-  if (isMissed) return undefined
-  const wrote = world.late.map(({ application }) => application)
-  if (wrote.includes('querier')) return random.pick(['querier', 'tempo'])
-  if (wrote.includes('productpage')) return 'productpage'
-  return random.pick(sidesOfRun(run))
+/** The applications whose relations reach each other: whichever of them gets a resync, what is wrong with the others is found. */
+const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as const
+
+/**
+ * The applications of which a resync, each alone, has to mend all that the race left; undefined stands for the whole namespace, whose resync
+ * alone mends what was missed of documents. What another application wrote late, or was not told, its own resync mends.
+ */
+const findEnds = (run: Run): (string | undefined)[] => {
+  const { plan, world, platform } = run
+  if (platform.said.letters.some(({ isAnswered }) => !isAnswered)) return [undefined]
+  const core: readonly string[] = CORES[plan.variant]
+  const touched = new Set([...world.late.map(({ application }) => application), ...world.course.lost])
+  const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
+  if (others.length === 0) return sidesOfRun(run)
+  return others.length === 1 ? [...others, undefined] : [undefined]
 }
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
 const isAllNeeded = ({ plan, world, platform }: Run): boolean =>
-  world.isLossy || platform.isTampered || plan.order === 'none'
+  world.course.lost.length > 0 || platform.said.isTampered || plan.order === 'none'
 
-/** Brings events once more, then one resync, and checks what has to hold in the end. */
-export const finish = async (run: Run): Promise<Violation[]> => {
+/** Brings events once more; answers with the ends that are to be looked at. */
+export const repeatEvents = async (run: Run): Promise<(string | undefined)[]> => {
   const { plan, world, platform, schedule, random } = run
   world.log(() => '-- events again')
+  const ends = findEnds(run)
   const isEarly = random.chance(0.5)
   makeLate(run, (call) => isEarly || isCreation(call))
   redeliver(world, platform, random, isAllNeeded(run) ? 1 : plan.again)
   await schedule.run([], { ...NO_FAULTS })
-  const side = pickSide(run)
+  return ends
+}
+
+/** Brings one resync, and checks what has to hold in the end. */
+export const finish = async (run: Run, side: string | undefined): Promise<Violation[]> => {
+  const { plan, world, platform, schedule } = run
   makeLate(run, () => true)
   world.log(() => `-- resync of ${side ?? 'the namespace'}`)
   sendResync(world, side)
   await schedule.run([], { ...NO_FAULTS })
   return [
     ...(await checkConvergence(plan.variant, platform, world)),
-    ...checkEvents(world, platform.letters.length),
+    ...checkEvents(world, platform.said.letters.length),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
   ]
 }
@@ -109,30 +129,47 @@ const describeError = (error: unknown): Violation =>
     ? { property: 'c: few events', details: [error.message] }
     : { property: 'the harness itself is right', details: [error instanceof Error ? `${error.stack}` : `${error}`] }
 
-/** Checks a history that `act` makes happen: the properties of each moment, and those of its end. */
-export const checkRun = async (run: Run, act: (run: Run) => Promise<void>, end = finish): Promise<Report> => {
+/** The properties of each moment of a history, and those that `end` finds. */
+export const checkRun = async (run: Run, end: (run: Run) => Promise<Violation[]>): Promise<Report> => {
   const { world, platform } = run
-  const wrong = watchMoments(world, platform)
-  const violations: Violation[] = []
-  try {
-    await act(run)
-    violations.push(...(await end(run)))
-  } catch (error) {
-    violations.push(describeError(error))
-  }
-  if (wrong.length > 0) violations.push({ property: 'b: safe at every moment', details: [...new Set(wrong)] })
+  const violations = await end(run).catch((error: unknown) => [describeError(error)])
+  if (world.wrong.length > 0)
+    violations.push({ property: 'b: safe at every moment', details: [...new Set(world.wrong)] })
   if (world.refusals.length > 0)
     violations.push({ property: 'd: no event is answered with 500', details: world.refusals })
-  return { violations, trace: world.trace, told: platform.letters.length, ...world.totals }
+  return { violations, trace: world.trace, told: platform.said.letters.length, histories: 1, ...world.totals }
 }
 
-/** The history of a seed: the same one each time. */
-export const runSeed = (seed: number, options: Options = {}): Promise<Report> => {
+/** The histories of a seed, the same ones each time: a race, and each of the ends that must mend what it left. */
+export const runSeed = async (seed: number, options: Options = {}): Promise<Report> => {
   const random = createRandom(seed)
-  const run = createRun(random, createPlan(random), options)
-  run.world.log(() => `seed ${seed}: ${JSON.stringify({ ...run.plan, facts: run.plan.facts.length })}`)
-  return checkRun(run, async () => {
-    await begin(run, options.isTraced === true)
+  const plan = createPlan(random)
+  const run = await begin(random, plan, options)
+  const { calls, steps } = run.world.totals
+  const ends: (string | undefined)[] = []
+  const raced = await checkRun(run, async () => {
     await race(run)
+    ends.push(...(await repeatEvents(run)))
+    return []
   })
+  const reports: Report[] = []
+  for (const side of ends) {
+    const end = copyRun(run, createRandom(random.below(2 ** 31)), plan)
+    reports.push(await checkRun(end, () => finish(end, side)))
+  }
+  return joined(raced, reports.length > 0 ? reports : [raced], { calls, steps })
+}
+
+/** The steps and calls of what the histories have in common count once. */
+const joined = (raced: Report, reports: readonly Report[], begun: { calls: number; steps: number }): Report => {
+  const own = (count: 'calls' | 'steps') =>
+    reports.reduce((sum, report) => sum + report[count] - raced[count], raced[count] - begun[count])
+  const worst = reports.find(({ violations }) => violations.length > 0) ?? raced
+  return {
+    ...worst,
+    histories: reports.length,
+    calls: own('calls'),
+    steps: own('steps'),
+    published: Math.max(...reports.map(({ published }) => published)),
+  }
 }

@@ -34,8 +34,8 @@ const { values } = parseArgs({
 })
 const [histories, first, seconds, workers] = [values.histories, values.seed, values.seconds, values.workers].map(Number)
 
-const add = (totals: Totals, { calls, steps, published, told, violations }: Report): void => {
-  totals.histories += 1
+const add = (totals: Totals, { histories: ended, calls, steps, published, told, violations }: Report): void => {
+  totals.histories += ended
   totals.calls += calls
   totals.steps += steps
   totals.published = Math.max(totals.published, published)

@@ -27,19 +27,24 @@ export const OWN: readonly string[] = ['shop-beacon-waypoint', 'beacon', 'tempo'
 /** Which application has to be guarded whenever it is on the mesh. Workers without pods are let in nowhere: clusters are not looked at. */
 const GUARDED = 'details'
 
-/** Watches every change of the cluster for what must not be at any moment; the list of what was wrong grows. */
-export const watchMoments = (world: World, platform: Platform): string[] => {
-  const wrong: string[] = []
-  const policies = new Map<string, KubernetesObject>()
-  const labelled = new Set<string>()
+/** Watches every change of the cluster for what must not be at any moment. */
+export const watchMoments = (world: World, platform: Platform): void => {
+  const there = world.api.objects().filter(({ metadata }) => metadata.namespace === NAMESPACE)
+  const ofKind = (kind: string) => there.filter((one) => one.kind === kind)
+  const policies = new Map(ofKind('AuthorizationPolicy').map((policy) => [policy.metadata.name, policy]))
+  const labelled = new Set(
+    ofKind('StatefulSet')
+      .filter(isLabelled)
+      .map(({ metadata }) => metadata.name),
+  )
 
   const admitted = (): Set<string> =>
     new Set([...policies.values()].filter((one) => isGuarding(one, GUARDED)).flatMap(principalsIn))
 
   /** Nothing about it is under way: all was answered, and whoever runs has started since. */
   const isStable = (about: string): boolean => {
-    const changed = platform.changed.get(about)
-    const isAnswered = platform.letters.every((letter) => letter.about !== about || letter.isAnswered)
+    const changed = platform.said.changed.get(about)
+    const isAnswered = platform.said.letters.every((letter) => letter.about !== about || letter.isAnswered)
     const running = [...world.actors, ...world.late]
     return changed !== undefined && isAnswered && running.every(({ started }) => started > changed)
   }
@@ -47,12 +52,12 @@ export const watchMoments = (world: World, platform: Platform): string[] => {
   /** What another side was told is known to details once all nudges have come. */
   const isKnown = (id: number, side: string): boolean => {
     const about = `relation/${id}`
-    return isStable(about) && (side === 'details' || world.quietSince() > (platform.changed.get(about) ?? 0))
+    return isStable(about) && (side === 'details' || world.quietSince() > (platform.said.changed.get(about) ?? 0))
   }
 
   /** Whoever has been related to details, and that has had its config, for as long as anything runs. */
   const stableClients = (): string[] => {
-    if (platform.isTampered || !isStable('config/details')) return []
+    if (platform.said.isTampered || !isStable('config/details')) return []
     const truth = findTruth(platform)
     if (!hasConfig(truth, 'details')) return []
     return truth.relations.flatMap(({ fact }) =>
@@ -64,7 +69,7 @@ export const watchMoments = (world: World, platform: Platform): string[] => {
 
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
-    wrong.push(problem)
+    world.wrong.push(problem)
   }
 
   const checkAdmitted = (policy: KubernetesObject): void => {
@@ -103,11 +108,10 @@ export const watchMoments = (world: World, platform: Platform): string[] => {
     if (type !== 'DELETED') checkAdmitted(object)
     checkRevoked(before)
   })
-  return wrong
 }
 
 /** Whoever was told of in any relation that lets somebody in. */
-const toldApplications = ({ facts }: Platform): string[] =>
+const toldApplications = ({ said: { facts } }: Platform): string[] =>
   facts.flatMap((fact) => {
     if (fact.kind !== 'told' || fact.relation.interface === 'service_mesh') return []
     const { provider, requirer } = fact.relation

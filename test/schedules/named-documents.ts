@@ -67,6 +67,16 @@ export const documentHistories: readonly Named[] = [
     end: { resync: undefined },
   },
   {
+    name: 'a relation document that is first seen when the application is removed does not bring it back',
+    act: async ({ say, send, lose }) => {
+      await say(config('beacon'), config('details', 'document'))
+      send(mesh().told('details', 'document'))
+      lose()
+      await say(removed('details', 'document'))
+    },
+    end: { resync: undefined },
+  },
+  {
     name: 'a deleted document of a lost memory is known to the other side by its name: the relation is over',
     act: async ({ say, send, lose }) => {
       const configs = [config('beacon'), config('details', 'document')]

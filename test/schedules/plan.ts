@@ -159,7 +159,8 @@ const createBeginning = (random: Random): Beginning => {
   }
 }
 
-const ALL_SIDES = ['beacon', 'details', 'productpage', 'reviews', 'tempo', 'querier']
+/** Everybody who may have a side of a relation. */
+export const ALL_SIDES = ['beacon', 'details', 'productpage', 'reviews', 'tempo', 'querier']
 
 /** How many calm beginnings there are: so few that each is worked out once and used by many histories. */
 const BEGINNINGS = 400

@@ -15,7 +15,8 @@ import type { Letter, World } from './world.ts'
 /** A fact that was told by an event, and its place in the platform's order. */
 export type Word = { fact: Exclude<Fact, { kind: 'forgotten' }>; at: number; letter?: Letter }
 
-export type Platform = {
+/** What of a platform goes on in a copy of it: plain data. */
+type Said = {
   /** Everything that was said, in its order. */
   facts: Fact[]
   words: Word[]
@@ -23,34 +24,50 @@ export type Platform = {
   documents: Map<string, Word>
   /** Every event of the platform, in the order in which they were sent. */
   letters: Letter[]
+  /** How many events the platform has sent itself. */
+  sequence: number
   /** Whether a memory was deleted by hand. */
   isTampered: boolean
   /** The serial number of the last fact or first answer about a thing. */
   changed: Map<string, number>
+}
+
+export type Platform = {
+  said: Said
   /** Does what a fact says, and answers with the letters that tell of it. */
   say(fact: Fact, time?: number): Letter[]
 }
 
-type Options = { order(fact: Fact): Order; skew(side: string): number }
+type Options = {
+  order(fact: Fact): Order
+  skew(side: string): number
+  /** What another platform has said. */
+  said?: Said
+}
+
+const NOTHING_SAID = (): Said => ({
+  ...{ facts: [], words: [], letters: [], sequence: 0, isTampered: false },
+  documents: new Map(),
+  changed: new Map(),
+})
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
 /** Juju, kubectl and Knative's source of documents, who tell the functions what people want. */
-export const createPlatform = (world: World, { order, skew }: Options): Platform => {
-  let sequence = 0
+export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID() }: Options): Platform => {
   let about = ''
   let sent: Letter[] = []
 
   const send = (event: Event, application: string, name: string, after: readonly Letter[] = []): Letter => {
     const letter: Letter = { event, name, application, about, isPlatform: true, attempts: 0, isAnswered: false, after }
-    platform.letters.push(letter)
+    said.letters.push(letter)
     world.network.push(letter)
     sent.push(letter)
     return letter
   }
 
   world.onAnswer = (letter) => {
-    if (letter.about !== undefined) platform.changed.set(letter.about, world.serial())
+    if (letter.about !== undefined) said.changed.set(letter.about, world.serial())
   }
 
   world.api.subscribe(({ type, object }) => {
@@ -60,10 +77,11 @@ export const createPlatform = (world: World, { order, skew }: Options): Platform
   })
 
   const speak = (fact: Word['fact'], time: number): void => {
-    sequence += 1
+    said.sequence += 1
+    const { sequence } = said
     const by = order(fact)
-    // no two events have the same time
-    const moment = time - (time % 100) + (sequence % 100)
+    // no two events have the same time, and none that is yet to come
+    const moment = time - (time % 100) - 100 + (sequence % 100)
     const { side } = fact
     const event: Event = {
       id: `fact-${sequence}`,
@@ -75,9 +93,9 @@ export const createPlatform = (world: World, { order, skew }: Options): Platform
       extensions: by === 'sequence' ? { sequence: String(sequence) } : {},
       data: eventData(fact),
     }
-    const unordered = by === 'none' ? platform.letters.filter((letter) => letter.about === about) : []
+    const unordered = by === 'none' ? said.letters.filter((letter) => letter.about === about) : []
     const letter = send(event, side, describeFact(fact), unordered)
-    platform.words.push({ fact, at: by === 'time' ? moment : sequence, letter })
+    said.words.push({ fact, at: by === 'time' ? moment : sequence, letter })
   }
 
   const write = (fact: Word['fact']): void => {
@@ -85,42 +103,36 @@ export const createPlatform = (world: World, { order, skew }: Options): Platform
     const name = documentName(fact)
     const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
     if (document) {
-      platform.documents.set(name, { fact, at: world.now() })
+      said.documents.set(name, { fact, at: world.now() })
       const headers = { 'content-type': 'application/apply-patch+yaml' }
       const body = JSON.stringify(document)
       world.api.handle({ method: 'PATCH', path: `${path}/${name}?fieldManager=kubectl`, headers, body })
       return
     }
-    if (!platform.documents.has(name)) return
-    platform.documents.set(name, { fact, at: world.now() })
+    if (!said.documents.has(name)) return
+    said.documents.set(name, { fact, at: world.now() })
     world.api.handle({ method: 'DELETE', path: `${path}/${name}`, headers: {} })
   }
 
-  const platform: Platform = {
-    facts: [],
-    words: [],
-    documents: new Map(),
-    letters: [],
-    isTampered: false,
-    changed: new Map(),
+  return {
+    said,
     say: (fact, time) => {
       world.advance(1_000)
       world.log(() => `-- ${describeFact(fact)}`)
       sent = []
-      platform.facts.push(fact)
+      said.facts.push(fact)
       if (fact.kind === 'forgotten') {
-        platform.isTampered = true
+        said.isTampered = true
         world.api.handle({ method: 'DELETE', path: memoryPath(fact.side), headers: {} })
         return sent
       }
       about = aboutOf(fact)
-      platform.changed.set(about, world.serial())
+      said.changed.set(about, world.serial())
       if (fact.form === 'document') write(fact)
       else speak(fact, time ?? world.now() + skew(fact.side))
       return sent
     },
   }
-  return platform
 }
 
 /** An event as Knative's ApiServerSource sends it in mode Resource. */

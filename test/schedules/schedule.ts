@@ -115,7 +115,7 @@ const isLosable = ({ isPlatform, event }: Letter): boolean => !isPlatform || eve
 
 /** Sends events of the platform that were not lost once more, each with that probability, in any order, but for those that still wait. */
 export const redeliver = (world: World, platform: Platform, random: Random, probability: number): void => {
-  const sent = platform.letters.filter((letter) => letter.isAnswered && random.chance(probability))
+  const sent = platform.said.letters.filter((letter) => letter.isAnswered && random.chance(probability))
   for (const { about: _, ...letter } of random.shuffle(sent)) {
     const again = { ...letter, name: `${letter.name}, redelivered`, attempts: 0, after: [], isAnswered: false }
     world.network.push(again)

@@ -1,7 +1,7 @@
 import type { Actor } from './actor.ts'
 import type { Fact, Order } from './facts.ts'
 import { clientRelation, clusterRelation, meshRelation, type Relation, type Variant } from './fixture.ts'
-import { checkRun, createRun, finish, type Report, type Run, sidesOfRun } from './history.ts'
+import { checkRun, createRun, finish, type Report, type Run, repeatEvents, sidesOfRun } from './history.ts'
 import { STILL } from './plan.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom } from './random.ts'
@@ -105,12 +105,13 @@ const endBy = async (end: End, script: Script, named: Named): Promise<Violation[
   const { plan, platform, world, schedule } = run
   await quiet()
   const found: Violation[] = []
-  if (end !== 'nothing' && 'redelivered' in end) found.push(...(await finish(run)))
+  if (end !== 'nothing' && 'redelivered' in end)
+    found.push(...(await finish(run, run.random.pick(await repeatEvents(run)))))
   else {
     if (end !== 'nothing') await resync(end.resync)
     found.push(
       ...(await checkConvergence(plan.variant, platform, world)),
-      ...checkEvents(world, platform.letters.length),
+      ...checkEvents(world, platform.said.letters.length),
       ...(await checkQuiet(sidesOfRun(run), schedule, world)),
     )
   }
@@ -125,11 +126,10 @@ export const runNamed = async (named: Named): Promise<Report> => {
   const { variant = 'mesh', order = 'time', act, end = { redelivered: true }, isOdd } = named
   const run = createRun(createRandom(1), { ...STILL, variant, order }, { isTraced: true })
   const script = createScript(run)
-  const report = await checkRun(
-    run,
-    () => act(script),
-    () => endBy(end, script, named),
-  )
+  const report = await checkRun(run, async () => {
+    await act(script)
+    return await endBy(end, script, named)
+  })
   return { ...report, violations: report.violations.filter(({ property }) => !isOdd || !/^[ab]:/.test(property)) }
 }
 

@@ -23,7 +23,7 @@ const isEnded = (word: Word, removals: readonly Word[]): boolean =>
   word.fact.kind === 'ended' ||
   (word.fact.form === 'event' && removals.some(({ fact, at }) => fact.side === word.fact.side && at > word.at))
 
-export const findTruth = ({ words, documents }: Platform): Truth => {
+export const findTruth = ({ said: { words, documents } }: Platform): Truth => {
   const all = [...words, ...documents.values()]
   const removals = all.filter(({ fact }) => fact.kind === 'removed')
   const last = lastOf(all)

@@ -19,26 +19,33 @@ export type Letter = {
   after: readonly Letter[]
 }
 
-type Totals = { calls: number; steps: number; published: number }
-
-/** What was written while some events were taken, and where the counters stood: enough to have it again without taking them. */
-export type Echo = { writes: (Count & { request: TransportRequest })[]; end: Count; published: number }
-
-type Count = { time: number; ids: number }
-
-export type World = {
-  api: EmbeddedApi
-  actors: Actor[]
+/** What of a world goes on in a copy of it: plain data, beside the objects in the cluster. */
+export type Course = {
+  now: number
+  /** How many ids, serial numbers and names were given. */
+  ids: number
+  serials: number
+  names: number
+  /** The serial number of the last moment at which nothing was under way. */
+  quiet: number
+  /** The applications that lost nudges were for, and from. */
+  lost: string[]
+  totals: { calls: number; steps: number; published: number }
   /** Events that nobody takes at present. */
   network: Letter[]
   /** Calls of crashed actors. */
   late: Call[]
-  totals: Totals
   /** Answers that no event should get. */
   refusals: string[]
+  /** What must not be at any moment, and was. */
+  wrong: string[]
   trace: string[]
-  /** Whether a nudge was lost. */
-  isLossy: boolean
+}
+
+export type World = Readonly<Pick<Course, 'network' | 'late' | 'totals' | 'refusals' | 'wrong' | 'trace'>> & {
+  api: EmbeddedApi
+  course: Course
+  actors: Actor[]
   /** The serial number of the last moment at which nothing was under way; 0 once a nudge was lost. */
   quietSince(): number
   /** A number that only grows, for starts and answers. */
@@ -55,10 +62,6 @@ export type World = {
   crash(actor: Actor, isLate: boolean): Letter | undefined
   makeLate(call: Call): void
   lose(letter: Letter): void
-  /** Remembers what is written from now on until the answer is called. */
-  record(): () => Echo
-  /** Writes what was recorded after the same history, and has what is in the network answered. */
-  repeat(echo: Echo): void
   /** Hears of the first answer to a letter. */
   onAnswer: (letter: Letter) => void
 }
@@ -69,22 +72,38 @@ const MOST_ATTEMPTS = 6
 
 const TYPES = /^dev\.meshstep\.(relation-changed|relation-broken|resync|config-changed|application-removed)\.v1$/
 
+const newCourse = (): Course => ({
+  ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0 },
+  totals: { calls: 0, steps: 0, published: 0 },
+  ...{ network: [], late: [], lost: [], refusals: [], wrong: [], trace: [] },
+})
+
+type Options = {
+  isTraced?: boolean
+  /** Another world, in which nobody is under way, and what goes on of it. */
+  before?: { api: EmbeddedApi; course: Course }
+}
+
 /** A cluster, a network and the processes in it; nothing happens but by its methods. */
-export const createWorld = (variant: Variant, { isTraced = false }: { isTraced?: boolean } = {}): World => {
-  let time = START
-  let [ids, serials, names, quiet] = [0, 0, 0, 0]
-  const now = () => time
-  const newId = () => `id-${++ids}`
-  const api = createEmbeddedApi({ now: () => new Date(time), uid: newId })
-  api.seed(objectsOf(variant), { manager: 'juju' })
+export const createWorld = (variant: Variant, { isTraced = false, before }: Options = {}): World => {
+  const course = before?.course ?? newCourse()
+  const now = () => course.now
+  const newId = () => {
+    course.ids += 1
+    return `id-${course.ids}`
+  }
+  const nextSerial = () => {
+    course.serials += 1
+    return course.serials
+  }
+  const clock = { now: () => new Date(course.now), uid: newId }
+  const api = before?.api.copy(clock) ?? createEmbeddedApi(clock)
+  if (before === undefined) api.seed(objectsOf(variant), { manager: 'juju' })
   const letters = new Map<Actor, Letter>()
 
-  let recorded: Echo['writes'] | undefined
-
   const handle = (request: TransportRequest): TransportAnswer => {
-    time += CALL_MILLISECONDS
-    world.totals.calls += 1
-    if (request.method !== 'GET') recorded?.push({ time, ids, request })
+    course.now += CALL_MILLISECONDS
+    course.totals.calls += 1
     return api.handle(request)
   }
 
@@ -114,26 +133,25 @@ export const createWorld = (variant: Variant, { isTraced = false }: { isTraced?:
 
   const finishAll = () => {
     for (const actor of [...world.actors]) if (actor.answer) finish(actor, actor.answer)
-    if (world.actors.length === 0 && world.network.length === 0) quiet = ++serials
+    if (world.actors.length === 0 && world.network.length === 0) course.quiet = nextSerial()
   }
 
   const world: World = {
-    api,
-    actors: [],
-    network: [],
-    late: [],
-    totals: { calls: 0, steps: 0, published: 0 },
-    refusals: [],
-    trace: [],
-    isLossy: false,
-    quietSince: () => (world.isLossy ? 0 : quiet),
-    serial: () => ++serials,
+    ...{ api, course, actors: [] },
+    network: course.network,
+    late: course.late,
+    totals: course.totals,
+    refusals: course.refusals,
+    wrong: course.wrong,
+    trace: course.trace,
+    quietSince: () => (course.lost.length > 0 ? 0 : course.quiet),
+    serial: nextSerial,
     now,
     advance: (milliseconds) => {
-      time += milliseconds
+      course.now += milliseconds
     },
     log: (text) => {
-      if (isTraced) world.trace.push(text())
+      if (isTraced) course.trace.push(text())
     },
     newId,
     deliver: async (letter, skew) => {
@@ -142,14 +160,15 @@ export const createWorld = (variant: Variant, { isTraced = false }: { isTraced?:
       letter.attempts += 1
       world.totals.steps += 1
       const clock = {
-        now: () => time + skew,
+        now: () => course.now + skew,
         sleep: async (milliseconds: number) => world.advance(milliseconds),
         random: () => 0.5,
       }
       const { event, application } = letter
-      const name = `p${++names} (${application})`
+      course.names += 1
+      const name = `p${course.names} (${application})`
       world.log(() => `${name}: takes ${letter.name}${letter.attempts > 1 ? ', again' : ''}`)
-      const actor = startActor({ event, name, application, started: ++serials, clock, handle, publish, newId })
+      const actor = startActor({ event, name, application, started: nextSerial(), clock, handle, publish, newId })
       letters.set(actor, letter)
       world.actors.push(actor)
       await settle()
@@ -169,7 +188,8 @@ export const createWorld = (variant: Variant, { isTraced = false }: { isTraced?:
       world.actors.splice(world.actors.indexOf(actor), 1)
       const [call] = actor.pending
       world.log(() => `${actor.name}: dies${isLate && call ? ` during ${call.request.method}` : ''}`)
-      if (isLate && call) world.late.push(call)
+      const { name, application, started } = actor
+      if (isLate && call) world.late.push({ actor: name, application, started, request: call.request })
       const letter = letters.get(actor)
       letters.delete(actor)
       if (letter) world.network.push(letter)
@@ -178,34 +198,12 @@ export const createWorld = (variant: Variant, { isTraced = false }: { isTraced?:
     makeLate: (call) => {
       world.late.splice(world.late.indexOf(call), 1)
       world.log(() => `late, of ${call.actor}: ${call.request.method} ${shortPath(call.request.path)}`)
-      call.makeUnheard()
+      handle(call.request)
     },
     lose: (letter) => {
-      world.isLossy = true
+      course.lost.push(letter.application, letter.event.source.split('/').at(-1) ?? '')
       world.network.splice(world.network.indexOf(letter), 1)
       world.log(() => `lost: ${letter.name}`)
-    },
-    record: () => {
-      const { published } = world.totals
-      const writes: Echo['writes'] = []
-      recorded = writes
-      return () => {
-        recorded = undefined
-        return { writes, end: { time, ids }, published: world.totals.published - published }
-      }
-    },
-    repeat: ({ writes, end, published }) => {
-      for (const { request, ...at } of writes) {
-        ;[time, ids] = [at.time, at.ids]
-        api.handle(request)
-      }
-      ;[time, ids] = [end.time, end.ids]
-      world.totals.published += published
-      for (const letter of world.network.splice(0)) {
-        world.onAnswer(letter)
-        letter.isAnswered = true
-      }
-      quiet = ++serials
     },
     onAnswer: () => undefined,
   }
