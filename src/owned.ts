@@ -16,6 +16,7 @@ import { touch } from './kubernetes/touch.ts'
 import { isLibrarys, librarySelector } from './mesh/library.ts'
 import { modelLabels } from './mesh/model-labels.ts'
 import { fieldManager, isOfNamesake, ownerSelector } from './owner.ts'
+import { acceptanceProblem } from './policies/acceptance.ts'
 import { isDenying } from './policies/authorization-policy.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import type { OwnedKind, State, Subject } from './state.ts'
@@ -197,6 +198,7 @@ export const ownedObjects = async (options: Options): Promise<OwnedObjects> => {
     refusedSpec: () => refusedSpec,
     waiting: [
       ...unservedKinds.map(({ kind, wanted }) => unknownKind(kind, wanted.length)),
+      ...same.flatMap(({ live }) => acceptanceProblem(live) ?? []),
       ...(namespaceLabels?.isKept
         ? [`Namespace ${subject.namespace} ${STAYS_ON}: waiting for ${options.namespaceAwaits.join(', ')}`]
         : []),

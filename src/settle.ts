@@ -8,6 +8,7 @@ import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
 import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, type Memory, memoryObject, saveMemory } from './memory.ts'
+import { isServiceOf } from './mesh/services.ts'
 import { observeUnits } from './observe-units.ts'
 import type { Conflict } from './outcome.ts'
 import { type Owned, type OwnedObjects, observeOwned, ownedObjects } from './owned.ts'
@@ -24,7 +25,7 @@ import {
   namespaceAwaits,
   withIntents,
 } from './relations/progress.ts'
-import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
+import { isSameTarget, namedServices, type State, type Subject, type Target, targetsOf } from './state.ts'
 import { withoutRun } from './workload/loop.ts'
 import type { ApplicationStatus } from './workload/status.ts'
 
@@ -237,7 +238,9 @@ const finish = async (
     settled = await saveMemory(kubernetes, subject, saved, content)
     wrote(memoryObject(subject))
   }
-  const missing = current.filter(({ places }) => desired.labels.required && places === undefined)
+  const missing = current.filter(
+    ({ target, places }) => desired.labels.required && places === undefined && !isNamed(subject, next, target),
+  )
   return {
     state: settled.state,
     conflicts: [...conflicts, ...objects.conflicts],
@@ -259,14 +262,24 @@ const observeTargets = async (kubernetes: Kubernetes, subject: Subject, state: S
     target,
     places: await observe(kubernetes, subject.namespace, target, state.workloadKind),
   })
+  const findCurrent = async (target: Target): Promise<Found> => {
+    const found = await find(target)
+    const isForeign =
+      isNamed(subject, state, target) && !found.places?.every(({ object }) => isServiceOf(subject, object))
+    return isForeign ? { target, places: undefined } : found
+  }
   const library = libraryTargets(subject, state)
   const targets = targetsOf(subject.application, state.config)
   const former = [...(state.former ?? []), ...library].filter(
     (one) => !targets.some((other) => isSameTarget(one, other)),
   )
-  const found = await Promise.all([...targets, ...former].map(find))
+  const found = await Promise.all([...targets.map(findCurrent), ...former.map(find)])
   return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
 }
+
+/** A Service that only policies name is labelled when it is the application's, and said by whoever asks for it when it is not. */
+const isNamed = ({ application }: Subject, { config }: State, { kind, name }: Target): boolean =>
+  kind === 'Service' && namedServices(application, config).includes(name)
 
 /** Where a spec is refused, what was deployed before it runs on, and keeps its labels. */
 const withRunning = ({ application }: Subject, { current, earlier, library }: Targets): Targets => {
