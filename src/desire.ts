@@ -6,6 +6,7 @@ import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
 import { requesterName } from './mesh/asked.ts'
 import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
 import { consumerReport } from './mesh/consumer.ts'
+import { servicesOfPolicies } from './mesh/services.ts'
 import { trustDomainsOf } from './mesh/trust-domains.ts'
 import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
@@ -31,8 +32,10 @@ export type Desired = {
 }
 
 /** The objects of others that the desire depends on. */
-export const lookups = (subject: Subject, { state }: Effective): Reference[] =>
-  state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []
+export const lookups = (subject: Subject, { state }: Effective): Reference[] => [
+  ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
+  ...servicesOfPolicies(subject, state),
+]
 
 /** The labels that are desired. Those of relations with unknown data are kept. */
 export const labelsOf = (subject: Subject, { state, unknown }: Effective): DesiredLabels => {
@@ -59,7 +62,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
   const beacon = config?.mesh && beaconDesire(subject, state, meshIn(config), owner, facts)
   const cluster = clusterDesire(subject, state, environment)
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
-  const consumer = consumerReport(subject, state)
+  const consumer = consumerReport(subject, state, facts)
   const labels = labelsOf(subject, resolved)
   const services = offeredServices(subject, state)
   const isClusterUnknown = dependsOnUnknown(state, unknown)

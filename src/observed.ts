@@ -7,9 +7,18 @@ import { keyOf, referenceTo } from './kubernetes/apply-objects.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
 import { librarySelector } from './mesh/library.ts'
+import { isServiceOf } from './mesh/services.ts'
 import { ownerSelector } from './owner.ts'
 import type { Effective } from './relations/effective.ts'
-import { isSameTarget, type OwnedKind, type State, type Subject, type Target, targetsOf } from './state.ts'
+import {
+  isSameTarget,
+  namedServices,
+  type OwnedKind,
+  type State,
+  type Subject,
+  type Target,
+  targetsOf,
+} from './state.ts'
 
 /** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
 export type Found = {
@@ -65,14 +74,24 @@ export const observeTargets = async (kubernetes: Kubernetes, subject: Subject, s
     const places = await unlessForbidden(observe(kubernetes, subject.namespace, target, state.workloadKind))
     return 'problem' in places ? { target, places: undefined, ...places } : { target, places: places.value }
   }
+  const findCurrent = async (target: Target): Promise<Found> => {
+    const found = await find(target)
+    const isForeign =
+      isNamed(subject, state, target) && !found.places?.every(({ object }) => isServiceOf(subject, object))
+    return isForeign ? { ...found, places: undefined } : found
+  }
   const library = libraryTargets(subject, state)
   const targets = targetsOf(subject.application, state.config)
   const former = [...(state.former ?? []), ...library].filter(
     (one) => !targets.some((other) => isSameTarget(one, other)),
   )
-  const found = await Promise.all([...targets, ...former].map(find))
+  const found = await Promise.all([...targets.map(findCurrent), ...former.map(find)])
   return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
 }
+
+/** A Service that only policies name is labelled when it is the application's, and told by whoever asks for it when it is not. */
+export const isNamed = ({ application }: Subject, { config }: State, { kind, name }: Target): boolean =>
+  kind === 'Service' && namedServices(application, config).includes(name)
 
 /** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
 const libraryTargets = ({ application }: Subject, { inherited }: State): Target[] =>

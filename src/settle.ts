@@ -8,7 +8,7 @@ import type { KubernetesObject } from './kubernetes/objects.ts'
 import { type Content, isStored, type Memory, memoryObject, memoryVersion, saveMemory } from './memory.ts'
 import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
 import { observeUnits } from './observe-units.ts'
-import { findNamesakes, type Observed, observeTargets, type Targets } from './observed.ts'
+import { findNamesakes, isNamed, type Observed, observeTargets, type Targets } from './observed.ts'
 import type { Conflict } from './outcome.ts'
 import { hashOf, headsOf, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
@@ -257,7 +257,9 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     settled = await saveMemory(kubernetes, subject, saved, content)
     step.wrote(memoryObject(subject))
   }
-  const missing = targets.current.filter(({ places, problem }) => places === undefined && problem === undefined)
+  const missing = targets.current.filter(
+    ({ target, places, problem }) => places === undefined && problem === undefined && !isNamed(subject, next, target),
+  )
   return {
     state: settled.state,
     conflicts,

@@ -238,10 +238,19 @@ export const targetsOf = (application: string, config: Config = {}): Target[] =>
   const { workload, service = defaultService(config), enrolment } = config
   const { kind, name = application } = workloadIn(config) ?? { kind: 'Workload' as const }
   const onWorkload: Target = enrolment === 'in-place' ? { kind, name, on: 'pods' } : { kind, name }
-  return [
-    ...(workload === null ? [] : [onWorkload]),
-    ...(service === null ? [] : [{ kind: 'Service' as const, name: service ?? application }]),
-  ]
+  const services = [...(service === null ? [] : [service ?? application]), ...namedServices(application, config)]
+  return [...(workload === null ? [] : [onWorkload]), ...services.map((name) => ({ kind: 'Service' as const, name }))]
+}
+
+/** Each costs every step a read, here and at the beacon. */
+const MOST_NAMED_SERVICES = 20
+
+/** The Services that policies name, besides the one to label: without the waypoint's label nothing would enforce what is granted there. */
+export const namedServices = (application: string, config: Config = {}): string[] => {
+  const { policies = [], service = defaultService(config) } = config
+  const named = policies.flatMap((policy) => (policy.type === 'app' ? [policy.service || application] : []))
+  const own = service === null ? undefined : (service ?? application)
+  return [...new Set(named)].filter((name) => name !== own).slice(0, MOST_NAMED_SERVICES)
 }
 
 /** The workload that the config names, or that is ours and so has a kind and the application's name. */

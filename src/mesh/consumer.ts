@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { externalPolicies } from '../cluster/policies.ts'
 import { read } from '../databag.ts'
+import type { Facts } from '../facts.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from './cross-model.ts'
@@ -8,6 +9,7 @@ import { declaredGuards, nobodyMayReach } from './guards.ts'
 import type { Policy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
 import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
+import { unenforceable } from './services.ts'
 
 /** What an application asks for, what it waits for, and what of its relations cannot be read. */
 export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
@@ -49,13 +51,14 @@ export const consumerPolicies = (
 export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
+  facts: Facts,
 ): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
   const beacons = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
   if (beacons.length === 0) return { waiting: [], messages: [] }
   const { waiting, messages } = consumerPolicies(subject, state)
   const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
   const closed = beacons.some(isGuarding) ? unrelated.map((one) => nobodyMayReach(subject, one)) : []
-  return { waiting, messages: [...messages, ...closed] }
+  return { waiting: [...waiting, ...unenforceable(subject, state, facts)], messages: [...messages, ...closed] }
 }
 
 /** Whether the beacon guards what is declared: one that something else runs may not. */

@@ -10,6 +10,7 @@ import type { MeshConfig } from './config.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import type { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
+import { HEADLESS, isHeadless, isServiceOf } from './services.ts'
 import { isRunning } from './waypoint.ts'
 
 /** What the beacon may grant of what its relations ask for, what waits for something, and what is wrong with the rest. */
@@ -140,16 +141,12 @@ const problemOfService = (
     return {
       waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,
     }
-  const { selector, clusterIP } = (service.spec ?? {}) as { selector?: Record<string, string>; clusterIP?: string }
-  if (at(selector, NAME_LABEL) !== application)
+  if (!isServiceOf({ namespace, application }, service))
     return {
       refused: `asks for ${nameOf(reference)}, which does not select the pods of ${application} by ${NAME_LABEL}: not granted`,
     }
-  return clusterIP === 'None' ? { waiting: `${nameOf(reference)} ${HEADLESS}` } : {}
+  return isHeadless(service) ? { waiting: `${nameOf(reference)} ${HEADLESS}` } : {}
 }
-
-/** A Service without an address of its own is resolved to its pods. */
-export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
 const targetName = ({
   target_namespace,

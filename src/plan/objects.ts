@@ -5,6 +5,7 @@ import { isLibrarys } from '../mesh/library.ts'
 import type { Listed } from '../observed.ts'
 import type { Conflict } from '../outcome.ts'
 import { isOfNamesake, isOwnedBy } from '../owner.ts'
+import { acceptanceProblem } from '../policies/acceptance.ts'
 import { isForAll } from '../policies/attachment.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
 import { requestersOf } from '../policies/requested-by.ts'
@@ -76,7 +77,10 @@ const compare = ({ subject, desired }: Situation, { kind, live, library, problem
     library: without(without(library, wanted), plan.stale).filter((object) => isLibrarys(subject, object)),
     conflicts: plan.conflicts,
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
-    waiting: isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)],
+    waiting: [
+      ...(isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)]),
+      ...plan.same.flatMap(({ live: found }) => acceptanceProblem(found) ?? []),
+    ],
   }
 }
 

@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+
+/** What Istio says of a policy (its pilot/pkg/model/service.go): whether the proxies that it is for take it. */
+const Condition = z.object({
+  type: z.enum(['WaypointAccepted', 'ZtunnelAccepted']),
+  status: z.string(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  observedGeneration: z.union([z.string(), z.number()]).optional(),
+})
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  AncestorNotBound: 'it is enforced once the Service has a waypoint that is ready',
+  TargetNotFound: 'it is enforced once that is there',
+}
+
+/** The reason why Istio does not enforce a policy, or not all of it; undefined when it does, or says nothing of it as it is now. */
+export const acceptanceProblem = ({ kind, metadata, status }: KubernetesObject): string | undefined => {
+  const { conditions } = (status ?? {}) as { conditions?: unknown }
+  if (kind !== 'AuthorizationPolicy' || !Array.isArray(conditions)) return undefined
+  const [problem] = conditions
+    .flatMap((condition) => Condition.safeParse(condition).data ?? [])
+    .filter(({ observedGeneration: seen }) => seen === undefined || Number(seen) === metadata.generation)
+    .filter(({ status: is, reason = 'Accepted' }) => is === 'False' || reason !== 'Accepted')
+  if (problem === undefined) return undefined
+  const { reason = 'no reason', message = '', status: is } = problem
+  const what = is === 'False' ? 'is not enforced' : 'is enforced in part'
+  const remedy = REMEDIES[reason]
+  return `${nameOf({ kind, ...metadata })} ${what}: ${message.slice(0, 300)} (${reason})${remedy ? `; ${remedy}` : ''}`
+}
