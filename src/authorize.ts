@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from './clock.ts'
+import type { Effect } from './effects.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 
-type About = { readonly namespace: string; readonly application?: string | undefined }
+type About = {
+  readonly namespace: string
+  readonly application?: string | undefined
+  /** Effects beyond the application: each is a subresource, and a permission of its own. */
+  readonly effect?: Effect | undefined
+}
 
 /** `extra` may narrow what a user is allowed, as an authorizer sees it. */
 type User = {
@@ -18,7 +24,7 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 
 /** A principal that sends events. */
 export type Sender = {
-  /** Rejects with Refused, 403, unless the sender may send events about the application, or about the whole namespace. */
+  /** Rejects with Refused, 403, unless the sender may send events about the application, or about the whole namespace, or ask for the effect. */
   authorize(about: About): Promise<void>
 }
 
@@ -29,7 +35,8 @@ const MOST_KEPT = 1_000
 
 /**
  * Lets the API server decide: a TokenReview names the sender, and `audience` the token must be for; a SubjectAccessReview answers whether
- * RBAC lets that user `update` the `applications.meshstep.dev` of that name. There is no such resource; a Role may name it all the same.
+ * RBAC lets that user `update` the `applications.meshstep.dev` of that name, or a subresource of it. There is no such resource; a Role may
+ * name it all the same.
  *
  * Answers are kept for ten seconds, so that a burst of events costs two calls, and a deleted account or binding counts within that. A
  * refusal is not kept: a grant counts at once.
@@ -46,13 +53,13 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
       decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, about), isKept)
     return {
       authorize: async (about) => {
-        const { namespace, application } = about
+        const { namespace, application, effect } = about
         // who may send for the whole namespace, as a Trigger, is asked about once and not for each application
-        const asked = application === undefined ? [may(about)] : [may(about), may({ namespace }, () => true)]
+        const asked = application === undefined ? [may(about)] : [may(about), may({ namespace, effect }, () => true)]
         if ((await Promise.all(asked)).some(isAllowed)) return
         throw new Refused(
           403,
-          `${user.username} may not update applications.meshstep.dev ${nameOf(about)}: grant it with a Role and a RoleBinding`,
+          `${user.username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`,
         )
       },
     }
@@ -61,7 +68,8 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
 
 const isAllowed = (allowed: boolean): boolean => allowed
 
-const nameOf = ({ namespace, application = '*' }: About): string => `${namespace}/${application}`
+const nameOf = ({ namespace, application = '*', effect }: About): string =>
+  `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
 
 /** Values by key, each asked for once in ten seconds, by all who want it at the same time together. */
 const createKept = <T>(clock: Clock) => {
@@ -106,9 +114,9 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
 const reviewAccess = async (
   kubernetes: Kubernetes,
   { username, uid, groups, extra }: User,
-  { namespace, application }: About,
+  { namespace, application, effect }: About,
 ): Promise<boolean> => {
-  const resource = { group: 'meshstep.dev', resource: 'applications', verb: 'update', namespace }
+  const resource = { group: 'meshstep.dev', resource: 'applications', subresource: effect, verb: 'update', namespace }
   const { status } = await kubernetes.create({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
