@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
 /** Loaded outside a cluster alone, and larger than all the rest: kept beside the bundle, so that a pod never reads it. */
 const besideTheBundle: Plugin = {
@@ -29,6 +29,59 @@ const common: BuildOptions = {
   },
 }
 
+type Package = { name: string; version: string; license: string; text: string }
+
+/** The packages of which something is in a bundle, each with its licence's text. Rejects when one has none. */
+const packagesIn = async ({ inputs }: Metafile): Promise<Package[]> => {
+  const folders = Object.keys(inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [])
+  const packages = [...new Set(folders)].map(async (folder) => {
+    const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
+    const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).toSorted()
+    const texts = await Promise.all(files.map((file) => readFile(`${folder}/${file}`, 'utf8')))
+    if (typeof license !== 'string') throw new Error(`${folder}/package.json names no license`)
+    const text = texts.join('\n').trim() || `Licensed under ${license}; the package has no text of it.`
+    return { name, version, license, text }
+  })
+  const key = ({ name, version }: Package) => `${name}@${version}`
+  return (await Promise.all(packages)).toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
+}
+
+const RULE = '-'.repeat(80)
+
+/** Notices of third parties, whose licences ask for it wherever their code goes. */
+const noticesOf = (packages: readonly Package[]): string =>
+  packages
+    .map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}\n`)
+    .join(`\n${RULE}\n\n`)
+
+/** A bill of materials of what is really in the bundle: https://cyclonedx.org/docs/1.6/json/ */
+const billOf = (packages: readonly Package[], version: string): string => {
+  const component = { type: 'application', name: 'meshstep', version, 'bom-ref': 'meshstep' }
+  const components = packages.map(({ name, version, license }) => {
+    const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+    return { type: 'library', name, version, purl, 'bom-ref': purl, licenses: [{ expression: license }] }
+  })
+  const dependencies = [{ ref: 'meshstep', dependsOn: components.map(({ purl }) => purl) }]
+  const bill = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component },
+    components,
+    dependencies,
+  }
+  return `${JSON.stringify(bill, null, 2)}\n`
+}
+
 await rm('dist', { recursive: true, force: true })
-await build({ ...common, entryPoints: ['src/main.ts'], outfile: 'dist/server.mjs', plugins: [besideTheBundle] })
+const { metafile } = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/main.ts'],
+  outfile: 'dist/server.mjs',
+  plugins: [besideTheBundle],
+})
 await build({ ...common, entryPoints: ['src/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
+const packages = await packagesIn(metafile)
+await writeFile('dist/NOTICES.txt', noticesOf(packages))
+await writeFile('dist/sbom.cdx.json', billOf(packages, JSON.parse(await readFile('package.json', 'utf8')).version))

@@ -1,68 +1,128 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from './clock.ts'
+import type { Effect } from './effects.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 
-type About = { namespace: string; application?: string | undefined }
+type About = {
+  readonly namespace: string
+  readonly application?: string | undefined
+  /** Effects beyond the application: each is a subresource, and a permission of its own. */
+  readonly effect?: Effect | undefined
+}
 
-type User = { username: string; uid?: string; groups?: string[] }
+/** `extra` may narrow what a user is allowed, as an authorizer sees it. */
+type User = {
+  readonly username: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
 
-/** Says who sends. Throws Refused, 401, when that cannot be told from `authorization`, a header. */
+/** Identifies a sender by `authorization`, a header. Rejects with Refused, 401, when that is not possible. */
 export type Authenticate = (kubernetes: Kubernetes, authorization: string | undefined) => Promise<Sender>
 
-/** Somebody who sends events. */
+/** A principal that sends events. */
 export type Sender = {
-  /** Throws Refused, 403, unless they may send events about the application, or about the whole namespace. */
+  /** Rejects with Refused, 403, unless the sender may send events about the application, or about the whole namespace, or ask for the effect. */
   authorize(about: About): Promise<void>
 }
 
+/** A permission or account that is taken away counts no longer than this. */
+const KEPT_MILLISECONDS = 10_000
+
+const MOST_KEPT = 1_000
+
 /**
- * Lets the API server decide: a TokenReview says who sends, for which `audience` the token must be, and a SubjectAccessReview whether
- * RBAC lets that user `update` the `applications.meshstep.dev` of that name. There is no such resource; a Role may name it all the same.
+ * Lets the API server decide: a TokenReview names the sender, and `audience` the token must be for; a SubjectAccessReview answers whether
+ * RBAC lets that user `update` the `applications.meshstep.dev` of that name, or a subresource of it. There is no such resource; a Role may
+ * name it all the same.
+ *
+ * Answers are kept for ten seconds, so that a burst of events costs two calls, and a deleted account or binding counts within that. A
+ * refusal is not kept: a grant counts at once.
  */
-export const createAuthenticate =
-  ({ audience }: { audience: string }): Authenticate =>
-  async (kubernetes, authorization) => {
-    const user = await reviewToken(kubernetes, authorization, audience)
+export const createAuthenticate = ({ audience, clock }: { audience: string; clock: Clock }): Authenticate => {
+  const users = createKept<User>(clock)
+  const decisions = createKept<boolean>(clock)
+
+  return async (kubernetes, authorization) => {
+    const token = tokenIn(authorization)
+    const key = createHash('sha256').update(token).digest('base64')
+    const user = await users(key, () => reviewToken(kubernetes, token, audience))
+    const may = (about: About, isKept = isAllowed) =>
+      decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, about), isKept)
     return {
       authorize: async (about) => {
-        if (await isAllowed(kubernetes, user, about)) return
-        const { namespace, application = '*' } = about
-        const what = `update applications.meshstep.dev ${namespace}/${application}`
-        throw new Refused(403, `${user.username} may not ${what}: grant it with a Role and a RoleBinding`)
+        const { namespace, application, effect } = about
+        // who may send for the whole namespace, as a Trigger, is asked about once and not for each application
+        const asked = application === undefined ? [may(about)] : [may(about), may({ namespace, effect }, () => true)]
+        if ((await Promise.all(asked)).some(isAllowed)) return
+        throw new Refused(
+          403,
+          `${user.username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`,
+        )
       },
     }
   }
+}
 
-const reviewToken = async (
-  kubernetes: Kubernetes,
-  authorization: string | undefined,
-  audience: string,
-): Promise<User> => {
+const isAllowed = (allowed: boolean): boolean => allowed
+
+const nameOf = ({ namespace, application = '*', effect }: About): string =>
+  `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
+
+/** Values by key, each asked for once in ten seconds, by all who want it at the same time together. */
+const createKept = <T>(clock: Clock) => {
+  const kept = new Map<string, { readonly until: number; readonly value: Promise<T> }>()
+  return (key: string, ask: () => Promise<T>, isKept: (value: T) => boolean = () => true): Promise<T> => {
+    const known = kept.get(key)
+    if (known && known.until > clock.now()) return known.value
+    const value = ask()
+    const forget = () => void (kept.get(key)?.value === value && kept.delete(key))
+    value.then((answer) => isKept(answer) || forget(), forget)
+    kept.delete(key)
+    kept.set(key, { until: clock.now() + KEPT_MILLISECONDS, value })
+    for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest)
+    return value
+  }
+}
+
+const tokenIn = (authorization: string | undefined): string => {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (token === undefined) throw new Refused(401, 'Authorization: expected a bearer token')
-  const { status } = await kubernetes.create({
+  return token
+}
+
+type TokenStatus = { authenticated?: boolean; user?: User; audiences?: readonly string[]; error?: string }
+
+const reviewToken = async (kubernetes: Kubernetes, token: string, audience: string): Promise<User> => {
+  const answer = await kubernetes.create({
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenReview',
     metadata: { name: '' },
     spec: { token, audiences: [audience] },
   })
-  const { authenticated, user, error } = (status ?? {}) as { authenticated?: boolean; user?: User; error?: string }
-  if (authenticated === true && user) return user
+  const { authenticated, user, audiences = [], error } = (answer.status ?? {}) as TokenStatus
+  // an authenticator that knows no audiences answers none: the token is good for the API server, and for nobody else
+  if (authenticated === true && user && audiences.includes(audience)) return user
   throw new Refused(
     401,
     `Authorization: the token is not valid for the audience ${audience}${error ? `: ${error}` : ''}`,
   )
 }
 
-const isAllowed = async (kubernetes: Kubernetes, user: User, { namespace, application }: About): Promise<boolean> => {
-  const resource = { group: 'meshstep.dev', resource: 'applications', verb: 'update', namespace }
+const reviewAccess = async (
+  kubernetes: Kubernetes,
+  { username, uid, groups, extra }: User,
+  { namespace, application, effect }: About,
+): Promise<boolean> => {
+  const resource = { group: 'meshstep.dev', resource: 'applications', subresource: effect, verb: 'update', namespace }
   const { status } = await kubernetes.create({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
     metadata: { name: '' },
     spec: {
-      user: user.username,
-      uid: user.uid,
-      groups: user.groups,
+      ...{ user: username, uid, groups, extra },
       resourceAttributes: { ...resource, ...(application !== undefined && { name: application }) },
     },
   })

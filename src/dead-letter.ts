@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { readBody } from './body.ts'
+import { createIntake } from './body.ts'
 import { readEvent } from './events/cloud-event.ts'
 import { failureOf, respond } from './failure.ts'
 import type { Log } from './function.ts'
@@ -10,21 +10,27 @@ import type { Log } from './function.ts'
  */
 export const createDeadLetterApp = ({ log }: { log: Log }): Hono => {
   const app = new Hono()
-  app.post('/', async (context) => {
-    const event = readEvent({ headers: context.req.header(), body: await readBody(context.req.raw) })
-    const { knativeerrordata: reason } = event.extensions
-    log.error(
-      { event, ...(reason !== undefined && { reason: Buffer.from(reason, 'base64').toString() }) },
-      'dead letter',
-    )
-    return context.body(null, 204)
-  })
+  const intake = createIntake()
+  app.post('/', (context) =>
+    intake.take(context.req.raw, async (body) => {
+      const event = readEvent({ headers: context.req.header(), body })
+      const { knativeerrordata: reason } = event.extensions
+      log.error(
+        { event, ...(reason !== undefined && { reason: Buffer.from(reason, 'base64').toString() }) },
+        'dead letter',
+      )
+      return context.body(null, 204)
+    }),
+  )
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok'))
   app.onError((error, context) => {
     // nobody keeps it after this: what can be said of it is said here
-    log.error({ headers: context.req.header(), reason: error.message }, 'dead letter that cannot be read')
+    const headers = Object.entries(context.req.header()).filter(([name]) => !SECRET.includes(name))
+    log.error({ headers: Object.fromEntries(headers), reason: error.message }, 'dead letter that cannot be read')
     return respond(failureOf(error))
   })
   return app
 }
+
+const SECRET = ['authorization', 'cookie']

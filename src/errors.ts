@@ -11,13 +11,15 @@ export class Refused extends Error {
 
 export type RefusedStatus = 400 | 401 | 403 | 404 | 413 | 415
 
-/** Something is away, slow or busy: answered with 503, and the same event may well pass a moment later. */
+/** Something is away, slow or busy: answered with 503, or 429 where this process is it; the same event may well pass a moment later. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
+  readonly status: 429 | 503
   readonly retryAfterSeconds: number
 
-  constructor(message: string, options?: ErrorOptions & { retryAfterSeconds?: number }) {
+  constructor(message: string, options?: ErrorOptions & { status?: 429 | 503; retryAfterSeconds?: number }) {
     super(message, options)
+    this.status = options?.status ?? 503
     this.retryAfterSeconds = options?.retryAfterSeconds ?? 2
   }
 }

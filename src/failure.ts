@@ -12,7 +12,7 @@ export const respond = ({ status, headers, body }: Failure): Response => new Res
 const MAXIMUM_BYTES = 768
 
 /**
- * What a sender is told. 4xx: the event is wrong and Knative does not send it again; 503: it is worth sending again; 500: somebody has to
+ * What a sender is told. 4xx: the event is wrong and Knative does not send it again; 429 and 503: it is worth sending again; 500: somebody has to
  * repair something first.
  */
 export const failureOf = (error: unknown): Failure => {
@@ -20,7 +20,9 @@ export const failureOf = (error: unknown): Failure => {
   if (error instanceof InvalidEvent || error instanceof Refused)
     return failure(error.status, REASONS[error.status] ?? 'refused', message)
   if (error instanceof Unavailable)
-    return failure(503, 'unavailable', message, { 'retry-after': String(error.retryAfterSeconds) })
+    return failure(error.status, error.status === 429 ? 'busy' : 'unavailable', message, {
+      'retry-after': String(error.retryAfterSeconds),
+    })
   if (isBroken(error)) return failure(500, 'broken', message)
   if (error instanceof ApiError) return failure(500, error.reason || 'api-error', `${message}. ${remedyOf(error)}`)
   return failure(500, 'defect', `This is a defect of meshstep, please report it: ${message}`)

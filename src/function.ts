@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import type { Applications } from './applications.ts'
-import { readBody } from './body.ts'
+import { createIntake } from './body.ts'
 import type { Clock } from './clock.ts'
 import { Refused, Unavailable } from './errors.ts'
 import { type Event, readEvent, writeEvent } from './events/cloud-event.ts'
@@ -39,15 +39,19 @@ export const createApp = ({
   isStopping = () => false,
   newId = () => crypto.randomUUID(),
 }: AppOptions): Hono => {
+  const intake = createIntake()
   const take = async (context: Context): Promise<Response> => {
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
-    const started = clock.now()
     const headers = context.req.header()
-    const event = readEvent({ headers, body: await readBody(context.req.raw) })
-    const handled = await handle(event, { only: context.req.param('function'), authorization: headers.authorization })
-    log.info({ ...eventFields(event), ...handled, milliseconds: clock.now() - started }, 'step done')
-    const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
-    return context.body(reply.body, 200, reply.headers)
+    const only = context.req.param('function')
+    return await intake.take(context.req.raw, async (body) => {
+      const started = clock.now()
+      const event = readEvent({ headers, body })
+      const handled = await handle(event, { only, authorization: headers.authorization })
+      log.info({ ...eventFields(event), ...handled, milliseconds: clock.now() - started }, 'step done')
+      const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
+      return context.body(reply.body, 200, reply.headers)
+    })
   }
 
   const app = new Hono()

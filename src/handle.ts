@@ -2,6 +2,7 @@ import type { Authenticate, Sender } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import type { EventFunction } from './define-function.ts'
 import { createDelivery, type DueOf, type Send } from './deliver.ts'
+import type { Effect } from './effects.ts'
 import { Refused, Unavailable } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
 import { fromKnative, isFromKnative, referenceIn, withObject } from './events/knative.ts'
@@ -56,7 +57,12 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
     const subject = { namespace, application }
-    const { outcome, due } = await enqueue(subject, change, deadline)
+    const permit =
+      sender &&
+      (async (effects: readonly Effect[]) => {
+        await Promise.all(effects.map((effect) => sender.authorize({ ...subject, effect })))
+      })
+    const { outcome, due } = await enqueue(subject, { ...change, permit }, deadline)
     return { handled: { function: name, ...subject, ...outcome }, next: { subject, due } }
   }
 

@@ -37,15 +37,25 @@ type Options = {
 /** How long an event may take: less than the request timeout of any Knative hop. */
 const TIMEOUT_MILLISECONDS = 20_000
 
-/** Knative's queue-proxy reuses an idle connection for 90 s: one that is closed before makes it answer 502. */
-const KEEP_ALIVE_MILLISECONDS = 100_000
+/** Time that a connection has, in milliseconds. */
+export type Timeouts = {
+  /** Between requests. Knative's queue-proxy reuses an idle connection for 90 s: one that is closed before makes it answer 502. */
+  readonly idle: number
+  /** For the headers of a request, and for all of it: who sends more slowly is answered 408 and cut off. */
+  readonly headers: number
+  readonly request: number
+  /** Between two looks at them. */
+  readonly interval: number
+}
+
+const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
 
 /** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
 export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
   const functions = functionsNamed(names)
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const authenticate =
-    settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE })
+    settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
   const environment = { resolver: resolverOf(getServers()) }
   let isStopping = false
   const handle = createHandler({
@@ -93,10 +103,19 @@ const functionsNamed = (names: readonly string[]) => {
   return all.filter(({ name }) => names.length === 0 || names.includes(name))
 }
 
-const listen = async (app: Hono, wanted: number): Promise<{ port: number; close(): Promise<void> }> => {
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server
-  server.keepAliveTimeout = KEEP_ALIVE_MILLISECONDS
-  server.headersTimeout = KEEP_ALIVE_MILLISECONDS + 5_000
+/** Serves an app at the port, or at a free one when that is 0. Rejects with Broken when the port cannot be opened. */
+export const listen = async (
+  app: Hono,
+  wanted: number,
+  { idle, headers, request, interval }: Timeouts = TIMEOUTS,
+): Promise<{ port: number; close(): Promise<void> }> => {
+  const serverOptions = {
+    keepAliveTimeout: idle,
+    headersTimeout: headers,
+    requestTimeout: request,
+    connectionsCheckingInterval: interval,
+  }
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, serverOptions }) as Server
   let inFlight = 0
   server.on('request', (_, response) => {
     inFlight += 1

@@ -293,7 +293,7 @@ describe('who may ask', () => {
     api.seed(bookinfo)
     const connect = (deadline: number) =>
       createKubernetes({ transport: async (asked) => api.handle(asked), clock, deadline })
-    const authenticate = createAuthenticate({ audience: 'meshstep' })
+    const authenticate = createAuthenticate({ audience: 'meshstep', clock })
     const explain = createExplain({ connect, authenticate, clock, timeoutMilliseconds: 1_000 })
     return await explain(new URLSearchParams({ from: 'shop/productpage', to, port: '9080' }), authorization)
   }

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { functions } from '../../functions/index.ts'
 import { createApplications } from '../../src/applications.ts'
+import { createAuthenticate } from '../../src/authorize.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
 import { createExplain } from '../../src/explain.ts'
@@ -76,10 +77,22 @@ export type World = {
 /** The functions on an embedded API that holds `objects`, written by a manager `juju`, without HTTP in between. */
 export const createWorld = (
   objects: readonly KubernetesObject[] = [workload(), service()],
-  { isOwnSink = false }: { isOwnSink?: boolean } = {},
+  {
+    isOwnSink = false,
+    allows,
+  }: {
+    isOwnSink?: boolean
+    /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update. */
+    allows?: (about: string) => boolean
+  } = {},
 ): World => {
   const clock = fakeClock()
-  const api = createEmbeddedApi({ now: () => new Date(clock.now()) })
+  const api = createEmbeddedApi({
+    now: () => new Date(clock.now()),
+    tokens: { good: 'somebody' },
+    audiences: ['meshstep'],
+    allows: (_, { subresource = '', name = '*' }) => allows?.(`${subresource} ${name}`.trim()) === true,
+  })
   api.seed(objects, { manager: 'juju' })
   const calls: string[] = []
   const published: Event[] = []
@@ -109,6 +122,7 @@ export const createWorld = (
     publish: isOwnSink
       ? undefined
       : async (event, deadline) => (world.sink ? await send(event, deadline) : publish(event)),
+    authenticate: allows && createAuthenticate({ audience: 'meshstep', clock }),
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
@@ -127,7 +141,7 @@ export const createWorld = (
 
   const post: World['post'] = async (event, path = '/') => {
     const { headers, body } = writeEvent(event)
-    return await app.request(path, { method: 'POST', headers, body })
+    return await app.request(path, { method: 'POST', headers: { ...headers, authorization: 'Bearer good' }, body })
   }
   const object: World['object'] = (kind, name = APPLICATION) =>
     api.objects().find((one) => one.kind === kind && one.metadata.name === name && one.metadata.namespace === NAMESPACE)

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -50,14 +50,18 @@ describe('Dockerfile', () => {
   })
 
   test('sets what the server expects', () => {
-    expect(argsOf('ENV')).toEqual(['NODE_ENV=production NODE_COMPILE_CACHE=/cache'])
+    expect(argsOf('ENV')).toEqual([
+      'NODE_ENV=production NODE_COMPILE_CACHE=/cache NODE_OPTIONS=--max-old-space-size-percentage=60',
+    ])
     expect(argsOf('EXPOSE')).toEqual(['8080'])
     expect(argsOf('LABEL').join(' ')).toContain('org.opencontainers.image.licenses="Apache-2.0"')
   })
 
-  test('takes nothing but the bundle from the build', () => {
+  test('takes nothing but the bundle, its notices and its bill of materials from the build', () => {
     const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
-    expect(fromBuild.map(({ sources }) => sources)).toEqual([['/build/dist/server.mjs']])
+    expect(fromBuild.map(({ sources }) => sources)).toEqual([
+      ['/build/dist/server.mjs', '/build/dist/NOTICES.txt', '/build/dist/sbom.cdx.json'],
+    ])
   })
 
   test('.dockerignore lets through what is copied, and nothing else', () => {
@@ -68,14 +72,25 @@ describe('Dockerfile', () => {
     expect(exceptions.map((line) => line.slice(1))).toEqual(fromContext.toSorted())
   })
 
-  test('what it copies is enough to build the bundle', () => {
+  test('what it copies is enough to build the bundle, the same bytes in any folder, with notices and a bill of materials', () => {
     const directory = mkdtempSync(join(tmpdir(), 'meshstep-image-'))
     for (const path of fromContext.filter((one) => !one.startsWith('knative/')))
       cpSync(join(root, path), join(directory, path), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
     const { status, stderr } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: directory, encoding: 'utf8' })
     expect({ status, stderr }).toMatchObject({ status: 0 })
-    expect(existsSync(join(directory, 'dist/server.mjs'))).toBe(true)
+    const built = (file: string) => readFileSync(join(directory, 'dist', file), 'utf8')
+    for (const file of readdirSync(join(root, 'dist'))) expect(built(file) === read(`dist/${file}`)).toBe(true)
+    const { components } = z
+      .object({ components: z.array(z.object({ name: z.string(), version: z.string(), purl: z.string() })) })
+      .parse(JSON.parse(built('sbom.cdx.json')))
+    const { dependencies } = z
+      .object({ dependencies: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read('package.json')))
+    const listed = components.map(({ name, version }) => `${name} ${version}`)
+    const bundled = Object.entries(dependencies).filter(([name]) => name !== '@kubernetes/client-node')
+    expect(listed).toEqual(expect.arrayContaining(bundled.map((pair) => pair.join(' '))))
+    for (const name of listed) expect(built('NOTICES.txt')).toContain(`${name} (`)
   })
 
   test.each(fromContext)('%s, which it copies, exists', (path) => {

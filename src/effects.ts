@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from './config.ts'
+import { defined } from './record.ts'
+import type { State, Subject } from './state.ts'
+import { ownWorkload } from './workload/config.ts'
+
+/**
+ * Effects beyond the objects that carry the application's own name, as subresources of `applications.meshstep.dev` that RBAC can name:
+ * `workload` runs pods, or labels and restarts a workload or Service of another name; `policies` writes policies as they are given;
+ * `mesh` decides about policies and labels of others; `root` about those of the whole mesh.
+ */
+export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
+
+const EFFECTS: readonly Effect[] = ['workload', 'policies', 'mesh', 'root']
+
+/**
+ * Effects that a state asks for, now or once a leader is elected, and that the state before did not ask for in the same way: whoever sends
+ * what leads from one to the other needs a permission for each. To ask for less needs none.
+ */
+export const newEffects = (subject: Subject, before: State, after: State): Effect[] => {
+  if (before.config === after.config && before.pending === after.pending) return []
+  const known = configsIn(before)
+  return EFFECTS.filter((effect) =>
+    configsIn(after).some((config) => {
+      const asked = askedBy(effect, subject, config)
+      return asked !== undefined && !known.some((one) => isDeepStrictEqual(askedBy(effect, subject, one), asked))
+    }),
+  )
+}
+
+const configsIn = ({ config, pending }: Pick<State, 'config' | 'pending'>): Config[] =>
+  [config, pending?.data.config].filter((one) => one !== undefined)
+
+/** The part of a config that has the effect; undefined where it has not. */
+const askedBy = (effect: Effect, { application }: Subject, config: Config): unknown => {
+  const { workload, service, rawPolicies = [], meshPolicies = [], mesh } = config
+  const { hardened, rootNamespace, ...others } = mesh ?? {}
+  switch (effect) {
+    case 'workload':
+      return unlessEmpty({
+        own: ownWorkload(config),
+        workload: workload && 'name' in workload && workload.name !== application ? workload.name : undefined,
+        service: service === application ? undefined : (service ?? undefined),
+      })
+    case 'policies':
+      return unlessEmpty({ rawPolicies: listed(rawPolicies), meshPolicies: listed(meshPolicies) })
+    case 'mesh':
+      return mesh && others
+    case 'root':
+      return hardened === true || rootNamespace !== undefined ? { hardened, rootNamespace } : undefined
+  }
+}
+
+const listed = <T>(items: readonly T[]): readonly T[] | undefined => (items.length === 0 ? undefined : items)
+
+const unlessEmpty = (parts: Record<string, unknown>): Record<string, unknown> | undefined => {
+  const given = defined(parts)
+  return Object.keys(given).length === 0 ? undefined : given
+}
