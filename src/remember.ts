@@ -46,6 +46,8 @@ export const remember = (
   changes: readonly Change[],
   { peers, documents }: Found,
   now: Date,
+  /** Throws for a state that must not be; the change that makes it is refused. */
+  check: (state: State) => void = () => undefined,
 ): Remembered => {
   const resolve: Resolve = (state) => effective(subject, state, peers)
   const known = marksOf(subject, peers)
@@ -56,6 +58,7 @@ export const remember = (
   const take = (change: Change): Taken => {
     if (isRead(change, subject, documents)) return {}
     const { state: after, stale } = change.fold(state, known)
+    check(after)
     const candidate = derived(subject, state, after, now, resolve)
     const bytes = candidate === state ? size : sizeOf({ state: candidate, labels: memory.labels })
     // what makes room is always taken, and what is only observed is not worth a refusal

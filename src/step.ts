@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { admit } from './admit.ts'
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
 import { isDue } from './derive.ts'
@@ -123,7 +124,8 @@ const attempt = async (
   const found = await lookAround(once, subject, known, changes)
   const now = new Date(clock.now())
   // once saved the changes are in the memory: starting over must not fold them in a second time
-  const { state, taken } = remember(memory, subject, progress.taken ? [] : changes, found, now)
+  const left = progress.taken ? [] : changes
+  const { state, taken } = await admit({ kubernetes: once, memory, subject, changes: left, found, now })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(memory, subject, state, now)
   const seen = effective(subject, state, found.peers)

@@ -1,5 +1,5 @@
 import { isBroken, Unavailable } from '../errors.ts'
-import { ApiError } from './api-error.ts'
+import { ApiError, isMisfit } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
 
@@ -50,7 +50,7 @@ const isList = (items: unknown): boolean => Array.isArray(items) || items === nu
 /** Whether the same call may go well a moment later. */
 export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
   if (answer instanceof Error) return !isBroken(answer)
-  return answer.status === 429 || answer.status >= 500 || result instanceof NotAnObject
+  return answer.status === 429 || (answer.status >= 500 && !isMisfit(result)) || result instanceof NotAnObject
 }
 
 /** How long the API server asks to be left alone, 0 when it does not say. */

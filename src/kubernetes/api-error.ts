@@ -46,6 +46,12 @@ export const isStale = (error: unknown): boolean =>
       (error.causes.length === 0 || error.causes.some(({ field }) => field === 'metadata.uid'))) ||
     (error.status === 404 && /^(PATCH|UPDATE)/.test(error.call)))
 
+/** The object does not fit its schema: an apply of such a one is answered with 500, and always will be. */
+export const isMisfit = (error: unknown): boolean =>
+  error instanceof ApiError &&
+  error.status === 500 &&
+  /failed to (create typed patch object|convert new object)/.test(error.message)
+
 /** A field that another field manager holds with another value. */
 export type FieldConflict = { field: string; manager: string }
 

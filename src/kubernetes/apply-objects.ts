@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ApiError, fieldConflicts } from './api-error.ts'
+import { ApiError, fieldConflicts, isMisfit } from './api-error.ts'
 import { isApplied } from './applied.ts'
 import type { Kubernetes } from './client.ts'
 import { type Kind, type KubernetesObject, nameOf, type Reference } from './objects.ts'
@@ -108,8 +108,9 @@ export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesO
 })
 
 /** Its namespace or its kind is not there, or the object is not valid: nothing that another object would suffer from. */
-const isRefusal = (error: unknown): error is ApiError =>
+export const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
-  ([400, 404].includes(error.status) ||
+  (isMisfit(error) ||
+    [400, 404].includes(error.status) ||
     (error.status === 422 && !error.causes.some(({ field }) => field === 'metadata.uid')) ||
     (error.status === 403 && !/cannot \w+ resource/.test(error.message)))
