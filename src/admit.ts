@@ -69,14 +69,14 @@ const told = (
   { documents }: Found,
   verdicts: readonly Verdict[],
 ): Remembered => {
-  const untried = verdicts.flatMap((verdict) => (verdict && 'untried' in verdict ? [verdict.untried] : []))
+  const notes = verdicts.flatMap((verdict) => (verdict && 'note' in verdict ? [verdict.note] : []))
   const answer = (one: Taken, index: number): Taken => {
     if (one instanceof Error) return one
     const { look } = changes[index] ?? {}
     const problem = documents.found.find(({ name }) => name === look?.document)
     if (problem && 'problem' in problem && verdicts.some((verdict) => isFor(verdict, problem.problem)))
       return new Refused(400, problem.problem)
-    const message = [one.message, ...untried].filter((text) => text !== undefined).join('; ')
+    const message = [one.message, ...notes].filter((text) => text !== undefined).join('; ')
     return message === '' ? one : { ...one, message }
   }
   return { state, taken: taken.map(answer) }

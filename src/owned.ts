@@ -20,6 +20,7 @@ import { isDenying } from './policies/authorization-policy.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import type { OwnedKind, State, Subject } from './state.ts'
 import { WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
+import { withPresentReplicas } from './workload/replicas.ts'
 
 /** What is there of the kinds that an application may own; `live` is undefined where the API server does not know the kind. */
 export type Owned = {
@@ -121,8 +122,11 @@ type Options = {
 /** What differs between the objects that are there and those that are desired, a pure function of both. */
 const differences = ({ subject, owned, desired, isHeld }: Options) => {
   const plans = owned.kinds.map(({ kind, live, library }) => {
-    const wanted = desired.objects.filter((object) => object.kind === kind)
-    return { kind, live, library, wanted, plan: objectDifference(live ?? [], wanted, managerOf(subject, kind)) }
+    const manager = managerOf(subject, kind)
+    const wanted = desired.objects
+      .filter((object) => object.kind === kind)
+      .map((object) => withPresentReplicas(object, live ?? [], manager))
+    return { kind, live, library, wanted, plan: objectDifference(live ?? [], wanted, manager) }
   })
   const known = plans.filter(({ live }) => live !== undefined)
   const places = new Map(desired.objects.map((object, index) => [keyOf(object), index]))
