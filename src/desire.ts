@@ -18,7 +18,7 @@ import type { EffectiveState, OwnedKind, Relation, State, Subject } from './stat
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
 import { ownWorkload } from './workload/config.ts'
 import { loopMessage, loopOf } from './workload/loop.ts'
-import { WORKLOAD_KINDS, workloadObjects } from './workload/objects.ts'
+import { workloadKinds, workloadObjects } from './workload/objects.ts'
 
 /** What a memory desires of the cluster. */
 export type Desired = {
@@ -46,12 +46,14 @@ export const labelsOf = (subject: Subject, { state, unknown }: Effective): Desir
 /** The kinds of which the config may desire objects; a beacon looks after the labels of its namespace. */
 export const ownedKinds = ({ config }: Pick<State, 'config'>): OwnedKind[] => {
   const hasPolicies = [config?.meshPolicies, config?.rawPolicies].some((policies) => (policies ?? []).length > 0)
-  return [
+  const workload = ownWorkload(config)
+  const kinds: OwnedKind[] = [
     ...(hasPolicies || config?.mesh || config?.coordinator ? (['AuthorizationPolicy'] as const) : []),
     ...(config?.coordinator?.telemetryProxy ? (['ConfigMap'] as const) : []),
     ...(config?.mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
-    ...(ownWorkload(config) ? WORKLOAD_KINDS : []),
+    ...(workload ? workloadKinds(workload) : []),
   ]
+  return [...new Set(kinds)]
 }
 
 /** What the memory of an application desires, as a pure function of it, of the facts that it looks up, and of where it runs. */

@@ -57,11 +57,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
     const subject = { namespace, application }
-    const permit =
-      sender &&
-      (async (effects: readonly Effect[]) => {
-        await Promise.all(effects.map((effect) => sender.authorize({ ...subject, effect })))
-      })
+    const permit = sender && ((effect: Effect) => sender.authorize({ ...subject, effect }))
     const { outcome, due } = await enqueue(subject, { ...change, permit }, deadline)
     return { handled: { function: name, ...subject, ...outcome }, next: { subject, due } }
   }

@@ -4,6 +4,7 @@ import { Broken, Refused } from './errors.ts'
 import { ApiError } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate } from './migrate.ts'
 import { memoryLabels } from './owner.ts'
 import { pythonJson } from './python-json.ts'
@@ -85,7 +86,9 @@ const parseLabels = (stored: KubernetesObject): Record<string, string> =>
   parse(stored, 'labels', Labels, 'a JSON object of strings')
 
 const parseState = <T>(stored: KubernetesObject, schema: z.ZodType<T>): T =>
-  parse(stored, 'state', schema, `a state that meshstep wrote, version ${VERSION} or lower`, migrate)
+  parse(stored, 'state', schema, `a state that meshstep wrote, version ${VERSION} or lower`, (value) =>
+    withLaterKinds(migrate(value)),
+  )
 
 const parse = <T>(
   stored: KubernetesObject,
@@ -140,7 +143,10 @@ export const sizeOf = (content: Content): number =>
     0,
   )
 
-const dataOf = ({ state, labels }: Content) => ({ labels: pythonJson(labels), state: JSON.stringify(state) })
+const dataOf = ({ state, labels }: Content) => ({
+  labels: pythonJson(labels),
+  state: JSON.stringify(withLaterKindsApart(state)),
+})
 
 /** Whether it was the charm library that wrote it last. */
 export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined

@@ -1,7 +1,7 @@
 import type { Look } from './define-function.ts'
 import { derived, type Resolve } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
-import { type Effect, newEffects } from './effects.ts'
+import type { Effect } from './effects.ts'
 import { Refused } from './errors.ts'
 import type { Found } from './look.ts'
 import { FULL_BYTES, type Memory, sizeOf } from './memory.ts'
@@ -31,19 +31,15 @@ export type Change = {
   /** Another application says that it is worth a look; as an echo, having found nothing new itself. */
   nudge?: { isEcho: boolean }
   note?: boolean
-  /** Rejects with Refused when the sender may not ask for effects beyond the application. Absent where senders are not known. */
-  permit?: ((effects: readonly Effect[]) => Promise<void>) | undefined
+  /** Rejects with Refused when the sender may not ask for an effect beyond the application. Absent where senders are not known. */
+  permit?: ((effect: Effect) => Promise<void>) | undefined
 }
 
 /** The result of one change: an error, or accepted with an optional note. */
 export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
 
-/** The state after the changes, the result of each, and the effects that each newly asks for. */
-export type Remembered = {
-  readonly state: State
-  readonly taken: readonly Taken[]
-  readonly effects: ReadonlyMap<Change, readonly Effect[]>
-}
+/** The state after the changes, and the result of each. */
+export type Remembered = { readonly state: State; readonly taken: readonly Taken[] }
 
 /**
  * Takes what others say, and then the changes, into the state: words are merged with those of the other sides, documents are the platform's
@@ -56,7 +52,8 @@ export const remember = (
   changes: readonly Change[],
   { peers, documents }: Found,
   now: Date,
-  refused: ReadonlyMap<Change, Error> = new Map(),
+  /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
+  check: (change: Change, before: State, after: State) => void = () => undefined,
 ): Remembered => {
   const resolve: Resolve = (state) => effective(subject, state, peers)
   const known = marksOf(subject, peers)
@@ -65,49 +62,21 @@ export const remember = (
   // what is seen at once was there before the application went
   const present = isConfigGone(read, subject, documents) ? withoutConfig(read, now) : read
   let state = derived(subject, memory.state, present, now, resolve)
-  const effects = new Map<Change, readonly Effect[]>()
   const take = (change: Change): Taken => {
     const isDocument = isRead(change, subject, documents)
     const { state: after, stale }: Folded = isDocument ? { state } : change.fold(state, known)
+    check(change, state, after)
     const candidate = derived(subject, state, withEventOf(after, change), now, resolve)
     const bytes = tooManyBytes(memory, state, candidate)
     // what is only observed is not worth a refusal
     if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED
     if (bytes > 0) throw new Refused(413, tooLarge(subject.application, bytes))
-    effects.set(change, newEffects(subject, state, candidate))
     state = candidate
     // what a document held is over with it, whenever its event was sent
     return isHeldBy(memory.state, change) ? {} : { stale }
   }
-  const taken = changes.map((change) => refused.get(change) ?? orError(() => take(change)))
-  return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken, effects }
-}
-
-/** The same, less the changes that ask for effects which their senders may not ask for. */
-export const rememberPermitted = async (
-  memory: Memory,
-  subject: Subject,
-  changes: readonly Change[],
-  found: Found,
-  now: Date,
-): Promise<Remembered> => {
-  const refused = new Map<Change, Error>()
-  const permitted = new Map<Change, string>()
-  for (;;) {
-    const remembered = remember(memory, subject, changes, found, now, refused)
-    const asking = [...remembered.effects].filter(
-      ([change, effects]) => change.permit && effects.length > 0 && permitted.get(change) !== effects.join(),
-    )
-    if (asking.length === 0) return remembered
-    await Promise.all(
-      asking.map(([change, effects]) =>
-        change.permit?.(effects).then(
-          () => permitted.set(change, effects.join()),
-          (error: Error) => refused.set(change, error),
-        ),
-      ),
-    )
-  }
+  const taken = changes.map((change) => orError(() => take(change)))
+  return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
 }
 
 const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }

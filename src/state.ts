@@ -112,6 +112,7 @@ export const OwnedKind = z.enum([
   'Gateway',
   'HorizontalPodAutoscaler',
   'Namespace',
+  'PodDisruptionBudget',
   'Service',
   'ServiceAccount',
   'StatefulSet',

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { admit } from './admit.ts'
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
 import { isDue } from './derive.ts'
@@ -15,7 +16,7 @@ import { effective } from './relations/effective.ts'
 import { shown } from './relations/mirror.ts'
 import { type Nudge, nudgesDue } from './relations/nudges.ts'
 import { isForgotten, withCarried } from './relations/progress.ts'
-import { type Change, remember, rememberPermitted, type Taken } from './remember.ts'
+import { type Change, remember, type Taken } from './remember.ts'
 import { unknownRequesters } from './requesters.ts'
 import { withSaid } from './said.ts'
 import { nothingAnnounced } from './services/announced.ts'
@@ -126,7 +127,8 @@ const attempt = async (
   const found = await lookAround(once, subject, known, changes)
   const now = new Date(clock.now())
   // once saved the changes are in the memory: starting over must not fold them in a second time
-  const { state, taken } = await rememberPermitted(memory, subject, progress.taken ? [] : changes, found, now)
+  const left = progress.taken ? [] : changes
+  const { state, taken } = await admit({ kubernetes: once, memory, subject, changes: left, found, now })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(memory, subject, state, now)
   const seen = effective(subject, state, found.peers)

@@ -4,7 +4,7 @@ import type { Result } from './call.ts'
 import { decodeObject } from './decode.ts'
 import { discovery } from './discovery.ts'
 import { copyOf, type JsonMap, type KubernetesObject } from './json.ts'
-import { openapi } from './openapi.ts'
+import { openapi, openapiV2Message } from './openapi.ts'
 import { onResource } from './resources.ts'
 import { type ResourceAttributes, type Reviewers, reviewOf } from './reviews.ts'
 import { type Answer, NoSuchPath, type Request, targetOf } from './route.ts'
@@ -47,9 +47,13 @@ const textOf = (object: JsonMap): string => {
   return text
 }
 
-const json = ({ status, object }: Result): Answer => ({
+// See https://www.rfc-editor.org/rfc/rfc7234#section-5.5
+const warned = (warnings: readonly string[]): Record<string, string> =>
+  warnings.length === 0 ? {} : { warning: warnings.map((each) => `299 - ${JSON.stringify(each)}`).join(', ') }
+
+const json = ({ status, object, warnings = [] }: Result): Answer => ({
   status,
-  headers: { 'content-type': 'application/json' },
+  headers: { 'content-type': 'application/json', ...warned(warnings) },
   body: textOf(object),
 })
 
@@ -64,6 +68,8 @@ const refused = (error: unknown): Answer => {
   if (error instanceof Refusal) return json({ status: error.code, object: error.status })
   throw error
 }
+
+const protobufOfOpenapi = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 
 const healthPaths = ['/healthz', '/livez', '/readyz']
 
@@ -85,13 +91,15 @@ const refuseLongBody = ({ method, body }: Request): void => {
 /** The documents and reviews that are not resources. */
 const special = (request: Request, pathname: string, reviewers: Reviewers): Answer | undefined => {
   if (healthPaths.includes(pathname)) return text(200, 'ok')
+  if (pathname === '/openapi/v2' && request.headers.accept?.includes('protobuf'))
+    return { status: 200, headers: { 'content-type': protobufOfOpenapi }, body: openapiV2Message }
   const document = discovery.get(pathname) ?? openapi.get(pathname)
   if (document) return request.method === 'GET' ? json({ status: 200, object: document }) : refused(notAllowed())
   const review = reviewOf(pathname)
   if (review === undefined) return undefined
   if (request.method !== 'POST') throw notAllowed()
-  const body = decodeObject(request.body ?? '', mediaType(request.headers), review.kind)
-  return json({ status: 201, object: review.answer(body, reviewers) })
+  const { object } = decodeObject(request.body ?? '', mediaType(request.headers), review.kind)
+  return json({ status: 201, object: review.answer(object, reviewers) })
 }
 
 const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`

@@ -139,5 +139,5 @@ export const serverSideApply = (
   const stamp = written || removed ? { time } : previous?.time === undefined ? {} : { time: previous.time }
   const self = fields === undefined ? [] : [{ ...writer, ...stamp, fields }]
   // An applied null is a value like any other until here: to take away what others hold is a conflict
-  return { object: withoutNulls(object) as JsonMap, owners: [...left, ...self] }
+  return { object: kind.custom ? object : (withoutNulls(object) as JsonMap), owners: [...left, ...self] }
 }

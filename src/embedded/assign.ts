@@ -1,5 +1,6 @@
 import { at, type JsonMap, listOf, mapOf, withAt } from './json.ts'
 import type { Kind } from './kind.ts'
+import { podStatus, stateOf } from './pod-states.ts'
 
 type Assign = (object: JsonMap, previous: JsonMap | undefined, serial: () => number) => JsonMap
 
@@ -31,44 +32,19 @@ const service: Assign = (object, previous, serial) => {
 const namespace: Assign = (object, previous) =>
   previous ? object : { ...withAt(object, ['spec', 'finalizers'], ['kubernetes']), status: { phase: 'Active' } }
 
-const conditionTypes = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled']
-
-/** A pod is running and ready from the start: nothing here runs containers. */
+/** A pod is running and ready from the start, unless its annotation says otherwise: nothing here runs containers. */
 const pod: Assign = (object, previous, serial) => {
-  if (previous) return object
-  const spec = mapOf(object.spec)
-  const startTime = at(object, 'metadata', 'creationTimestamp') ?? null
-  const podIP = address('10.244', serial())
-  const containerStatuses = listOf(spec.containers).map((container) => ({
-    name: at(container, 'name'),
-    image: at(container, 'image'),
-    imageID: '',
-    lastState: {},
-    ready: true,
-    restartCount: 0,
-    started: true,
-    state: { running: { startedAt: startTime } },
-  }))
-  const conditions = conditionTypes.map((type) => ({
-    type,
-    status: 'True',
-    lastProbeTime: null,
-    lastTransitionTime: startTime,
-  }))
-  const status: JsonMap = {
-    phase: 'Running',
-    conditions,
-    containerStatuses,
-    hostIP: '192.168.100.10',
-    podIP,
-    podIPs: [{ ip: podIP }],
-    qosClass: 'BestEffort',
-    startTime,
-  }
+  const state = stateOf(object)
+  if (previous && state === stateOf(previous)) return object
+  const status = podStatus(object, String(at(previous, 'status', 'podIP') ?? address('10.244', serial())))
+  const node = state === 'pending' ? {} : { nodeName: 'node' }
+  const account = { serviceAccount: 'default', serviceAccountName: 'default' }
+  const assigned = { ...object, spec: { ...account, ...node, ...mapOf(object.spec) }, status }
+  if (state !== 'terminating') return assigned
+  const now = at(object, 'metadata', 'creationTimestamp')
   return {
-    ...object,
-    spec: { serviceAccount: 'default', serviceAccountName: 'default', nodeName: 'node', ...spec },
-    status,
+    ...assigned,
+    metadata: { deletionTimestamp: now, deletionGracePeriodSeconds: 30, ...mapOf(object.metadata) },
   }
 }
 

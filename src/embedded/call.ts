@@ -8,7 +8,8 @@ import { notAllowed, notFound } from './status.ts'
 import { settle } from './workloads.ts'
 import type { World, Write } from './world.ts'
 
-export type Result = { readonly status: number; readonly object: JsonMap }
+/** `warnings` are what its sender is told beside the answer. */
+export type Result = { readonly status: number; readonly object: JsonMap; readonly warnings?: readonly string[] }
 
 /** One request on a resource, and the world it happens in. */
 export type Call = {

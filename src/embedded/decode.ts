@@ -1,10 +1,11 @@
 import { parseJson, parseYamlOrJson } from './body.ts'
-import { type FieldType, goType, wrongIn } from './field-types.ts'
-import { at, isMap, type JsonMap } from './json.ts'
+import { decodeInto, goType, pruneInto } from './field-types.ts'
+import { at, isMap, type JsonMap, mapOf } from './json.ts'
 import { apiVersionOf, type Kind } from './kind.ts'
-import { wrongType } from './kind-types.ts'
 import { kinds } from './kinds.ts'
+import type { FieldValidation } from './options.ts'
 import { parseProtobuf } from './protobuf.ts'
+import type { Shape } from './schema.ts'
 import { badRequest, invalid, unsupportedMediaType } from './status.ts'
 import { invalidValue } from './validate.ts'
 
@@ -29,7 +30,8 @@ export const checkKind = (object: JsonMap, kind: Kind): void => {
   const apiVersion = String(object.apiVersion ?? apiVersionOf(kind))
   const version = versionOf(apiVersion)
   if (sent !== kind.kind && !kind.custom) {
-    const known = kinds.some((each) => each.kind === sent && apiVersionOf(each) === apiVersion)
+    const isList = sent === 'List' && apiVersion === 'v1'
+    const known = isList || kinds.some((each) => each.kind === sent && apiVersionOf(each) === apiVersion)
     const why = known
       ? `converting (${version}.${sent}) to (${goPackage(kind.group)}.${kind.kind}): unknown conversion`
       : `no kind "${sent}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`
@@ -43,18 +45,34 @@ export const checkKind = (object: JsonMap, kind: Kind): void => {
   if (sent !== kind.kind) throw invalid(kind, nameOf(object), [invalidValue('kind', sent, `must be ${kind.kind}`)])
 }
 
-/** Refuses an object with a value that its field cannot hold. */
-export const checkTypes = (object: JsonMap, kind: Kind): void => {
-  const wrong = wrongType(object, kind)
-  if (wrong === undefined) return
-  const field = wrong.path.slice(1)
-  if (kind.custom && !field.startsWith('metadata')) {
-    const type = JSON.stringify(Array.isArray(wrong.value) ? 'array' : typeof wrong.value)
-    const message = `Invalid value: ${type}: ${field} in body must be of type object: ${type}`
-    throw invalid(kind, nameOf(object), [{ field, reason: 'FieldValueTypeInvalid', message }])
-  }
-  throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${wrong.error}`)
+/** An object as its kind declares it, and the paths of the fields that it does not declare. */
+export type Declared = { readonly object: JsonMap; readonly unknown: readonly string[] }
+
+/** Leaves out what the kind does not declare; throws what `refusal` makes of the first value that its field cannot hold. */
+export const declared = (object: JsonMap, kind: Kind, refusal: (error: string) => Error): Declared => {
+  const { metadata } = object
+  const strict = kind.custom ? (metadata === undefined ? {} : { metadata }) : object
+  const { wrong } = decodeInto(strict, kind.shape)
+  if (wrong) throw refusal(wrong.error)
+  const { value, unknown } = pruneInto(object, kind.shape)
+  return { object: mapOf(value), unknown }
 }
+
+/** What a client is told of fields that are not declared; refuses them where it asked for that. */
+export const warningsOf = (
+  unknown: readonly string[],
+  validation: FieldValidation,
+  refusal: (error: string) => Error,
+): string[] => {
+  const fields = unknown.map((path) => `unknown field "${path}"`)
+  if (fields.length > 0 && validation === 'Strict') throw refusal(`strict decoding error: ${fields.join(', ')}`)
+  return validation === 'Warn' ? fields : []
+}
+
+const unhandled =
+  (kind: Kind) =>
+  (error: string): Error =>
+    badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${error}`)
 
 const protobufType = 'application/vnd.kubernetes.protobuf'
 
@@ -65,7 +83,11 @@ const readers = {
   '': parseJson,
 } as const
 
-const typeMeta: FieldType = { struct: '', members: { apiVersion: 'string', kind: 'string' } }
+const typeMeta: Shape = {
+  type: 'struct',
+  name: '',
+  fields: () => ({ apiVersion: { type: 'string' }, kind: { type: 'string' } }),
+}
 
 const goTypeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -82,7 +104,7 @@ export const readMap = (text: string, type: string, kind: Kind): JsonMap => {
   if ('error' in read) throw unread(read.error)
   const { value } = read
   if (!isMap(value)) throw unread(`json: cannot unmarshal ${goType(value)} into Go value of type ${goTypeMeta}`)
-  const wrong = wrongIn(value, typeMeta)
+  const { wrong } = decodeInto(value, typeMeta)
   if (wrong) throw unread(wrong.error)
   if (kind.custom && value.kind === undefined) {
     throw badRequest(`${unrecognized}: Object 'Kind' is missing in '${text}' (${summary(text)})`)
@@ -90,10 +112,13 @@ export const readMap = (text: string, type: string, kind: Kind): JsonMap => {
   return value
 }
 
+/** An object that was sent, and what its sender is warned of. */
+export type Read = { readonly object: JsonMap; readonly warnings: readonly string[] }
+
 /** The object in the body of a create or replace, in JSON or YAML. */
-export const decodeObject = (text: string, type: string, kind: Kind): JsonMap => {
-  const object = readMap(text, type, kind)
-  checkKind(object, kind)
-  checkTypes(object, kind)
-  return object
+export const decodeObject = (text: string, type: string, kind: Kind, validation: FieldValidation = 'Ignore'): Read => {
+  const sent = readMap(text, type, kind)
+  checkKind(sent, kind)
+  const { object, unknown } = declared(sent, kind, unhandled(kind))
+  return { object, warnings: warningsOf(unknown, validation, unhandled(kind)) }
 }

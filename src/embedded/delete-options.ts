@@ -1,6 +1,6 @@
 import { mediaType } from './body.ts'
 import type { Call } from './call.ts'
-import { checkTypes, readMap } from './decode.ts'
+import { declared, readMap } from './decode.ts'
 import { type Json, type JsonMap, listOf } from './json.ts'
 import { builtin } from './kind.ts'
 import { dryRunErrors } from './options.ts'
@@ -9,13 +9,15 @@ import { invalidValue, unsupported } from './validate.ts'
 
 const kind = builtin('', 'v1', { kind: 'DeleteOptions', plural: 'deleteoptions' })
 
+const badRequestOf = (error: string): Error =>
+  badRequest(`${kind.kind} in version "v1" cannot be handled as a ${kind.kind}: ${error}`)
+
 /** Every group has its DeleteOptions, which are all the same. */
 const fromBody = (body: string, type: string): JsonMap => {
   const options = readMap(body, type, kind)
   const { kind: sent = kind.kind, apiVersion = 'v1' } = options
   if (sent !== kind.kind) throw badRequest(`no kind "${sent}" is registered for version "${apiVersion}"`)
-  checkTypes(options, kind)
-  return options
+  return declared(options, kind, badRequestOf).object
 }
 
 const fromQuery = (query: URLSearchParams): JsonMap => {

@@ -1,5 +1,5 @@
 import type { JsonMap } from './json.ts'
-import { apiVersionOf, type Kind } from './kind.ts'
+import { apiVersionOf, isScalable, type Kind } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { reviews } from './reviews.ts'
 
@@ -16,7 +16,16 @@ const served = (kind: Kind): JsonMap[] => {
   const own = named === 'Namespace' ? verbs.filter((verb) => verb !== 'deletecollection') : verbs
   const main = { name, singularName: named.toLowerCase(), namespaced, kind: named, verbs: own, ...extra }
   const status = { name: `${name}/status`, singularName: '', namespaced, kind: named, verbs: statusVerbs }
-  return kind.status ? [main, status] : [main]
+  const scale = {
+    name: `${name}/scale`,
+    singularName: '',
+    namespaced,
+    group: 'autoscaling',
+    version: 'v1',
+    kind: 'Scale',
+    verbs: statusVerbs,
+  }
+  return [main, ...(isScalable(kind) ? [scale] : []), ...(kind.status ? [status] : [])]
 }
 
 const reviewed = reviews.map(({ kind: { kind, plural: name, group, version } }) => {

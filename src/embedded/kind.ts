@@ -1,5 +1,6 @@
 import type { JsonMap } from './json.ts'
-import { type Shape, shapes } from './schema.ts'
+import { modelShape } from './models.ts'
+import type { Shape } from './schema.ts'
 
 /** Everything the server needs to know to serve one kind. */
 export type Kind = {
@@ -34,6 +35,10 @@ export type Kind = {
 
 type Entry = Pick<Kind, 'kind' | 'plural'> & Partial<Kind>
 
+/** The model of a kind, as the official client calls it: `V1Pod`. */
+const modelOf = (kind: string, version: string): string =>
+  kind === 'Event' ? 'CoreV1Event' : `${version.toUpperCase()}${kind}`
+
 /** A kind of the API server itself, with what most of them have in common. */
 export const builtin = (group: string, version: string, entry: Entry): Kind => ({
   group,
@@ -45,7 +50,7 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   status: false,
   counted: false,
   names: 'subdomain',
-  shape: shapes.plain,
+  shape: modelShape(modelOf(entry.kind, version)),
   zero: {},
   createOnPut: false,
   putNeedsVersion: false,
@@ -68,3 +73,6 @@ export const custom = (group: string, version: string, entry: Entry): Kind => ({
 /** `v1`, `apps/v1`. */
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`
+
+/** Whether its replicas can be set apart, by its subresource `scale`. */
+export const isScalable = ({ kind }: Pick<Kind, 'kind'>): boolean => kind === 'Deployment' || kind === 'StatefulSet'

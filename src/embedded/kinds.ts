@@ -1,5 +1,5 @@
+import { authorizationPolicy, gateway, gatewayClass, peerAuthentication } from './custom-shapes.ts'
 import { apiVersionOf, builtin, custom, type Kind } from './kind.ts'
-import { shapes } from './schema.ts'
 
 const emptyTemplate = { metadata: {}, spec: { containers: null } }
 
@@ -14,7 +14,6 @@ export const kinds: readonly Kind[] = [
     namespaced: false,
     status: true,
     names: 'label',
-    shape: shapes.conditioned,
     zero: { spec: {}, status: {} },
     deleteAnswersObject: true,
     selectable: ['status.phase'],
@@ -26,7 +25,6 @@ export const kinds: readonly Kind[] = [
     categories: ['all'],
     status: true,
     names: 'label-1035',
-    shape: shapes.service,
     zero: { spec: {}, status: { loadBalancer: {} } },
     createOnPut: true,
     deleteAnswersObject: true,
@@ -36,7 +34,6 @@ export const kinds: readonly Kind[] = [
     kind: 'ServiceAccount',
     plural: 'serviceaccounts',
     shortNames: ['sa'],
-    shape: shapes.serviceAccount,
     deleteAnswersObject: true,
   }),
   builtin('', 'v1', {
@@ -46,7 +43,6 @@ export const kinds: readonly Kind[] = [
     categories: ['all'],
     status: true,
     counted: true,
-    shape: shapes.pod,
     zero: { spec: { containers: null }, status: {} },
     deleteAnswersObject: true,
     selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
@@ -72,7 +68,6 @@ export const kinds: readonly Kind[] = [
     status: true,
     counted: true,
     names: 'label',
-    shape: shapes.workload,
     zero: { spec: { selector: null, template: emptyTemplate, serviceName: '', updateStrategy: {} }, status: {} },
     rechecksMetadata: false,
   }),
@@ -83,7 +78,6 @@ export const kinds: readonly Kind[] = [
     categories: ['all'],
     status: true,
     counted: true,
-    shape: shapes.workload,
     zero: { spec: { selector: null, template: emptyTemplate, strategy: {} }, status: {} },
     rechecksMetadata: false,
   }),
@@ -101,18 +95,28 @@ export const kinds: readonly Kind[] = [
     shortNames: ['hpa'],
     categories: ['all'],
     status: true,
-    shape: shapes.conditioned,
     zero: { spec: { scaleTargetRef: { kind: '', name: '' }, maxReplicas: 0 }, status: {} },
+    rechecksMetadata: false,
+  }),
+  builtin('policy', 'v1', {
+    kind: 'PodDisruptionBudget',
+    plural: 'poddisruptionbudgets',
+    shortNames: ['pdb'],
+    status: true,
+    counted: true,
+    zero: { spec: {}, status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } },
     rechecksMetadata: false,
   }),
   custom('security.istio.io', 'v1', {
     kind: 'AuthorizationPolicy',
+    shape: authorizationPolicy,
     plural: 'authorizationpolicies',
     shortNames: ['ap'],
     categories: ['istio-io', 'security-istio-io'],
   }),
   custom('security.istio.io', 'v1', {
     kind: 'PeerAuthentication',
+    shape: peerAuthentication,
     plural: 'peerauthentications',
     shortNames: ['pa'],
     categories: ['istio-io', 'security-istio-io'],
@@ -122,7 +126,7 @@ export const kinds: readonly Kind[] = [
     plural: 'gateways',
     shortNames: ['gtw'],
     categories: ['gateway-api'],
-    shape: shapes.gateway,
+    shape: gateway,
   }),
   custom('gateway.networking.k8s.io', 'v1', {
     kind: 'GatewayClass',
@@ -130,7 +134,7 @@ export const kinds: readonly Kind[] = [
     shortNames: ['gc'],
     categories: ['gateway-api'],
     namespaced: false,
-    shape: shapes.conditioned,
+    shape: gatewayClass,
   }),
 ]
 

@@ -30,11 +30,15 @@ const documentOf = (apiVersion: string): JsonMap => ({
 
 const apiVersions = [...new Set(kinds.map(apiVersionOf))]
 
+/** As much of OpenAPI v2 as makes kubectl take a `kind: List`, which it would check itself: there is nothing in it to check by. */
+const openapiV2: JsonMap = { swagger: '2.0', info: { title: 'Kubernetes', version: 'v1.36.0' }, paths: {} }
+
 /**
  * The least of OpenAPI v3 that makes kubectl leave validation to the server: which operations there are and that they take
  * `fieldValidation`. It has no schemas.
  */
 export const openapi: ReadonlyMap<string, JsonMap> = new Map<string, JsonMap>([
+  ['/openapi/v2', openapiV2],
   [
     '/openapi/v3',
     {
@@ -45,3 +49,6 @@ export const openapi: ReadonlyMap<string, JsonMap> = new Map<string, JsonMap>([
   ],
   ...apiVersions.map((each): [string, JsonMap] => [`/openapi/v3/${root(each)}`, documentOf(each)]),
 ])
+
+/** The same as a message of protocol buffers: its first field, the version of Swagger. */
+export const openapiV2Message = '\n\u00032.0'

@@ -2,8 +2,18 @@ import type { Json } from './json.ts'
 import { type FieldError, invalid, Refusal } from './status.ts'
 import { invalidValue, required, unsupported } from './validate.ts'
 
+const validations = ['Ignore', 'Strict', 'Warn'] as const
+
+/** What becomes of fields that are not declared: they are left out in silence, refused, or left out with a warning. */
+export type FieldValidation = (typeof validations)[number]
+
 /** The options of a write, from the query. */
-export type Options = { readonly manager: string; readonly dryRun: boolean; readonly force: boolean }
+export type Options = {
+  readonly manager: string
+  readonly dryRun: boolean
+  readonly force: boolean
+  readonly validation: FieldValidation
+}
 
 const operations: Readonly<Record<string, string>> = { POST: 'Create', PUT: 'Update', PATCH: 'Patch' }
 
@@ -38,17 +48,21 @@ export const optionsOf = (
 ): Options => {
   const manager = query.get('fieldManager')
   const dryRun = query.getAll('dryRun').filter((value) => value !== '')
+  const validation = query.get('fieldValidation') || 'Warn'
+  const known = validations.find((each) => each === validation)
   const errors = [
     ...forceErrors(query.get('force'), applies || method !== 'PATCH'),
     ...(applies && !manager ? [required('fieldManager', 'is required for apply patch')] : []),
     ...managerErrors(manager),
     ...dryRunErrors(dryRun),
+    ...(known === undefined ? [unsupported('fieldValidation', validation, ['', ...validations])] : []),
   ]
   if (errors.length > 0) throw invalid({ group: 'meta.k8s.io', kind: `${operations[method]}Options` }, '', errors)
   return {
     manager: manager || ((userAgent ?? '').split('/')[0] ?? '').slice(0, longestManager) || 'unknown',
     dryRun: dryRun.length > 0,
     force: query.get('force') === 'true',
+    validation: known ?? 'Warn',
   }
 }
 

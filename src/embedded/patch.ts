@@ -1,14 +1,15 @@
 import { isTooDeep, mediaType, parseJson, parseYamlOrJson } from './body.ts'
-import { checkKind } from './decode.ts'
-import { goType } from './field-types.ts'
+import { checkKind, declared, type Read, warningsOf } from './decode.ts'
+import { decodeInto, goType } from './field-types.ts'
 import { isMap, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
 import { jsonPatch, PatchFailure } from './json-patch.ts'
 import type { Kind } from './kind.ts'
-import { wrongType } from './kind-types.ts'
 import { mergePatch } from './merge-patch.ts'
+import type { FieldValidation } from './options.ts'
 import type { Request } from './route.ts'
 import { badRequest, invalid, Refusal, unsupportedMediaType } from './status.ts'
 import { strategicMerge } from './strategic-merge.ts'
+import { typedProblem } from './typed-patch.ts'
 import { invalidValue } from './validate.ts'
 
 export const applyType = 'application/apply-patch+yaml'
@@ -65,13 +66,19 @@ export const patchType = ({ headers }: Request, kind: Kind): string => {
   return type
 }
 
-/** The live object as the patch changes it, before defaults and checks. */
-export const patched = (live: KubernetesObject, type: string, text: string, kind: Kind): JsonMap => {
-  const object = mapOf(patchers[type]?.(live, text, kind))
-  const error = isTooDeep(object) ? 'exceeded max depth' : wrongType(object, kind)?.error
-  if (error !== undefined) throw invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, error)])
+/** The live object as the patch changes it, before defaults and checks, and what its sender is warned of. */
+export const patched = (
+  live: KubernetesObject,
+  type: string,
+  text: string,
+  { kind, validation }: { kind: Kind; validation: FieldValidation },
+): Read => {
+  const refusal = (error: string) => invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, error)])
+  const changed = mapOf(patchers[type]?.(live, text, kind))
+  if (isTooDeep(changed)) throw refusal('exceeded max depth')
+  const { object, unknown } = declared(changed, kind, refusal)
   checkKind(object, kind)
-  return withoutNulls(object) as JsonMap
+  return { object: withoutNulls(object) as JsonMap, warnings: warningsOf(unknown, validation, refusal) }
 }
 
 /** The object that a server-side apply sends. */
@@ -83,11 +90,17 @@ export const appliedConfig = (
   const read = parseYamlOrJson(text)
   if ('error' in read) throw badRequest(`error decoding YAML: ${read.error}`)
   if (!isMap(read.value)) throw badRequest('error decoding YAML: not an object')
-  const wrong = wrongType(read.value, kind)
-  if (wrong === undefined) return read.value
-  const { path, expected, value, error } = wrong
-  if (path === '.apiVersion' || path === '.kind') throw badRequest(`error decoding YAML: ${error}`)
-  const place = `${address.namespace ?? ''}/${address.name}; ${read.value.apiVersion}, Kind=${read.value.kind}`
-  const why = `${path}: expected ${expected}, got &value.valueUnstructured{Value:${JSON.stringify(value)}}`
-  throw new Refusal(500, '', `failed to create typed patch object (${place}): ${why}`)
+  const { apiVersion, kind: sent } = read.value
+  const { wrong } = decodeInto({ apiVersion: apiVersion ?? null, kind: sent ?? null }, kind.shape)
+  if (wrong) throw badRequest(`error decoding YAML: ${wrong.error}`)
+  const version = `${String(apiVersion).includes('/') ? '' : '/'}${apiVersion}, Kind=${sent}`
+  const place = `${metadataOf(read.value)}/${address.name}; ${version}`
+  const problem = typedProblem(read.value, kind.shape)
+  if (problem !== undefined) throw new Refusal(500, '', `failed to create typed patch object (${place}): ${problem}`)
+  const unreadable = kind.custom ? undefined : decodeInto(read.value, kind.shape).wrong
+  if (unreadable === undefined) return read.value
+  const why = `unable to convert unstructured object to ${version}: ${unreadable.error}`
+  throw new Refusal(500, '', `failed to convert new object (${place}) to proper version: ${why}`)
 }
+
+const metadataOf = ({ metadata }: JsonMap): string => String(mapOf(metadata).namespace ?? '')

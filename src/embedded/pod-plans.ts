@@ -9,7 +9,8 @@ type Plan = {
   readonly pods: readonly Desired[]
   readonly hash: string
   readonly hashLabel: string
-  readonly status: JsonMap
+  /** With so many pods that are ready. */
+  readonly status: (ready: number) => JsonMap
 }
 
 const controlledBy = (apiVersion: string, kind: string, name: string, uid: string): JsonMap => ({
@@ -37,10 +38,15 @@ const podMetadata = (workload: KubernetesObject, labels: JsonMap, owner: JsonMap
   }
 }
 
-const replicaCounts = (workload: KubernetesObject): JsonMap => {
+const replicaCounts = (workload: KubernetesObject, ready: number): JsonMap => {
   const replicas = replicasOf(workload)
-  const some = replicas === 0 ? {} : { readyReplicas: replicas, availableReplicas: replicas, updatedReplicas: replicas }
-  return { observedGeneration: workload.metadata.generation, replicas, ...some }
+  return {
+    observedGeneration: workload.metadata.generation,
+    replicas,
+    ...(ready > 0 && { readyReplicas: ready, availableReplicas: ready }),
+    ...(replicas > 0 && { updatedReplicas: replicas }),
+    ...(workload.kind === 'Deployment' && ready < replicas && { unavailableReplicas: replicas - ready }),
+  }
 }
 
 const statefulSet = (workload: KubernetesObject): Plan => {
@@ -62,16 +68,15 @@ const statefulSet = (workload: KubernetesObject): Plan => {
       hash,
     }
   })
-  const counts = replicaCounts(workload)
-  const current = counts.readyReplicas === undefined ? {} : { currentReplicas: counts.readyReplicas }
-  const status = {
+  const replicas = replicasOf(workload)
+  const status = (ready: number) => ({
     availableReplicas: 0,
-    ...counts,
-    ...current,
+    ...replicaCounts(workload, ready),
+    ...(replicas > 0 && { currentReplicas: replicas }),
     currentRevision: hash,
     updateRevision: hash,
     collisionCount: 0,
-  }
+  })
   return { pods, hash, hashLabel: 'controller-revision-hash', status }
 }
 
@@ -82,12 +87,12 @@ const deployment = (workload: KubernetesObject): Plan => {
   const owner = controlledBy('apps/v1', 'ReplicaSet', replicaSet, uidOf(`${uid} ${replicaSet}`))
   const metadata = { generateName: `${replicaSet}-`, ...podMetadata(workload, { 'pod-template-hash': hash }, owner) }
   const since = { lastUpdateTime: creationTimestamp, lastTransitionTime: creationTimestamp }
-  const conditions = [
+  const conditions = (isAvailable: boolean) => [
     {
       type: 'Available',
-      status: 'True',
-      reason: 'MinimumReplicasAvailable',
-      message: 'Deployment has minimum availability.',
+      status: isAvailable ? 'True' : 'False',
+      reason: isAvailable ? 'MinimumReplicasAvailable' : 'MinimumReplicasUnavailable',
+      message: `Deployment ${isAvailable ? 'has' : 'does not have'} minimum availability.`,
       ...since,
     },
     {
@@ -98,8 +103,12 @@ const deployment = (workload: KubernetesObject): Plan => {
       ...since,
     },
   ]
-  const pods = Array.from({ length: replicasOf(workload) }, () => ({ metadata, hash }))
-  return { pods, hash, hashLabel: 'pod-template-hash', status: { ...replicaCounts(workload), conditions } }
+  const replicas = replicasOf(workload)
+  // a quarter may be unavailable, rounded down
+  const least = replicas - Math.floor(replicas / 4)
+  const status = (ready: number) => ({ ...replicaCounts(workload, ready), conditions: conditions(ready >= least) })
+  const pods = Array.from({ length: replicas }, () => ({ metadata, hash }))
+  return { pods, hash, hashLabel: 'pod-template-hash', status }
 }
 
 /** The plan of each kind of workload. */

@@ -2,27 +2,31 @@ import { serverSideApply } from './apply.ts'
 import { mediaType } from './body.ts'
 import { type Call, find, list, type Named, named, optionsFor, type Result, settled, writeOf } from './call.ts'
 import { create } from './create.ts'
-import { decodeObject } from './decode.ts'
+import { decodeObject, type Read } from './decode.ts'
 import { deleteMany, deleteOne } from './delete.ts'
 import { type JsonMap, mapOf, withoutNulls } from './json.ts'
 import { apiVersionOf, type Kind } from './kind.ts'
 import type { Options } from './options.ts'
 import { appliedConfig, applyType, patched, patchType } from './patch.ts'
 import { checkConfig, checkName, checkNamespace, checkReplace } from './request-checks.ts'
+import { onScale } from './scale.ts'
 import { conflict, notAllowed, notFound, Refusal } from './status.ts'
+import { asksForTable, tableOf } from './table.ts'
 import { checkVersion, update } from './update.ts'
 import type { Write } from './world.ts'
 
 const typed = (object: JsonMap, kind: Kind): JsonMap => ({ ...object, apiVersion: apiVersionOf(kind), kind: kind.kind })
 
-const decodedBody = ({ request, target: { kind } }: Call): JsonMap =>
-  typed(withoutNulls(decodeObject(request.body ?? '', mediaType(request.headers), kind)) as JsonMap, kind)
+const decodedBody = ({ request, target: { kind } }: Call, { validation }: Options): Read => {
+  const { object, warnings } = decodeObject(request.body ?? '', mediaType(request.headers), kind, validation)
+  return { object: typed(withoutNulls(object) as JsonMap, kind), warnings }
+}
 
 const post = (call: Call): Result => {
   const { target } = call
   if (target.name !== undefined || (target.kind.namespaced && target.namespace === undefined)) throw notAllowed()
   const options = optionsFor(call)
-  const object = decodedBody(call)
+  const { object, warnings } = decodedBody(call, options)
   checkNamespace(
     target,
     object,
@@ -32,25 +36,28 @@ const post = (call: Call): Result => {
     throw new Refusal(500, '', 'resourceVersion should not be set on objects to be created')
   }
   const write = writeOf(call, options, 'Update')
-  return { status: 201, object: settled(call, write, { object: create(call.world, object, write, target.namespace) }) }
+  const created = create(call.world, object, write, target.namespace)
+  return { status: 201, object: settled(call, write, { object: created }), warnings }
 }
 
 const put = (call: Call): Result => {
   const address = named(call.target)
   const { kind, namespace, name } = address
   const options = optionsFor(call)
-  const object = decodedBody(call)
+  const { object, warnings } = decodedBody(call, options)
   checkName(address, object)
   const write = writeOf(call, options, 'Update')
   const live = call.world.store.get(kind, namespace, name)
   if (live === undefined && kind.createOnPut) {
-    return { status: 201, object: settled(call, write, { object: create(call.world, object, write, namespace) }) }
+    const created = create(call.world, object, write, namespace)
+    return { status: 201, object: settled(call, write, { object: created }), warnings }
   }
   const current = live ?? find(call.world, address)
   checkReplace(kind, current, mapOf(object.metadata))
   return {
     status: 200,
     object: settled(call, write, { object: update(call.world, current, object, write), live: current }),
+    warnings,
   }
 }
 
@@ -60,10 +67,13 @@ const patch = (call: Call): Result => {
   const options = optionsFor(call, type === applyType)
   if (type === applyType) return apply(call, address, options)
   const live = find(call.world, address)
-  const object = typed(patched(live, type, call.request.body ?? '', address.kind), address.kind)
+  const { validation } = options
+  const read = patched(live, type, call.request.body ?? '', { kind: address.kind, validation })
+  const object = typed(read.object, address.kind)
   checkName(address, object)
   const write = writeOf(call, options, 'Update')
-  return { status: 200, object: settled(call, write, { object: update(call.world, live, object, write), live }) }
+  const updated = update(call.world, live, object, write)
+  return { status: 200, object: settled(call, write, { object: updated, live }), warnings: read.warnings }
 }
 
 const apply = (call: Call, address: Named, options: Options): Result => {
@@ -94,8 +104,12 @@ const apply = (call: Call, address: Named, options: Options): Result => {
   return { status: 201, object: settled(call, write, { object: create(world, applied.object, owned, namespace) }) }
 }
 
-const get = (call: Call): Result =>
-  call.target.name === undefined ? list(call) : { status: 200, object: find(call.world, named(call.target)) }
+const get = (call: Call): Result => {
+  const result =
+    call.target.name === undefined ? list(call) : { status: 200, object: find(call.world, named(call.target)) }
+  const isTable = asksForTable(call.request.headers.accept)
+  return isTable ? { ...result, object: tableOf(call.target.kind, result.object) } : result
+}
 
 const verbs: Readonly<Record<string, (call: Call) => Result>> = {
   GET: get,
@@ -107,6 +121,7 @@ const verbs: Readonly<Record<string, (call: Call) => Result>> = {
 
 /** Answers one request on a resource; every refusal is thrown. */
 export const onResource = (call: Call): Result => {
+  if (call.target.subresource === 'scale') return onScale(call)
   const { method } = call.request
   const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined
   if (verb === undefined) throw notAllowed()

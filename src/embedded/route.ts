@@ -1,4 +1,4 @@
-import type { Kind } from './kind.ts'
+import { isScalable, type Kind } from './kind.ts'
 import { kindByPlural } from './kinds.ts'
 import { noResource, Refusal } from './status.ts'
 
@@ -25,7 +25,7 @@ export class NoSuchPath extends Error {
   override readonly name = 'NoSuchPath'
 }
 
-const builtinVersions = ['v1', 'apps/v1', 'coordination.k8s.io/v1', 'autoscaling/v2']
+const builtinVersions = ['v1', 'apps/v1', 'coordination.k8s.io/v1', 'autoscaling/v2', 'policy/v1']
 
 const unknown = (apiVersion: string): Error => (builtinVersions.includes(apiVersion) ? noResource() : new NoSuchPath())
 
@@ -53,6 +53,11 @@ const addressOf = (path: string): Address => {
     : { apiVersion, namespace: undefined, rest }
 }
 
+const hasSubresource = (kind: Kind, subresource: string | undefined): boolean => {
+  if (subresource === 'scale') return isScalable(kind)
+  return subresource === undefined || (subresource === 'status' && kind.status)
+}
+
 /** Reads `/api/v1/…` and `/apis/{group}/{version}/…`, with or without `namespaces/{namespace}`. */
 export const targetOf = (path: string): Target => {
   const { apiVersion, namespace, rest } = addressOf(path)
@@ -60,7 +65,6 @@ export const targetOf = (path: string): Target => {
   const kind = kindByPlural(apiVersion, plural)
   if (kind === undefined || more !== undefined) throw unknown(apiVersion)
   const isMisplaced = kind.namespaced ? namespace === undefined && name !== undefined : namespace !== undefined
-  const hasSubresource = subresource === undefined || (subresource === 'status' && kind.status)
-  if (isMisplaced || !hasSubresource) throw unknown(apiVersion)
+  if (isMisplaced || !hasSubresource(kind, subresource)) throw unknown(apiVersion)
   return { kind, namespace, name, subresource }
 }

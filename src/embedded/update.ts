@@ -3,6 +3,7 @@ import { withDefaults } from './defaults.ts'
 import { equal, type JsonMap, type KubernetesObject, listOf, mapOf } from './json.ts'
 import type { Kind } from './kind.ts'
 import { type Owner, ownersAfterUpdate, ownersOf, ownersSent, sameOwners, withOwners } from './managed-fields.ts'
+import { stateOf } from './pod-states.ts'
 import { modified } from './status.ts'
 import { refuseInvalid, type World, type Write } from './world.ts'
 
@@ -39,7 +40,7 @@ const specOf = ({ apiVersion: _, kind: __, metadata, status: ___, ...spec }: Jso
   kind.kind === 'Deployment' ? { ...spec, annotations: mapOf(metadata).annotations } : spec
 
 const counted = (object: JsonMap, live: KubernetesObject, { kind, writer }: Write): JsonMap => {
-  if (!kind.counted || writer.subresource !== undefined) return object
+  if (!kind.counted || writer.subresource === 'status') return object
   if (equal(specOf(object, kind), specOf(live, kind))) return object
   return { ...object, metadata: { ...mapOf(object.metadata), generation: Number(live.metadata.generation ?? 0) + 1 } }
 }
@@ -72,6 +73,9 @@ export const update = (world: World, live: KubernetesObject, sent: JsonMap, writ
   if (unchanged(object, live, owners)) return live
   const complete = withOwners(object, owners) as KubernetesObject
   if (write.dryRun) return complete
-  const finished = live.metadata.deletionTimestamp !== undefined && listOf(complete.metadata.finalizers).length === 0
+  const finished =
+    live.metadata.deletionTimestamp !== undefined &&
+    listOf(complete.metadata.finalizers).length === 0 &&
+    stateOf(complete) !== 'terminating'
   return finished ? world.store.remove(kind, complete) : world.store.put(kind, complete)
 }

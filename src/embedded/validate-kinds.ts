@@ -1,8 +1,18 @@
 import { problems } from './formats.ts'
-import { at, equal, type JsonMap, listOf, mapOf } from './json.ts'
+import { at, equal, type Json, type JsonMap, listOf, mapOf } from './json.ts'
 import type { Kind } from './kind.ts'
 import type { FieldError } from './status.ts'
-import { forbidden, invalidValue, required, unsupported } from './validate.ts'
+import { forbidden, invalidValue, labelErrors, required } from './validate.ts'
+import { customErrors } from './validate-custom.ts'
+import {
+  atMostAll,
+  countOrPercent,
+  duplicate,
+  nonNegative,
+  oneOf,
+  portNumber,
+  portNumberOrName,
+} from './validate-pods.ts'
 import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './validate-workloads.ts'
 
 const sizeLimit = 1048576
@@ -30,26 +40,46 @@ const secretErrors: Check = (object, previous) => {
   return [...(moved ? [invalidValue('type', object.type, 'field is immutable')] : []), ...dataErrors(object, previous)]
 }
 
+const nameErrors = (names: readonly (Json | undefined)[], index: number, field: string): FieldError[] => {
+  const name = names[index]
+  if (name === undefined) return names.length > 1 ? [required(`${field}.name`)] : []
+  return names.indexOf(name) < index ? [duplicate(`${field}.name`, name)] : []
+}
+
+const servicePortErrors = (ports: readonly Json[]): FieldError[] => {
+  const names = ports.map((port) => at(port, 'name'))
+  const keys = ports.map((port) => `${at(port, 'port')}/${at(port, 'protocol')}`)
+  return ports.flatMap((port, index) => {
+    const field = `spec.ports[${index}]`
+    const target = at(port, 'targetPort') ?? 0
+    return [
+      ...nameErrors(names, index, field),
+      ...portNumber(at(port, 'port') ?? 0, `${field}.port`),
+      ...oneOf(at(port, 'protocol'), `${field}.protocol`, ['SCTP', 'TCP', 'UDP']),
+      ...(target === 0 ? [] : portNumberOrName(target, `${field}.targetPort`)),
+      ...(keys.indexOf(String(keys[index])) < index ? [duplicate(field, port)] : []),
+    ]
+  })
+}
+
+const externalErrors = ({ type, externalName: name }: JsonMap): FieldError[] => {
+  if (type !== 'ExternalName') return []
+  if (name === undefined || name === '') return [required('spec.externalName')]
+  return problems('subdomain', String(name)).map((why) => invalidValue('spec.externalName', name, why))
+}
+
 const serviceErrors: Check = (object, previous) => {
   const spec = mapOf(object.spec)
   const ports = listOf(spec.ports)
   const portless = ports.length === 0 && spec.clusterIP !== 'None' && spec.type !== 'ExternalName'
-  const bad = ports.flatMap((port, index) => {
-    const number = at(port, 'port')
-    const right = typeof number === 'number' && number > 0 && number < 65536
-    const unnamed = ports.length > 1 && at(port, 'name') === undefined
-    return [
-      ...(unnamed ? [required(`spec.ports[${index}].name`)] : []),
-      ...(right
-        ? []
-        : [invalidValue(`spec.ports[${index}].port`, number ?? 0, 'must be between 1 and 65535, inclusive')]),
-    ]
-  })
   const ip = at(previous, 'spec', 'clusterIP')
   const moved = ip !== undefined && spec.clusterIP !== ip && spec.type !== 'ExternalName'
   return [
     ...(portless ? [required('spec.ports')] : []),
-    ...bad,
+    ...oneOf(spec.type, 'spec.type', ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']),
+    ...externalErrors(spec),
+    ...labelErrors(spec.selector, 'spec.selector'),
+    ...servicePortErrors(ports),
     ...(moved ? [invalidValue('spec.clusterIP', spec.clusterIP, 'field is immutable')] : []),
   ]
 }
@@ -60,20 +90,35 @@ const autoscalerErrors: Check = (object) => {
   const [least, most] = [Number(spec.minReplicas ?? 1), Number(spec.maxReplicas ?? 0)]
   return [
     ...['kind', 'name'].filter((key) => !target[key]).map((key) => required(`spec.scaleTargetRef.${key}`)),
-    ...(most < 1 ? [invalidValue('spec.maxReplicas', most, 'must be greater than 0')] : []),
+    ...(target.apiVersion === undefined || target.apiVersion === ''
+      ? [invalidValue('spec.scaleTargetRef.apiVersion', '', 'apiVersion must specify API group')]
+      : []),
+    ...(most < 1 ? [required('spec.maxReplicas', 'must be set and greater than 0')] : []),
     ...(most < least ? [invalidValue('spec.maxReplicas', most, 'must be greater than or equal to `minReplicas`')] : []),
   ]
 }
 
-const oneOf =
-  (path: readonly string[], values: readonly string[]): Check =>
-  (object) => {
-    const value = at(object, ...path)
-    if (value === undefined || values.some((each) => each === value)) return []
-    const rest =
-      'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
-    return [unsupported(path.join('.'), value, values), invalidValue('<nil>', null, rest)]
-  }
+const leaseErrors: Check = (object) => {
+  const seconds = at(object, 'spec', 'leaseDurationSeconds')
+  const field = 'spec.leaseDurationSeconds'
+  return seconds !== undefined && Number(seconds) <= 0
+    ? [invalidValue(field, seconds, 'must be greater than 0')]
+    : nonNegative(at(object, 'spec', 'leaseTransitions'), 'spec.leaseTransitions')
+}
+
+const budgetErrors: Check = (object) => {
+  const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy } = mapOf(object.spec)
+  const both = minAvailable !== undefined && maxUnavailable !== undefined
+  const sent = { MinAvailable: minAvailable, MaxUnavailable: maxUnavailable }
+  return [
+    ...(both ? [invalidValue('spec', sent, 'minAvailable and maxUnavailable cannot be both set')] : []),
+    ...countOrPercent(minAvailable, 'spec.minAvailable'),
+    ...atMostAll(minAvailable, 'spec.minAvailable'),
+    ...countOrPercent(maxUnavailable, 'spec.maxUnavailable'),
+    ...atMostAll(maxUnavailable, 'spec.maxUnavailable'),
+    ...oneOf(policy, 'spec.unhealthyPodEvictionPolicy', ['AlwaysAllow', 'IfHealthyBudget']),
+  ]
+}
 
 /** The rules of each kind beyond its metadata. */
 const checks: Readonly<Record<string, Check>> = {
@@ -84,10 +129,10 @@ const checks: Readonly<Record<string, Check>> = {
   StatefulSet: statefulSetErrors,
   Deployment: deploymentErrors,
   HorizontalPodAutoscaler: autoscalerErrors,
-  AuthorizationPolicy: oneOf(['spec', 'action'], ['ALLOW', 'DENY', 'AUDIT', 'CUSTOM']),
-  PeerAuthentication: oneOf(['spec', 'mtls', 'mode'], ['UNSET', 'DISABLE', 'PERMISSIVE', 'STRICT']),
+  Lease: leaseErrors,
+  PodDisruptionBudget: budgetErrors,
 }
 
 /** What is wrong with an object outside its metadata; `previous` is the stored one it replaces. */
 export const kindErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
-  checks[kind.kind]?.(object, previous) ?? []
+  kind.custom ? customErrors(object, kind.shape) : (checks[kind.kind]?.(object, previous) ?? [])

@@ -24,10 +24,14 @@ export const forbidden = (field: string, why: string): FieldError => ({
   message: `Forbidden: ${why}`,
 })
 
-export const unsupported = (field: string, value: Json | undefined, supported: readonly string[]): FieldError => ({
+export const unsupported = (field: string, value: Json | undefined, supported: readonly string[]): FieldError =>
+  unsupportedText(field, quoted(value), supported)
+
+/** The same for a value that Go prints in a way of its own. */
+export const unsupportedText = (field: string, text: string, supported: readonly string[]): FieldError => ({
   field,
   reason: 'FieldValueNotSupported',
-  message: `Unsupported value: ${quoted(value)}: supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`,
+  message: `Unsupported value: ${text}: supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`,
 })
 
 export const labelErrors = (labels: Json | undefined, field: string): FieldError[] =>

@@ -4,6 +4,7 @@ import type { Kind } from './kind.ts'
 import { kindOf } from './kinds.ts'
 import type { Writer } from './managed-fields.ts'
 import { type Desired, plans } from './pod-plans.ts'
+import { isOver, isReady, stateOf } from './pod-states.ts'
 import { remove } from './remove.ts'
 import { Refusal } from './status.ts'
 import { update } from './update.ts'
@@ -57,7 +58,10 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
   const plan = plans[kind.kind]?.(workload)
   if (podKind === undefined || plan === undefined) return
   const names = new Set(plan.pods.map(({ metadata }) => metadata.name))
-  const present = podsOf(world, podKind, workload)
+  const all = podsOf(world, podKind, workload)
+  // a pod of a StatefulSet keeps its name while its object is there; pods that a template makes this way would be made for ever
+  const isReplacing = kind.kind === 'Deployment' && stateOf(mapOf(at(workload.spec, 'template'))) === undefined
+  const present = isReplacing ? all.filter((pod) => !isOver(pod)) : all
   const current = present.filter((pod) => pod.metadata.labels?.[plan.hashLabel] === plan.hash)
   const kept = current
     .filter(({ metadata }) => names.has(undefined) || names.has(metadata.name))
@@ -69,7 +73,8 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
     : plan.pods.filter(({ metadata }) => !keptNames.has(String(metadata.name)))
   for (const desired of missing) makePod(world, podKind, workload, desired)
   const writer = { ...writerOf('status'), apiVersion: 'apps/v1' }
-  update(world, workload, { ...workload, status: plan.status }, { kind, writer, dryRun: false })
+  const ready = podsOf(world, podKind, workload).filter(isReady).length
+  update(world, workload, { ...workload, status: plan.status(ready) }, { kind, writer, dryRun: false })
 }
 
 /** What the controllers do after a write by a client: `object` is what was stored, or what was deleted. */

@@ -75,12 +75,14 @@ export const remedyOf = (error: ApiError): string => {
   return 'Correct it in the config'
 }
 
-/** Quotas, admission and terminating namespaces answer 403 as well. */
-const isNotPermitted = ({ status, message }: ApiError): boolean => status === 403 && /cannot \w+ resource/.test(message)
+/** RBAC refuses the call; quotas, admission and terminating namespaces answer 403 as well. */
+export const isNotPermitted = (error: unknown): boolean =>
+  isForbidden(error) && /cannot \w+ resource/.test(error.message)
 
 /** An apply of fields that the schema does not have, or of other types, is answered with 500: the same each time. */
 export const isOfSchema = ({ status, message }: ApiError): boolean =>
-  status === 500 && /typed patch object|not declared in schema|failed to create manager/.test(message)
+  status === 500 &&
+  /typed patch object|not declared in schema|failed to (create manager|convert new object)/.test(message)
 
 /** A field that another field manager holds with another value. */
 export type FieldConflict = { field: string; manager: string }

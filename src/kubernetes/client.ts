@@ -31,9 +31,13 @@ export type Kubernetes = {
   replace(object: KubernetesObject, manager: string): Promise<KubernetesObject>
   /**
    * Server-side apply. `metadata.uid` keeps it from creating an object that is gone; `force` takes fields that other managers hold, and
-   * is only for objects that are ours as a whole.
+   * is only for objects that are ours as a whole; `dryRun` has it judged, and writes nothing.
    */
-  apply(object: KubernetesObject, manager: string, options?: { force: boolean }): Promise<KubernetesObject>
+  apply(
+    object: KubernetesObject,
+    manager: string,
+    options?: { force: boolean; dryRun?: boolean },
+  ): Promise<KubernetesObject>
   patch(reference: Reference, operations: readonly PatchOperation[], manager: string): Promise<KubernetesObject>
   /** Deletes what was seen: a namesake, or a newer version, is left alone and refused with 409. Gone already is fine. */
   remove(object: KubernetesObject): Promise<void>
@@ -143,10 +147,10 @@ export const createKubernetes = ({
         contentType: JSON_TYPE,
         body: object,
       }),
-    apply: (object, manager, { force } = { force: false }) =>
+    apply: (object, manager, { force, dryRun = false } = { force: false }) =>
       call('PATCH', referenceTo(object), {
-        verb: 'APPLY',
-        query: `${managedBy(manager)}${force ? '&force=true' : ''}`,
+        verb: dryRun ? 'TRY' : 'APPLY',
+        query: `${managedBy(manager)}${force ? '&force=true' : ''}${dryRun ? '&dryRun=All&fieldValidation=Strict' : ''}`,
         contentType: APPLY_TYPE,
         body: object,
         isOptional: true,

@@ -38,6 +38,7 @@ const resources = {
   Deployment: { apiVersion: 'apps/v1', plural: 'deployments' },
   Namespace: { apiVersion: 'v1', plural: 'namespaces', clusterScoped: true },
   HorizontalPodAutoscaler: { apiVersion: 'autoscaling/v2', plural: 'horizontalpodautoscalers' },
+  PodDisruptionBudget: { apiVersion: 'policy/v1', plural: 'poddisruptionbudgets' },
   AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },

@@ -29,7 +29,7 @@ export const unenforceable = (subject: Subject, state: EffectiveState, facts: Fa
     if (!facts.has(name)) return []
     const service = facts.get(name)
     if (service && isHeadless(service)) return [`${name} ${HEADLESS}`]
-    if (!namedServices(subject.application, state.config).includes(reference.name)) return []
+    if (!namedServices(subject.application, state.config).includes(reference.name ?? '')) return []
     if (service === undefined)
       return [`${name} does not exist: its waypoint's label is applied by the next event after it does`]
     if (isServiceOf(subject, service)) return []

@@ -10,6 +10,7 @@ import { isForAll } from '../policies/attachment.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
 import { requestersOf } from '../policies/requested-by.ts'
 import type { OwnedKind } from '../state.ts'
+import { withPresentReplicas } from '../workload/replicas.ts'
 import { isOwnGuard, ownNames } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
 import { inParts } from './parts.ts'
@@ -65,7 +66,9 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
 /** What differs in the objects of one kind; of a kind that is not known nothing is done. */
 const compare = ({ subject, desired }: Situation, { kind, live, library, problem }: Listed): Compared => {
   const manager = managerOf(subject, kind)
-  const wanted = desired.objects.filter((object) => object.kind === kind)
+  const wanted = desired.objects
+    .filter((object) => object.kind === kind)
+    .map((object) => withPresentReplicas(object, live ?? [], manager))
   const plan = objectDifference(live ?? [], wanted, manager)
   const isUnknown = (object: KubernetesObject) =>
     [keyOf(object), ...requestersOf(object)].some((name) => desired.unknown.includes(name))

@@ -1,10 +1,12 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
 import { shown } from '../mesh/problem.ts'
+import { ConfigMaps, DisruptionBudget, PodMetadata, ServiceAccount, ServiceSettings } from './parts.ts'
 import { PartName, PodSpec } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
 import { unique } from './unique.ts'
 
+const POLICIES = ['OrderedReady', 'Parallel'] as const
 const TYPES = ['stateless', 'stateful'] as const
 const SERVICES = ['cluster', 'loadbalancer', 'external', 'omit'] as const
 
@@ -44,6 +46,23 @@ export const PodWorkload = z
       .superRefine(unique(({ metadata }) => metadata.name))
       .optional(),
     deployment: Deployment.optional(),
+    /** Of the pods, besides what is made for them. */
+    podMetadata: PodMetadata.optional(),
+    /** How pods are replaced: of a stateless application. */
+    strategy: z.looseObject({}, 'expected the strategy of a Deployment').optional(),
+    /** The same of a stateful one. */
+    updateStrategy: z.looseObject({}, 'expected the updateStrategy of a StatefulSet').optional(),
+    /** @default Parallel */
+    podManagementPolicy: z.enum(POLICIES, `expected a policy, one of ${POLICIES.join(' ')}`).optional(),
+    /** The headless Service that gives each pod of a stateful application a name. @default {application}-endpoints */
+    serviceName: PartName.optional(),
+    /** Of the Service that others use. */
+    service: ServiceSettings.optional(),
+    /** The account that is made for the pods. @default of the application's name, unless the spec names one */
+    serviceAccount: ServiceAccount.optional(),
+    /** ConfigMaps beside the workload, by their names. */
+    configMaps: ConfigMaps.optional(),
+    podDisruptionBudget: DisruptionBudget.optional(),
     /** What the user wants, which goes before what the author wrote in `deployment.service`. */
     'kubernetes-service-type': Service.optional(),
     /** @default nobody's: 1 at first, then whatever scales it */
@@ -52,7 +71,12 @@ export const PodWorkload = z
     revision: z.string(A_REVISION).max(253, A_REVISION).optional(),
   })
   .superRefine((workload, context) => {
-    for (const { path, message } of [...storageProblems(workload), ...serviceProblems(workload)])
+    for (const { path, message } of [
+      ...storageProblems(workload),
+      ...serviceProblems(workload),
+      ...typeProblems(workload),
+      ...accountProblems(workload),
+    ])
       context.addIssue({ code: 'custom', path, message })
   })
 export type PodWorkload = z.infer<typeof PodWorkload>
@@ -64,10 +88,14 @@ export type EffectiveDeployment = {
 }
 
 export const deploymentOf = (workload: PodWorkload): EffectiveDeployment => {
-  const { podSpec, deployment } = workload
-  const isServing = servicePorts(podSpec).length > 0
+  const { deployment } = workload
+  const isServing = portsOf(workload).length > 0
   return { type: deployment?.type ?? 'stateless', service: serviceAsked(workload) ?? (isServing ? 'cluster' : 'omit') }
 }
+
+/** The ports of its Service: those that are chosen, or else those of all containers. */
+export const portsOf = ({ podSpec, service }: PodWorkload): readonly object[] =>
+  service?.ports ?? servicePorts(podSpec).map((port) => ({ ...port, targetPort: port.port }))
 
 const serviceAsked = ({ deployment, 'kubernetes-service-type': wished }: PodWorkload) => wished ?? deployment?.service
 
@@ -97,14 +125,40 @@ const storageProblems = ({ podSpec, volumeClaimTemplates = [], deployment }: Pod
 }
 
 const serviceProblems = (workload: PodWorkload): Problem[] => {
-  const { podSpec, deployment, 'kubernetes-service-type': wished } = workload
+  const { deployment, 'kubernetes-service-type': wished } = workload
   const service = serviceAsked(workload)
   const path = wished === undefined ? ['deployment', 'service'] : ['kubernetes-service-type']
   if (service === 'external' && deployment?.externalName === undefined)
     return [{ path: ['deployment', 'externalName'], message: `${A_HOST}: a Service external stands for one` }]
-  if ((service === 'cluster' || service === 'loadbalancer') && servicePorts(podSpec).length === 0)
+  if ((service === 'cluster' || service === 'loadbalancer') && portsOf(workload).length === 0)
     return [{ path, message: `a Service ${service} needs a port, and no container has one` }]
   return []
+}
+
+const ONLY = {
+  stateless: ['strategy'],
+  stateful: ['updateStrategy', 'podManagementPolicy', 'serviceName'],
+} as const
+
+/** A key that the other type of deployment has would be lost in silence. */
+const typeProblems = (workload: PodWorkload): Problem[] => {
+  const { type } = deploymentOf(workload)
+  const other = type === 'stateless' ? 'stateful' : 'stateless'
+  return ONLY[other]
+    .filter((key) => workload[key] !== undefined)
+    .map((key) => ({ path: [key], message: `is for a ${other} application: set deployment.type, or leave it out` }))
+}
+
+const accountProblems = ({ podSpec, serviceAccount }: PodWorkload): Problem[] => {
+  const named = accountNamed(podSpec)
+  if (serviceAccount?.name === undefined || named === undefined || named === serviceAccount.name) return []
+  return [{ path: ['serviceAccount', 'name'], message: `expected ${named}, which the pod spec names` }]
+}
+
+/** The account that the spec names itself. */
+export const accountNamed = ({ serviceAccountName, serviceAccount: deprecated }: PodSpec): string | undefined => {
+  const name = serviceAccountName ?? deprecated
+  return typeof name === 'string' && name !== '' ? name : undefined
 }
 
 /** Whether it is ours to deploy, and not one that somebody else deploys and the config only names. */

@@ -1,15 +1,22 @@
 import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
 import { truncateLabelValue } from '../mesh/names.ts'
 import type { Subject } from '../state.ts'
-import { deploymentOf, type PodWorkload } from './config.ts'
+import { accountNamed, deploymentOf, type PodWorkload, portsOf } from './config.ts'
+import { digestOf } from './digest.ts'
 import type { PodSpec } from './pod-spec.ts'
-import { servicePorts } from './service-ports.ts'
 
 /** The field manager that holds an application's workload. Labels are held by another one: what it holds is never in these objects. */
 export const workloadManager = (application: string): string => `meshstep-workload/${application}`
 
 /** The kinds an application's workload is made of. */
 export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
+
+/** The kinds that a workload is made of, with those that only its config asks for. */
+export const workloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
+  ...WORKLOAD_KINDS,
+  ...(configMaps ? (['ConfigMap'] as const) : []),
+  ...(podDisruptionBudget ? (['PodDisruptionBudget'] as const) : []),
+]
 
 /** The name of the Service that gives each pod of a stateful application a DNS name. */
 export const endpointsName = (application: string): string => truncateLabelValue(`${application}-endpoints`)
@@ -22,10 +29,12 @@ export const endpointsName = (application: string): string => truncateLabelValue
 export const workloadObjects = (subject: Subject, workload: PodWorkload): KubernetesObject[] => {
   const { type, service } = deploymentOf(workload)
   return [
-    ...(hasAccount(workload.podSpec) ? [] : [serviceAccount(subject)]),
+    ...(isAccountOurs(workload) ? [serviceAccount(subject, workload)] : []),
+    ...Object.entries(workload.configMaps ?? {}).map(([name, data]) => configMap(subject, name, data)),
     type === 'stateful' ? statefulSet(subject, workload) : deployment(subject, workload),
-    ...(type === 'stateful' ? [endpointsService(subject, workload)] : []),
+    ...(type === 'stateful' && workload.serviceName === undefined ? [endpointsService(subject, workload)] : []),
     ...(service === 'omit' ? [] : [applicationService(subject, workload)]),
+    ...(workload.podDisruptionBudget ? [disruptionBudget(subject, workload.podDisruptionBudget)] : []),
   ]
 }
 
@@ -38,21 +47,42 @@ const metadata = ({ namespace, application }: Subject, name = application) => ({
   labels: podLabels(application),
 })
 
-const hasAccount = ({ serviceAccountName, serviceAccount: deprecated }: PodSpec): boolean =>
-  Boolean(serviceAccountName ?? deprecated)
+/** Whether the account of the pods is made here: one that only the spec names is somebody else's. */
+const isAccountOurs = ({ podSpec, serviceAccount }: PodWorkload): boolean =>
+  serviceAccount !== undefined || accountNamed(podSpec) === undefined
 
-/** The mesh knows an application by its account, which has its name. */
-const serviceAccount = (subject: Subject): KubernetesObject => ({
+const accountOf = (application: string, { podSpec, serviceAccount }: PodWorkload): string =>
+  serviceAccount?.name ?? accountNamed(podSpec) ?? application
+
+/** The mesh knows an application by its account, which has its name unless another one is asked for. */
+const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
+  metadata: {
+    ...metadata(subject, accountOf(subject.application, workload)),
+    ...(workload.serviceAccount?.annotations && { annotations: workload.serviceAccount.annotations }),
+  },
+})
+
+const configMap = (subject: Subject, name: string, data: Record<string, string>): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: metadata(subject, name),
+  data,
+})
+
+const disruptionBudget = (subject: Subject, budget: object): KubernetesObject => ({
+  apiVersion: apiVersionOf('PodDisruptionBudget'),
+  kind: 'PodDisruptionBudget',
   metadata: metadata(subject),
+  spec: { ...budget, selector: { matchLabels: podLabels(subject.application) } },
 })
 
 const deployment = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
   apiVersion: apiVersionOf('Deployment'),
   kind: 'Deployment',
   metadata: metadata(subject),
-  spec: commonSpec(subject, workload),
+  spec: { ...commonSpec(subject, workload), ...(workload.strategy && { strategy: workload.strategy }) },
 })
 
 const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
@@ -61,26 +91,41 @@ const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject 
   metadata: metadata(subject),
   spec: {
     ...commonSpec(subject, workload),
-    serviceName: endpointsName(subject.application),
+    serviceName: workload.serviceName ?? endpointsName(subject.application),
     // in order, a pod that never becomes ready would also keep its correction from being rolled out
-    podManagementPolicy: 'Parallel',
+    podManagementPolicy: workload.podManagementPolicy ?? 'Parallel',
+    ...(workload.updateStrategy && { updateStrategy: workload.updateStrategy }),
     ...(workload.volumeClaimTemplates?.length && { volumeClaimTemplates: workload.volumeClaimTemplates }),
   },
 })
 
 /** Without a number of replicas they are nobody's here, so that a person or an autoscaler may scale. */
-const commonSpec = ({ application }: Subject, { podSpec, replicas }: PodWorkload) => ({
-  ...(replicas !== undefined && { replicas }),
+const commonSpec = ({ application }: Subject, workload: PodWorkload) => ({
+  ...(workload.replicas !== undefined && { replicas: workload.replicas }),
   selector: { matchLabels: podLabels(application) },
-  template: { metadata: { labels: podLabels(application) }, spec: templateSpec(application, podSpec) },
+  template: { metadata: podMetadata(application, workload), spec: templateSpec(application, workload) },
 })
 
-const templateSpec = (application: string, podSpec: PodSpec) => ({
-  ...podSpec,
-  containers: podSpec.containers.map(withProtocols),
-  ...(podSpec.initContainers && { initContainers: podSpec.initContainers.map(withProtocols) }),
-  ...(!hasAccount(podSpec) && { serviceAccountName: application }),
-})
+/** What is in ConfigMaps is part of what runs: pods are replaced when it changes. */
+const CONTENT = 'meshstep.dev/config-maps'
+
+const podMetadata = (application: string, { podMetadata = {}, configMaps }: PodWorkload) => {
+  const annotations = { ...podMetadata.annotations, ...(configMaps && { [CONTENT]: digestOf(configMaps) }) }
+  return {
+    labels: { ...podMetadata.labels, ...podLabels(application) },
+    ...(Object.keys(annotations).length > 0 && { annotations }),
+  }
+}
+
+const templateSpec = (application: string, workload: PodWorkload) => {
+  const { podSpec } = workload
+  return {
+    ...podSpec,
+    containers: podSpec.containers.map(withProtocols),
+    ...(podSpec.initContainers && { initContainers: podSpec.initContainers.map(withProtocols) }),
+    ...(accountNamed(podSpec) === undefined && { serviceAccountName: accountOf(application, workload) }),
+  }
+}
 
 /** The protocol is part of what names a port in server-side apply. */
 const withProtocols = (container: PodSpec['containers'][number]) => ({
@@ -88,24 +133,29 @@ const withProtocols = (container: PodSpec['containers'][number]) => ({
   ...(container.ports && { ports: container.ports.map((port) => ({ ...port, protocol: port.protocol ?? 'TCP' })) }),
 })
 
-const service = (subject: Subject, name: string, spec: Record<string, unknown>): KubernetesObject => ({
+type Annotations = Readonly<Record<string, string>> | undefined
+
+const service = (
+  subject: Subject,
+  name: string,
+  spec: Record<string, unknown>,
+  annotations?: Annotations,
+): KubernetesObject => ({
   apiVersion: apiVersionOf('Service'),
   kind: 'Service',
-  metadata: metadata(subject, name),
+  metadata: { ...metadata(subject, name), ...(annotations && { annotations }) },
   spec,
 })
 
 const applicationService = (subject: Subject, workload: PodWorkload): KubernetesObject => {
+  const { deployment, service: settings } = workload
   const kind = deploymentOf(workload).service
-  if (kind === 'external')
-    return service(subject, subject.application, {
-      type: 'ExternalName',
-      externalName: workload.deployment?.externalName,
-    })
-  return service(subject, subject.application, {
-    type: kind === 'loadbalancer' ? 'LoadBalancer' : 'ClusterIP',
-    ...toPods(subject, workload),
-  })
+  const type = kind === 'loadbalancer' ? 'LoadBalancer' : 'ClusterIP'
+  const spec =
+    kind === 'external'
+      ? { type: 'ExternalName', externalName: deployment?.externalName }
+      : { type, ...toPods(subject, portsOf(workload)) }
+  return service(subject, subject.application, spec, settings?.annotations)
 }
 
 /** Peers find each other before they are ready. */
@@ -114,10 +164,10 @@ const endpointsService = (subject: Subject, workload: PodWorkload): KubernetesOb
     type: 'ClusterIP',
     clusterIP: 'None',
     publishNotReadyAddresses: true,
-    ...toPods(subject, workload),
+    ...toPods(subject, portsOf({ podSpec: workload.podSpec })),
   })
 
-const toPods = ({ application }: Subject, { podSpec }: PodWorkload) => {
-  const ports = servicePorts(podSpec).map((port) => ({ ...port, targetPort: port.port }))
-  return { selector: podLabels(application), ...(ports.length > 0 && { ports }) }
-}
+const toPods = ({ application }: Subject, ports: readonly object[]) => ({
+  selector: podLabels(application),
+  ...(ports.length > 0 && { ports }),
+})

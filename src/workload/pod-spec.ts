@@ -13,12 +13,12 @@ const AN_IMAGE = 'expected an image: a string that is not empty'
 /** What a container, a volume or a claim is called: RFC 1123 label. */
 export const PartName = z.string(A_NAME).regex(/^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, A_NAME)
 
+/** What a port is called, of a container or of a Service. */
+export const PortName = z.string(A_PORT_NAME).regex(/^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/, A_PORT_NAME)
+
 const ContainerPort = z.looseObject({
   containerPort: z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT),
-  name: z
-    .string(A_PORT_NAME)
-    .regex(/^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/, A_PORT_NAME)
-    .optional(),
+  name: PortName.optional(),
   /** @default TCP */
   protocol: z.enum(['TCP', 'UDP', 'SCTP'], A_PROTOCOL).optional(),
 })

@@ -9,11 +9,13 @@ const NAME = 'shop-beacon-waypoint'
 const GATEWAYS = '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways'
 const GATEWAY = `${GATEWAYS}/${NAME}`
 
+const listeners = [{ name: 'mesh', port: 15008, protocol: 'HBONE' }]
+
 const gateway = (changes: Partial<KubernetesObject> = {}): KubernetesObject => ({
   apiVersion: 'gateway.networking.k8s.io/v1',
   kind: 'Gateway',
   metadata: { name: NAME, namespace: 'shop', labels: { 'istio.io/waypoint-for': 'service' } },
-  spec: { gatewayClassName: 'istio-waypoint', listeners: [{ name: 'mesh', port: 15008, protocol: 'HBONE' }] },
+  spec: { gatewayClassName: 'istio-waypoint', listeners },
   ...changes,
 })
 
@@ -52,8 +54,7 @@ const programmed = (api: EmbeddedApi) => {
 
 describe('what is no waypoint', () => {
   test.each<[string, KubernetesObject]>([
-    ['a Gateway of another class', gateway({ spec: { gatewayClassName: 'istio', listeners: [] } })],
-    ['a Gateway without a spec', gateway({ spec: {} })],
+    ['a Gateway of another class', gateway({ spec: { gatewayClassName: 'istio', listeners } })],
     ['an autoscaler alone', autoscaler(3)],
   ])('stays alone: %s', (_, object) => {
     const { api } = createCluster([object])
@@ -137,7 +138,9 @@ describe('a waypoint', () => {
 
   test('says by spec.infrastructure which labels its pods have', () => {
     const { api } = createCluster([
-      gateway({ spec: { gatewayClassName: 'istio-waypoint', infrastructure: { labels: { team: 'blue' } } } }),
+      gateway({
+        spec: { gatewayClassName: 'istio-waypoint', listeners, infrastructure: { labels: { team: 'blue' } } },
+      }),
     ])
     const pod = api.objects().find(({ kind }) => kind === 'Pod')
     expect(pod?.metadata.labels).toMatchObject({ team: 'blue', 'istio.io/dataplane-mode': 'none' })

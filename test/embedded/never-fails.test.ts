@@ -31,7 +31,7 @@ const objects: Record<string, Record<string, unknown>> = {
   [AUTOSCALERS]: {
     kind: 'HorizontalPodAutoscaler',
     metadata: { name: 'web' },
-    spec: { scaleTargetRef: { kind: 'StatefulSet', name: 'web' }, maxReplicas: 3 },
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web' }, maxReplicas: 3 },
   },
   [POLICIES]: {
     apiVersion: 'security.istio.io/v1',
@@ -43,7 +43,7 @@ const objects: Record<string, Record<string, unknown>> = {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'Gateway',
     metadata: { name: 'web' },
-    spec: { listeners: [{ name: 'a', port: 80 }] },
+    spec: { gatewayClassName: 'a', listeners: [{ name: 'a', port: 80, protocol: 'TCP' }] },
   },
   '/api/v1/namespaces': { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'web' } },
   '/api/v1/namespaces/default/events': { kind: 'Event', metadata: { name: 'web' }, involvedObject: { kind: 'Pod' } },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Json } from '../../src/embedded/json.ts'
 import { jsonPatch, PatchFailure } from '../../src/embedded/json-patch.ts'
 import { mergePatch } from '../../src/embedded/merge-patch.ts'
-import { shapes } from '../../src/embedded/schema.ts'
+import { modelShape } from '../../src/embedded/models.ts'
 import { strategicMerge } from '../../src/embedded/strategic-merge.ts'
 
 // The examples of RFC 7396, appendix A.
@@ -149,5 +149,5 @@ const strategic: { name: string; current: Json; patch: Json; result: Json }[] = 
 ]
 
 test.each(strategic)('strategic merge patch: $name', ({ current, patch, result }) => {
-  expect(strategicMerge(current, patch, shapes.pod)).toEqual(result)
+  expect(strategicMerge(current, patch, modelShape('V1Pod'))).toEqual(result)
 })

@@ -189,6 +189,9 @@ describe('the port', () => {
   })
 })
 
+const SINCE = { lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'Invalid', message: 'no' }
+const LISTENERS = [{ name: 'mesh', port: 15008, protocol: 'HBONE' }]
+
 describe('the waypoint', () => {
   test('takes nothing that goes to a Service without an address', async () => {
     const headless = details({ serviceSpec: { clusterIP: 'None', ports: [{ port: 9080, targetPort: 8000 }] } })
@@ -228,8 +231,8 @@ describe('the waypoint', () => {
       'is not programmed',
       [
         waypoint({
-          spec: { gatewayClassName: 'other', listeners: [] },
-          status: { conditions: [{ type: 'Programmed', status: 'False' }] },
+          spec: { gatewayClassName: 'other', listeners: LISTENERS },
+          status: { conditions: [{ type: 'Programmed', status: 'False', ...SINCE }] },
         }),
       ],
       'is not programmed',
@@ -248,7 +251,7 @@ describe('the waypoint', () => {
   test('that nobody has looked at is taken to be programmed, and a step says so', async () => {
     const mesh = createMesh([
       ...WITHOUT_BEACON,
-      waypoint({ spec: { gatewayClassName: 'other', listeners: [] } }),
+      waypoint({ spec: { gatewayClassName: 'other', listeners: LISTENERS } }),
       ...managed,
     ])
     const answer = await mesh.explain({ method: 'POST' })

@@ -10,6 +10,7 @@ const step = [
   'deployments.apps: create delete get list patch',
   'gateways.gateway.networking.k8s.io: create delete get list patch',
   'horizontalpodautoscalers.autoscaling: create delete get list patch',
+  'poddisruptionbudgets.policy: create delete get list patch',
   'pods: get list patch',
   'serviceaccounts: create delete get list patch',
   'services: create delete get list patch',

@@ -20,11 +20,17 @@ const policy = fc
   )
   .map((spec) => ({ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy', spec }))
 
-const listener = fc.record({ port: fc.constantFrom(1, 2), protocol: fc.constantFrom('TCP', 'HBONE') })
+const listener = fc.record({
+  hostname: fc.constantFrom('one.example', 'two.example'),
+  protocol: fc.constantFrom('TLS', 'HBONE'),
+})
+
+/** No two listeners of a Gateway may have the same port. */
+const PORTS: Readonly<Record<string, number>> = { x: 1, y: 2, z: 3 }
 
 const gateway = fc
-  .dictionary(fc.constantFrom('x', 'y', 'z'), listener)
-  .map((listeners) => Object.entries(listeners).map(([name, one]) => ({ name, ...one })))
+  .dictionary(fc.constantFrom(...Object.keys(PORTS)), listener, { minKeys: 1 })
+  .map((listeners) => Object.entries(listeners).map(([name, one]) => ({ name, port: PORTS[name], ...one })))
   .map((listeners) => ({
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'Gateway',

@@ -84,7 +84,7 @@ describe('what somebody changes in a policy is taken back at the next event', ()
 describe('what somebody adds to a policy', () => {
   test.each<[string, Record<string, unknown>]>([
     ['a label that narrows its selector', { spec: { selector: { matchLabels: { version: 'v1' } } } }],
-    ['another target', { spec: { targetRefs: [{ group: '', kind: 'Service', name: 'db' }] } }],
+    ['a provider', { spec: { provider: { name: 'theirs' } } }],
   ])('to its spec is a conflict until it is gone: %s', async (_, patch) => {
     const { world, policy } = await createGranted('pods')
     edit(world, path(policy), patch)
@@ -96,7 +96,7 @@ describe('what somebody adds to a policy', () => {
         ],
       })
     expect(writes(world)).toEqual([])
-    edit(world, path(policy), { spec: { selector: { matchLabels: { version: null } }, targetRefs: null } })
+    edit(world, path(policy), { spec: { selector: { matchLabels: { version: null } }, provider: null } })
     expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
   })
 

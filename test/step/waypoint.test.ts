@@ -158,7 +158,7 @@ describe('a waypoint', () => {
       const spec =
         kind === 'Gateway'
           ? { gatewayClassName: 'theirs', listeners: [{ name: 'a', port: 1, protocol: 'TCP' }] }
-          : { maxReplicas: 7, scaleTargetRef: { kind: 'Deployment', name: 'theirs' } }
+          : { maxReplicas: 7, scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'theirs' } }
       const world = createWorld([
         waypoint(),
         { apiVersion, kind, metadata: { name: WAYPOINT, namespace: 'shop' }, spec },

@@ -27,10 +27,10 @@ const running = async (data: Record<string, unknown> = deployed()) => {
   return world
 }
 
-/** The API server refuses objects of a kind: 422. */
+/** The API server refuses objects of a kind, 422, which it took when they were tried. */
 const refuse = (world: World, plural: string) => {
   world.intercept = ({ method, path }) =>
-    method === 'PATCH' && path.includes(`/${plural}/`)
+    method === 'PATCH' && path.includes(`/${plural}/`) && !path.includes('dryRun=All')
       ? {
           status: 422,
           headers: { 'content-type': 'application/json' },

@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Refused } from './errors.ts'
+import type { Kubernetes } from './kubernetes/client.ts'
+import type { Found } from './look.ts'
+import type { Memory } from './memory.ts'
+import { createPermits } from './permits.ts'
+import type { Document } from './relations/documents.ts'
+import { type Change, type Remembered, remember, type Taken } from './remember.ts'
+import type { State, Subject } from './state.ts'
+import { ownWorkload, type PodWorkload } from './workload/config.ts'
+import { tryWorkload, type Verdict } from './workload/trial.ts'
+
+type Input = {
+  readonly kubernetes: Kubernetes
+  readonly memory: Memory
+  readonly subject: Subject
+  readonly changes: readonly Change[]
+  readonly found: Found
+  readonly now: Date
+}
+
+/**
+ * Takes the changes into the state, but for those that bring a workload which the API server would refuse, or that ask for effects which
+ * their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
+ */
+export const admit = async ({ kubernetes, memory, subject, changes, found, now }: Input): Promise<Remembered> => {
+  const verdicts = new Map<string, Verdict>()
+  const permits = createPermits(subject)
+  const known = workloadsIn(memory.state)
+  const isKnown = (workload: PodWorkload) => known.some((one) => isDeepStrictEqual(one, workload))
+  for (;;) {
+    const missing = new Map<string, PodWorkload>()
+    const verdictOn = (workload: PodWorkload): Verdict => {
+      const key = JSON.stringify(workload)
+      if (!verdicts.has(key) && !isKnown(workload)) missing.set(key, workload)
+      return verdicts.get(key)
+    }
+    const judged = { ...found, documents: { ...found.documents, found: found.documents.found.map(judge(verdictOn)) } }
+    const check = (change: Change, before: State, after: State) => {
+      permits.check(change, before, after)
+      for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
+    }
+    const remembered = remember(memory, subject, changes, judged, now, check)
+    const hasAsked = await permits.ask()
+    if (missing.size === 0 && !hasAsked) return told(remembered, changes, judged, [...verdicts.values()])
+    for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
+  }
+}
+
+/** Those that may come to run: of the config, and of one that waits for a leader. */
+const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
+  [config, pending?.data.config].flatMap((one) => ownWorkload(one) ?? [])
+
+const refuse = (verdict: Verdict): void => {
+  if (verdict && 'refused' in verdict) throw new Refused(400, verdict.refused)
+}
+
+/** A document whose workload is refused is one that cannot be read: what it said before stays. */
+const judge =
+  (verdictOn: (workload: PodWorkload) => Verdict) =>
+  (document: Document): Document => {
+    const workload = 'config' in document ? ownWorkload(document.config) : undefined
+    const verdict = workload && verdictOn(workload)
+    if (!verdict || !('refused' in verdict)) return document
+    const { name, application } = document
+    return { name, ...(application !== undefined && { application }), problem: verdict.refused }
+  }
+
+/** Whoever sent a document that is refused is told so, and who looked at it is told as well. */
+const told = (
+  { state, taken }: Remembered,
+  changes: readonly Change[],
+  { documents }: Found,
+  verdicts: readonly Verdict[],
+): Remembered => {
+  const notes = verdicts.flatMap((verdict) => (verdict && 'note' in verdict ? [verdict.note] : []))
+  const answer = (one: Taken, index: number): Taken => {
+    if (one instanceof Error) return one
+    const { look } = changes[index] ?? {}
+    const problem = documents.found.find(({ name }) => name === look?.document)
+    if (problem && 'problem' in problem && verdicts.some((verdict) => isFor(verdict, problem.problem)))
+      return new Refused(400, problem.problem)
+    const message = [one.message, ...notes].filter((text) => text !== undefined).join('; ')
+    return message === '' ? one : { ...one, message }
+  }
+  return { state, taken: taken.map(answer) }
+}
+
+const isFor = (verdict: Verdict, problem: string): boolean =>
+  verdict !== undefined && 'refused' in verdict && verdict.refused === problem

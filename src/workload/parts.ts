@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { PartName, PortName } from './pod-spec.ts'
+
+const TEXTS = 'expected texts by their keys; quote a number'
+const Texts = z.record(z.string(), z.string(TEXTS), TEXTS)
+
+/** The label by which a Service and a workload find the pods. */
+const SELECTOR = 'app.kubernetes.io/name'
+
+const Labels = Texts.refine(
+  (labels) => !Object.hasOwn(labels, SELECTOR),
+  `${SELECTOR} is set already: it selects the pods`,
+)
+
+export const PodMetadata = z.strictObject({ labels: Labels.optional(), annotations: Texts.optional() })
+
+const A_PORT = 'expected a port: an integer from 1 to 65535'
+const Port = z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT)
+
+/** What a Service's port has, as Kubernetes calls it; a Service of several wants each to have a name. */
+const ChosenPort = z
+  .strictObject({
+    port: Port,
+    name: PortName.optional(),
+    /** A number, or the name of a port of a container. @default port */
+    targetPort: z.union([Port, PortName], 'expected the number of a port, or the name of one').optional(),
+    /** @default TCP */
+    protocol: z.enum(['TCP', 'UDP', 'SCTP'], 'expected a protocol, one of TCP UDP SCTP').optional(),
+    appProtocol: z.string('expected a text').min(1).optional(),
+  })
+  .transform(({ port, name, targetPort, protocol, ...others }) => ({
+    name: name ?? `port-${port}`,
+    port,
+    protocol: protocol ?? ('TCP' as const),
+    targetPort: targetPort ?? port,
+    ...others,
+  }))
+
+export const ServiceSettings = z.strictObject({
+  annotations: Texts.optional(),
+  /** Which ports it has, in place of those of all containers. */
+  ports: z.array(ChosenPort, 'expected ports: a list').min(1, 'expected at least one port').optional(),
+})
+
+export const ServiceAccount = z.strictObject({ name: PartName.optional(), annotations: Texts.optional() })
+
+const A_KEY = 'expected a key: at most 253 letters, digits, - _ and .'
+const Files = z.record(z.string().regex(/^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/, A_KEY), z.string(TEXTS))
+
+/** By name, and in each texts by key. */
+export const ConfigMaps = z.record(PartName, Files, 'expected ConfigMaps by their names')
+
+const COUNT = 'expected a number of pods, or a percentage'
+const Count = z.union([z.int().min(0), z.string().regex(/^\d+%$/)], COUNT)
+
+export const DisruptionBudget = z
+  .strictObject({
+    minAvailable: Count.optional(),
+    maxUnavailable: Count.optional(),
+    unhealthyPodEvictionPolicy: z.enum(['IfHealthyBudget', 'AlwaysAllow']).optional(),
+  })
+  .refine(
+    ({ minAvailable, maxUnavailable }) => (minAvailable === undefined) !== (maxUnavailable === undefined),
+    'expected either minAvailable or maxUnavailable',
+  )

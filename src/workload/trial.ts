@@ -1,0 +1,78 @@
+import { ApiError, isNotFound, isNotPermitted, isRefusal } from '../kubernetes/api-error.ts'
+import { referenceTo } from '../kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { appliers } from '../kubernetes/ownership.ts'
+import { fieldManager } from '../owner.ts'
+import type { Subject } from '../state.ts'
+import { accountNamed, type PodWorkload } from './config.ts'
+import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
+import { refusalOf } from './refusal.ts'
+
+/** What came of a trial: why the API server would refuse the workload, or what its sender is told besides. */
+export type Verdict = { readonly refused: string } | { readonly note: string } | undefined
+
+/**
+ * Has the API server judge what a workload is made of, before anything of it is remembered: each object is applied as a dry run. Rejects
+ * with Unavailable where nobody answers.
+ */
+export const tryWorkload = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  workload: PodWorkload,
+): Promise<Verdict> => {
+  const verdicts = await Promise.all(
+    workloadObjects(subject, workload).map((object) => tryObject(kubernetes, subject, workload, object)),
+  )
+  const refused = verdicts.find((verdict) => verdict && 'refused' in verdict)
+  return (
+    refused ??
+    verdicts.find((verdict) => verdict !== undefined) ??
+    (await missingAccount(kubernetes, subject, workload))
+  )
+}
+
+/** No pod is made for an account that is not there. */
+const missingAccount = async (
+  kubernetes: Kubernetes,
+  { namespace }: Subject,
+  { podSpec, serviceAccount }: PodWorkload,
+): Promise<Verdict> => {
+  const name = accountNamed(podSpec)
+  if (name === undefined || serviceAccount !== undefined) return undefined
+  if (await kubernetes.find({ kind: 'ServiceAccount', namespace, name })) return undefined
+  const way = 'there are no pods before it does; with serviceAccount in the workload it is made'
+  return { note: `ServiceAccount ${namespace}/${name}, which the pod spec names, does not exist: ${way}` }
+}
+
+const tryObject = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  workload: PodWorkload,
+  object: KubernetesObject,
+): Promise<Verdict> => {
+  const isWorkload = WORKLOAD_KINDS.some((kind) => kind === object.kind)
+  const manager = (isWorkload ? workloadManager : fieldManager)(subject.application)
+  try {
+    await kubernetes.apply(object, manager, { force: true, dryRun: true })
+    return undefined
+  } catch (error) {
+    if (isNotPermitted(error)) return { note: untried(object, error) }
+    if (!(error instanceof ApiError)) throw error
+    // what is not there, or not ours, is told when it is applied
+    if (!isRefusal(error) || isNotFound(error) || (await isOthers(kubernetes, object, manager))) return undefined
+    return { refused: `${refusalOf(error, object.kind, workload)}: ${status(error)}` }
+  }
+}
+
+const untried = (object: KubernetesObject, error: unknown): string =>
+  `${nameOf({ kind: object.kind, ...object.metadata })} could not be tried before it was remembered: ${(error as Error).message}`
+
+/** The answer's own status, for those who look it up. */
+const status = ({ status, reason }: ApiError): string =>
+  `refused by the API server with ${[status, reason].join(' ').trim()}`
+
+const isOthers = async (kubernetes: Kubernetes, object: KubernetesObject, manager: string): Promise<boolean> => {
+  const live = await kubernetes.find(referenceTo(object))
+  return live !== undefined && !appliers(live).includes(manager)
+}

@@ -1,0 +1,101 @@
+type Body = Record<string, unknown>
+
+/** A pod spec with one container, with changes to the container and to the spec. */
+const pod = (container: Body = {}, spec: Body = {}): Body => ({
+  podSpec: { containers: [{ name: 'web', image: 'example.invalid/web:1', ...container }], ...spec },
+})
+
+const CLAIM = {
+  metadata: { name: 'data' },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+}
+
+/** Workloads that no API server takes: what is wrong, the workload, and what its sender is told. */
+export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: RegExp])[] = [
+  [
+    'a misspelt field of the pod',
+    pod({}, { hostnetwork: true }),
+    /^data\.config\.workload\.podSpec\.hostnetwork: field not declared in schema \(did you mean hostNetwork\?\)/,
+  ],
+  [
+    'a misspelt field of a container',
+    pod({ livenesProbe: { httpGet: { port: 80 } } }),
+    /podSpec\.containers\.0\.livenesProbe: field not declared in schema \(did you mean livenessProbe\?\)/,
+  ],
+  [
+    'a misspelt field further down',
+    pod({ livenessProbe: { httpGet: { port: 80, pth: '/' } } }),
+    /podSpec\.containers\.0\.livenessProbe\.httpGet\.pth: field not declared in schema \(did you mean path\?\)/,
+  ],
+  ['a text for a list', pod({ command: 'sh' }), /containers\.0\.command: expected list, got .*write a list: \["sh"\]/],
+  ['a number for a text', pod({ workingDir: 1 }), /containers\.0\.workingDir: expected string, got .*quote it: "1"/],
+  [
+    'a text for a number',
+    pod({}, { terminationGracePeriodSeconds: '30' }),
+    /podSpec\.terminationGracePeriodSeconds: expected numeric .*write a number: 30/,
+  ],
+  ['a text for a truth value', pod({ tty: 'yes' }), /containers\.0\.tty: expected boolean, .*true or false/],
+  ['a list for an object', pod({ resources: ['cpu'] }), /containers\.0\.resources: expected map, .*key by key/],
+  [
+    'a word for a quantity',
+    pod({ resources: { limits: { cpu: 'lots' } } }),
+    /quantities must match .*podSpec\.containers\.0\.resources\.limits\.cpu: "lots"; a quantity is a number/,
+  ],
+  [
+    'a value that is none of a few',
+    pod({ imagePullPolicy: 'Sometimes' }),
+    /containers\.0\.imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always"/,
+  ],
+  [
+    'two secrets of one name to pull by',
+    pod({}, { imagePullSecrets: [{ name: 'a' }, { name: 'a' }] }),
+    /podSpec\.imagePullSecrets: duplicate entries for key \[name="a"\] \(each may be there once\)/,
+  ],
+  ['two variables of one name', pod({ env: [{ name: 'A' }, { name: 'A' }] }), /containers\.0\.env\.1: .*"A"/],
+  [
+    'a container without an image',
+    { podSpec: { containers: [{ name: 'web' }] } },
+    /containers\.0\.image: expected an image/,
+  ],
+  [
+    'a mount of a volume that is not there',
+    pod({ volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+    /containers\.0\.volumeMounts\.0\.name: no volume "data"/,
+  ],
+  ['a port that is none', pod({ ports: [{ containerPort: 70_000 }] }), /ports\.0\.containerPort: expected a port/],
+  [
+    'seconds before there were any',
+    pod({ livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: -1 } }),
+    /livenessProbe\.initialDelaySeconds: Invalid value: -1: must be greater than or equal to 0/,
+  ],
+  [
+    'an init container that is to become ready',
+    pod({}, { initContainers: [{ name: 'first', image: 'x', readinessProbe: { tcpSocket: { port: 80 } } }] }),
+    /initContainers\.0\.readinessProbe: Forbidden: may not be set for init containers/,
+  ],
+  [
+    'a request beyond its limit',
+    pod({ resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } }),
+    /containers\.0\.resources\.requests: Invalid value: "2Gi": must be less than or equal to memory limit of 1Gi/,
+  ],
+  ['pods that are not restarted', pod({}, { restartPolicy: 'Never' }), /podSpec\.restartPolicy: expected Always/],
+  [
+    'a claim without room',
+    {
+      ...pod({ volumeMounts: [{ name: 'data', mountPath: '/data' }] }),
+      deployment: { type: 'stateful' },
+      volumeClaimTemplates: [{ ...CLAIM, spec: { accessModes: ['ReadWriteOnce'] } }],
+    },
+    /workload\.volumeClaimTemplates\.0\.spec\.resources\.storage: Required value/,
+  ],
+]
+
+/** A workload that every API server takes, with storage of this size. */
+export const goodSpec = (image = 'example.invalid/web:1', storage?: string): Body => ({
+  ...pod({ image }),
+  replicas: 0,
+  ...(storage && {
+    deployment: { type: 'stateful' },
+    volumeClaimTemplates: [{ ...CLAIM, spec: { ...CLAIM.spec, resources: { requests: { storage } } } }],
+  }),
+})
