@@ -4,16 +4,20 @@ import type { Authenticate } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import { Application, Namespace } from './config.ts'
 import { Refused } from './errors.ts'
+import { observe } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory } from './memory.ts'
+import { observeRunning, type Running, withUnits } from './observe-units.ts'
+import { defined } from './record.ts'
 import { effective } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
+import { type State, type Subject, targetsOf } from './state.ts'
 import { currentLeader, type Leader } from './workload/leader.ts'
 import type { ApplicationStatus } from './workload/status.ts'
-import { unitName } from './workload/units.ts'
+import { numberNamed, type Units, unitName } from './workload/units.ts'
 
 /** What is remembered of an application, for any of its pods to read. All of it is JSON. */
 export type ApplicationView = {
@@ -21,7 +25,7 @@ export type ApplicationView = {
   readonly application: string
   readonly status: ApplicationStatus
   /** Absent while nobody leads. */
-  readonly leader?: Leader
+  readonly leader?: Pick<Leader, 'unit' | 'epoch'>
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
@@ -44,27 +48,31 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-const Subject = z.object({ namespace: Namespace, application: Application })
+const Named = z.object({ namespace: Namespace, application: Application })
 
 export const createApplications =
   ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Applications =>
   async (named, authorization) => {
-    const parsed = Subject.safeParse(named)
+    const parsed = Named.safeParse(named)
     if (!parsed.success) throw new Refused(400, z.prettifyError(parsed.error).replaceAll('\n', ' '))
     const subject = parsed.data
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize(subject)
-    const { state, labels, stored } = await loadMemory(kubernetes, subject)
+    const { state: remembered, labels, stored } = await loadMemory(kubernetes, subject)
     const { namespace, application } = subject
-    const leader = currentLeader({ application, leader: state.leader, units: state.units })
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
-    const peers = await readPeers(kubernetes, remotesOf(subject, state))
+    const [peers, running] = await Promise.all([
+      readPeers(kubernetes, remotesOf(subject, remembered)),
+      findRunning(kubernetes, subject, remembered),
+    ])
+    const state = withUnits(subject, remembered, running)
+    const leader = currentLeader({ application, leader: state.leader, units: state.units })
     const resolved = effective(subject, state, new Map(peers.map((peer) => [subjectName(peer.subject), peer])))
     return {
       ...subject,
       status: applicationStatus(subject, state, resolved),
-      ...(leader && { leader }),
+      ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
       settings: state.settings ?? {},
       units: Object.entries(state.units.present)
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
@@ -74,3 +82,20 @@ export const createApplications =
       services: offeredServices(subject, resolved.state).services,
     }
   }
+
+/** The workload and its pods as they are now. */
+const findRunning = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+  state: State,
+): Promise<Running> => {
+  const [target] = targetsOf(application, state.config)
+  if (target === undefined) return {}
+  const places = await observe(kubernetes, namespace, target, state.workloadKind)
+  return await observeRunning(kubernetes, state, { target, places }, true)
+}
+
+const nameOf = (units: Units, application: string, name: string): string => {
+  const number = numberNamed(units, application, name)
+  return number === undefined ? name : unitName(application, number)
+}

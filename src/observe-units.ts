@@ -8,41 +8,50 @@ import { ownWorkload } from './workload/config.ts'
 import { observePods, type Pod, type Units } from './workload/units.ts'
 
 /** Where the application's workload is found, or is not. */
-type Workload = { target: Target; places: readonly Place[] | undefined }
+type Found = { readonly target: Target; readonly places: readonly Place[] | undefined }
 
-/** The units as their pods are now, where the application's own workload, its cluster or its status depends on them. */
-export const observeUnits = async (
-  kubernetes: Kubernetes,
-  { application }: Subject,
-  state: State,
-  workload: Workload | undefined,
-): Promise<Units> => {
-  const deployed = deployedAs(application, state)
-  const units = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
-  if (!isAsked(state, units) || workload === undefined || workload.target.kind === 'Service') return units
-  // a workload that could not be made has replaced nothing
-  if (workload.places === undefined && !state.config?.worker) return units
-  const live = await podsOf(kubernetes, workload)
-  return observePods(units, { live: live.map(podIn) }, deployed)
+/** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
+export type Running = {
+  readonly workload?: KubernetesObject | undefined
+  readonly pods?: readonly KubernetesObject[] | undefined
 }
 
-const isOwn = ({ config }: State): boolean => ownWorkload(config) !== undefined
+/** Finds what runs; the pods are listed only where something depends on them. */
+export const observeRunning = async (
+  kubernetes: Kubernetes,
+  state: State,
+  found: Found | undefined,
+  isAsked = dependsOnUnits(state),
+): Promise<Running> => {
+  if (found === undefined || found.target.kind === 'Service') return {}
+  const objects = found.places?.map(({ object }) => object)
+  // a workload that could not be made has replaced nothing
+  if (objects === undefined) return state.config?.worker && !isOwn(state) ? { pods: [] } : {}
+  if (found.target.on === 'pods') return { pods: objects }
+  const [workload] = objects
+  return { workload, ...(workload && isAsked && { pods: await livePods(kubernetes, workload) }) }
+}
+
+/** The state with the units that run, where something depends on them. */
+export const withUnits = ({ application }: Subject, state: State, { workload, pods }: Running): State => {
+  const deployed = deployedAs(application, state, workload)
+  const left = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
+  const isAsked = pods !== undefined && dependsOnUnits({ ...state, units: left })
+  const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
+  return units === state.units ? state : { ...state, units }
+}
+
+const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config) !== undefined
 
 /** The workload was the application's own, and goes. */
 const isUndeployed = (state: State): boolean =>
   !isOwn(state) && (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet')
 
-/** What a unit says of itself counts for as long as its pod is there. */
-const isAsked = (state: State, { present }: Units): boolean =>
-  isOwn(state) ||
-  state.config?.worker !== undefined ||
-  Object.values(present).some(({ report }) => report !== undefined)
+/** Whether anything goes by which units there are: a leader, what waits for one, or what a unit said. */
+export const dependsOnUnits = ({ config, leader, pending, units }: State): boolean =>
+  isOwn({ config }) || [config?.worker, leader, pending].some((part) => part !== undefined) || isSpeaking(units)
 
-const podsOf = async (kubernetes: Kubernetes, { target, places = [] }: Workload): Promise<KubernetesObject[]> => {
-  const objects = places.map(({ object }) => object)
-  if (target.on === 'pods') return objects
-  return objects[0] ? await livePods(kubernetes, objects[0]) : []
-}
+const isSpeaking = ({ present }: Units): boolean => Object.values(present).some(({ report }) => report !== undefined)
 
 const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
   name,

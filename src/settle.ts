@@ -8,7 +8,7 @@ import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
 import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, type Memory, memoryObject, saveMemory } from './memory.ts'
-import { observeUnits } from './observe-units.ts'
+import { observeRunning, type Running, withUnits } from './observe-units.ts'
 import type { Conflict } from './outcome.ts'
 import { type Owned, type OwnedObjects, observeOwned, ownedObjects } from './owned.ts'
 import { fieldManager } from './owner.ts'
@@ -46,7 +46,7 @@ type Found = { target: Target; places: readonly Place[] | undefined }
 type Targets = { current: readonly Found[]; earlier: readonly Found[]; library: readonly Target[] }
 
 /** The cluster as far as a step looks at it. */
-export type Observed = { facts: Facts; owned: Owned; targets: Targets }
+export type Observed = { facts: Facts; owned: Owned; targets: Targets; running: Running }
 
 type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
 
@@ -57,12 +57,14 @@ export const observeCluster = async (
   state: State,
   resolved: Effective,
 ): Promise<Observed> => {
-  const [facts, owned, targets] = await Promise.all([
+  const found = observeTargets(kubernetes, subject, state)
+  const [facts, owned, targets, running] = await Promise.all([
     observeFacts(kubernetes, lookups(subject, resolved)),
     observeOwned(kubernetes, subject, state),
-    observeTargets(kubernetes, subject, state),
+    found,
+    found.then(({ current }) => observeRunning(kubernetes, state, current[0])),
   ])
-  return { facts, owned, targets }
+  return { facts, owned, targets, running }
 }
 
 /** Whether a workload or a Service of the application is there. */
@@ -215,8 +217,10 @@ const finish = async (
   { current }: Targets,
   conflicts: readonly Conflict[],
 ): Promise<Settled | undefined> => {
-  const { kubernetes, subject, memory, next, resolved, peers, desired, objects, wrote, clock } = step
-  const units = await observeUnits(kubernetes, subject, next, current[0])
+  const { kubernetes, subject, memory, next, resolved, peers, desired, objects, observed, wrote, clock } = step
+  // what was written may have replaced pods
+  const running = saved === memory ? observed.running : await observeRunning(kubernetes, next, current[0])
+  const { units } = withUnits(subject, next, running)
   const onWorkload =
     current[0]?.places?.map(({ object }) => `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`) ?? []
   const held = narrowed(
