@@ -10,12 +10,13 @@ import { isAlias, type Peers } from './relations/peers.ts'
 import { type KnownMarks, merge } from './relations/words.ts'
 import { removeApplication } from './removal.ts'
 import type { State, Subject } from './state.ts'
+import type { Teller } from './workload/loop.ts'
 
 /** What an event means for the memory: a pure function of it. */
 export type Fold = (state: State, known: KnownMarks) => Folded
 
-/** `stale` says why the event was overtaken, and then `state` is the one given. */
-export type Folded = { state: State; stale?: string }
+/** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */
+export type Folded = { state: State; stale?: string; by?: Teller }
 
 /**
  * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) is no reason to take an application over from the
@@ -55,8 +56,8 @@ export const remember = (
   let size = sizeOf({ state, labels: memory.labels })
   const take = (change: Change): Taken => {
     if (isRead(change, subject, documents)) return {}
-    const { state: after, stale } = change.fold(state, known)
-    const candidate = derived(subject, state, after, now, resolve)
+    const { state: after, stale, by } = change.fold(state, known)
+    const candidate = derived(subject, state, after, now, resolve, by)
     const bytes = candidate === state ? size : sizeOf({ state: candidate, labels: memory.labels })
     // what makes room is always taken, and what is only observed is not worth a refusal
     const isTooLarge = bytes > FULL_BYTES && bytes > size
