@@ -3,13 +3,14 @@ import { applicationStatus } from './application-status.ts'
 import type { Authenticate } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import { Application, Namespace } from './config.ts'
+import { labelsOf } from './desire.ts'
 import { Refused } from './errors.ts'
 import { observe } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory } from './memory.ts'
-import { observeRunning, type Running, withUnits } from './observe-units.ts'
+import { missingOf, observeRunning, withUnits } from './observe-units.ts'
 import { defined } from './record.ts'
-import { effective } from './relations/effective.ts'
+import { effective, gated } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
@@ -62,16 +63,19 @@ export const createApplications =
     const { state: remembered, labels, stored } = await loadMemory(kubernetes, subject)
     const { namespace, application } = subject
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
-    const [peers, running] = await Promise.all([
+    const [peers, found] = await Promise.all([
       readPeers(kubernetes, remotesOf(subject, remembered)),
-      findRunning(kubernetes, subject, remembered),
+      findTargets(kubernetes, subject, remembered),
     ])
+    const running = await observeRunning(kubernetes, subject, remembered, found[0], true)
     const state = withUnits(subject, remembered, running)
     const leader = currentLeader({ application, leader: state.leader, units: state.units })
-    const resolved = effective(subject, state, new Map(peers.map((peer) => [subjectName(peer.subject), peer])))
+    const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
+    const resolved = gated(subject, state, effective(subject, state, known), known)
+    const missing = missingOf(found, labelsOf(subject, resolved))
     return {
       ...subject,
-      status: applicationStatus(subject, state, resolved),
+      status: applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
       ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
       settings: state.settings ?? {},
       units: Object.entries(state.units.present)
@@ -83,17 +87,14 @@ export const createApplications =
     }
   }
 
-/** The workload and its pods as they are now. */
-const findRunning = async (
-  kubernetes: Kubernetes,
-  { namespace, application }: Subject,
-  state: State,
-): Promise<Running> => {
-  const [target] = targetsOf(application, state.config)
-  if (target === undefined) return {}
-  const places = await observe(kubernetes, namespace, target, state.workloadKind)
-  return await observeRunning(kubernetes, state, { target, places }, true)
-}
+/** The workload and the Service as they are now. */
+const findTargets = (kubernetes: Kubernetes, { namespace, application }: Subject, state: State) =>
+  Promise.all(
+    targetsOf(application, state.config).map(async (target) => ({
+      target,
+      places: await observe(kubernetes, namespace, target, state.workloadKind),
+    })),
+  )
 
 const nameOf = (units: Units, application: string, name: string): string => {
   const number = numberNamed(units, application, name)

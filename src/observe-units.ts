@@ -1,24 +1,35 @@
 import type { Place } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
+import { appliers } from './kubernetes/ownership.ts'
 import { livePods } from './kubernetes/pods.ts'
+import { isOfNamesake } from './owner.ts'
 import type { State, Subject, Target } from './state.ts'
 import { deployedAs } from './units.ts'
 import { ownWorkload } from './workload/config.ts'
+import { isAvailable } from './workload/health.ts'
+import { workloadManager } from './workload/objects.ts'
 import { observePods, type Pod, type Units } from './workload/units.ts'
 
 /** Where the application's workload is found, or is not. */
 type Found = { readonly target: Target; readonly places: readonly Place[] | undefined }
 
+/** Where labels are wanted, and there is nothing to carry them. */
+export const missingOf = (found: readonly Found[], { required }: { readonly required: boolean }): Target[] =>
+  found.flatMap(({ target, places }) => (required && places === undefined ? [target] : []))
+
 /** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
 export type Running = {
   readonly workload?: KubernetesObject | undefined
   readonly pods?: readonly KubernetesObject[] | undefined
+  /** Somebody else's workload in the place of the application's own. */
+  readonly namesake?: KubernetesObject | undefined
 }
 
-/** Finds what runs; the pods are listed only where something depends on them. */
+/** Finds what runs; the pods are listed only where something depends on them, or not all of them are available. */
 export const observeRunning = async (
   kubernetes: Kubernetes,
+  subject: Subject,
   state: State,
   found: Found | undefined,
   isAsked = dependsOnUnits(state),
@@ -29,8 +40,14 @@ export const observeRunning = async (
   if (objects === undefined) return state.config?.worker && !isOwn(state) ? { pods: [] } : {}
   if (found.target.on === 'pods') return { pods: objects }
   const [workload] = objects
-  return { workload, ...(workload && isAsked && { pods: await livePods(kubernetes, workload) }) }
+  if (workload === undefined) return {}
+  if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
+  const isTelling = isAsked || !isAvailable(workload)
+  return { workload, ...(isTelling && { pods: await livePods(kubernetes, workload) }) }
 }
+
+const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
+  appliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
 /** The state with the units that run, where something depends on them. */
 export const withUnits = ({ application }: Subject, state: State, { workload, pods }: Running): State => {

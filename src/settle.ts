@@ -8,7 +8,7 @@ import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
 import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, type Memory, memoryObject, saveMemory } from './memory.ts'
-import { observeRunning, type Running, withUnits } from './observe-units.ts'
+import { missingOf, observeRunning, type Running, withUnits } from './observe-units.ts'
 import type { Conflict } from './outcome.ts'
 import { type Owned, type OwnedObjects, observeOwned, ownedObjects } from './owned.ts'
 import { fieldManager } from './owner.ts'
@@ -62,7 +62,7 @@ export const observeCluster = async (
     observeFacts(kubernetes, lookups(subject, resolved)),
     observeOwned(kubernetes, subject, state),
     found,
-    found.then(({ current }) => observeRunning(kubernetes, state, current[0])),
+    found.then(({ current }) => observeRunning(kubernetes, subject, state, current[0])),
   ])
   return { facts, owned, targets, running }
 }
@@ -219,7 +219,7 @@ const finish = async (
 ): Promise<Settled | undefined> => {
   const { kubernetes, subject, memory, next, resolved, peers, desired, objects, observed, wrote, clock } = step
   // what was written may have replaced pods
-  const running = saved === memory ? observed.running : await observeRunning(kubernetes, next, current[0])
+  const running = saved === memory ? observed.running : await observeRunning(kubernetes, subject, next, current[0])
   const { units } = withUnits(subject, next, running)
   const onWorkload =
     current[0]?.places?.map(({ object }) => `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`) ?? []
@@ -231,7 +231,9 @@ const finish = async (
     conflicts.filter(({ object }) => onWorkload.includes(object)),
   )
   const done = acted(subject, held.state, resolved, peers, objects.failed())
-  const state = withFormerKinds(withWorkload({ ...done, units }, objects.refusedSpec()), next, new Date(clock.now()))
+  const now = new Date(clock.now())
+  const refused = withRefused(withWorkload({ ...done, units }, objects.refusedSpec()), objects.refused)
+  const state = withFormerKinds(refused, next, now)
   const content = {
     state: defined({ ...state, awaits: objects.awaits }),
     labels: held.labels,
@@ -241,15 +243,23 @@ const finish = async (
     settled = await saveMemory(kubernetes, subject, saved, content)
     wrote(memoryObject(subject))
   }
-  const missing = current.filter(({ places }) => desired.labels.required && places === undefined)
+  const missing = missingOf(current, desired.labels)
   return {
     state: settled.state,
     conflicts: [...conflicts, ...objects.conflicts],
-    missing: missing.map(({ target }) => target),
+    missing,
     waiting: [...resolved.waiting, ...desired.waiting, ...objects.waiting, ...objects.refused],
     messages: desired.messages,
-    application: applicationStatus(subject, settled.state, resolved),
+    application: applicationStatus(subject, settled.state, resolved, { running, missing, now }),
   }
+}
+
+const MOST_REFUSED = 5
+
+/** What the API server refuses besides the pod spec, for whoever asks how the application is. */
+const withRefused = ({ refused: _, ...state }: State, refused: readonly string[]): State => {
+  const others = refused.filter((reason) => reason !== state.refusedSpec).slice(0, MOST_REFUSED)
+  return others.length === 0 ? state : { ...state, refused: others }
 }
 
 /** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */

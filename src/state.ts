@@ -155,6 +155,8 @@ export const State = z.strictObject({
   specs: SpecHistory.optional(),
   /** Why the API server refuses the pod spec. */
   refusedSpec: z.string().optional(),
+  /** What else it refuses, a sentence each. */
+  refused: z.array(z.string()).optional(),
   /** What was announced of the Services that are offered to the application. */
   announced: Announced.optional(),
   /** Written before anything is applied. */

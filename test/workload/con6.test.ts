@@ -16,6 +16,9 @@ type Memory = {
 }
 type Fold = (memory: Memory) => Memory
 
+/** A minute after the first pod. */
+const NOW = new Date('2026-01-01T00:01:00Z')
+
 const CON6 = { workload: 'con6', type: 'stateless' } as const
 
 const settled = (memory: Memory): Memory => {
@@ -28,7 +31,11 @@ const pod =
   (number: number): Fold =>
   (memory) => ({
     ...memory,
-    units: observePods(memory.units, { added: { name: `con6-pod${number}`, uid: `uid${number}`, number } }, CON6),
+    units: observePods(
+      memory.units,
+      { added: { name: `con6-pod${number}`, uid: `uid${number}`, number, created: `2026-01-01T00:00:0${number}Z` } },
+      CON6,
+    ),
   })
 
 const gone =
@@ -86,7 +93,7 @@ const states = (folds: readonly Fold[]): Memory[] => {
 }
 
 const statusIn = ({ units, pending }: Memory): ApplicationStatus =>
-  statusOf({ application: 'con6', units, pending, expectsUnits: true })
+  statusOf({ application: 'con6', units, pending, now: NOW, hasNoUnits: Object.keys(units.present).length === 0 })
 
 const folds = LOG.map(([, fold]) => fold)
 
