@@ -7,6 +7,7 @@ import { at, defined } from '../src/record.ts'
 import type { ApplicationData, State } from '../src/state.ts'
 import { authorityOf, laterPending } from '../src/workload/leader.ts'
 import { LeaderSettings } from '../src/workload/leader-settings.ts'
+import type { Teller } from '../src/workload/loop.ts'
 
 /**
  * The application's config as a whole: it replaces the one before. So do the `settings`, the application's own databag. A `unit` that
@@ -35,7 +36,8 @@ export const configChanged = defineFunction({
     })
     const next = { ...state, marks: { ...state.marks, ...marks } }
     const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
-    if (authority === 'now') return { state: withData(withoutPending(next, data, unit), data, document) }
+    if (authority === 'now')
+      return { state: withData(withoutPending(next, data, unit), data, document), by: tellerOf(unit, document) }
     if ('refused' in authority) throw new Refused(403, authority.refused)
     const { pending } = state
     const isAdded = pending !== undefined && pending.epoch === authority.pending.epoch
@@ -43,6 +45,11 @@ export const configChanged = defineFunction({
     return { state: { ...next, pending: laterPending(pending, added) } }
   },
 })
+
+const tellerOf = (unit: string | undefined, document: string | undefined): Teller => {
+  if (document !== undefined) return 'document'
+  return unit === undefined ? 'person' : 'unit'
+}
 
 type Marks = { config?: Mark; settings?: Mark }
 

@@ -1,34 +1,49 @@
-import * as z from 'zod'
 import { defineFunction } from '../src/define-function.ts'
 import { advance } from '../src/order.ts'
 import { defined } from '../src/record.ts'
-import { isRemoved, type Leader } from '../src/state.ts'
+import { isRemoved } from '../src/state.ts'
+import { isLaterElection, Leader } from '../src/workload/leader.ts'
 
-/** A unit leads from now on. The `epoch` only grows: a lower one is a deposed leader's. */
+/** A unit leads from now on. The `epoch` only grows: a lower one is a deposed leader's, but of a Lease that was made anew. */
 export const leaderElected = defineFunction({
   name: 'leader-elected',
-  data: { unit: z.string().min(1).max(253), epoch: z.int().nonnegative().optional() },
+  data: Leader.shape,
   observation: true,
-  fold: (state, { unit, epoch = state.leader?.epoch }, { position }) => {
-    const { leader } = state
+  fold: (state, { unit, ...told }, { position, application }) => {
+    const { leader, units } = state
     // its last pods still renew their Lease
     if (isRemoved(state)) return { state, stale: 'the application was removed' }
+    const elected = electedIn(leader, { unit, ...told })
     // a Lease is renewed every few seconds, which says nothing new
-    if (leader?.unit === unit && leader.epoch === epoch) return { state }
-    if (leader?.epoch !== undefined && epoch !== undefined && epoch < leader.epoch)
-      return {
-        state,
-        stale: `${unit} was leader in epoch ${epoch}, it is epoch ${leader.epoch} now, led by ${leader.unit}`,
-      }
-    const isNewEpoch = leader?.epoch !== undefined && epoch !== undefined && epoch > leader.epoch
-    const mark = isNewEpoch
+    if (leader && isSame(leader, elected)) return { state }
+    const isLater = isLaterElection({ application, leader, units }, elected)
+    if (leader && isLater === false) return { state, stale: deposed(leader, elected) }
+    const mark = isLater
       ? advance(undefined, position)
       : advance(state.marks?.leader, position, [state.marks?.application])
     if (mark === 'repeated') return { state }
     if (mark === 'stale') return { state, stale: overtakenBy(leader) }
-    return { state: { ...state, leader: defined({ unit, epoch }), marks: { ...state.marks, leader: mark } } }
+    return { state: { ...state, leader: elected, marks: { ...state.marks, leader: mark } } }
   },
 })
+
+/** What is told without a count goes on with the one before. */
+const electedIn = (leader: Leader | undefined, { unit, epoch, lease }: Leader): Leader => {
+  const isOfOneCount = lease === undefined || lease.uid === leader?.lease?.uid
+  return defined({
+    unit,
+    epoch: epoch ?? (isOfOneCount ? leader?.epoch : undefined),
+    lease: lease ?? (epoch === undefined ? leader?.lease : undefined),
+  })
+}
+
+const isSame = (one: Leader, other: Leader): boolean =>
+  one.unit === other.unit && one.epoch === other.epoch && one.lease?.uid === other.lease?.uid
+
+const deposed = (leader: Leader, { unit, epoch, lease }: Leader): string =>
+  leader.lease?.uid === lease?.uid
+    ? `${unit} was leader in epoch ${epoch}, it is epoch ${leader.epoch} now, led by ${leader.unit}`
+    : `${unit} holds a Lease that was made anew since, and is held by ${leader.unit}`
 
 const overtakenBy = (leader: Leader | undefined): string =>
   leader ? `${leader.unit} was elected after this event` : 'the application was removed after this event'

@@ -3,17 +3,21 @@ import { applicationStatus } from './application-status.ts'
 import type { Authenticate } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import { Application, Namespace } from './config.ts'
+import { labelsOf } from './desire.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory } from './memory.ts'
-import { effective } from './relations/effective.ts'
+import { observeRunning, withUnits } from './observe-units.ts'
+import { missingIn, observeTargets } from './observed.ts'
+import { defined } from './record.ts'
+import { effective, gated } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
 import { currentLeader, type Leader } from './workload/leader.ts'
 import type { ApplicationStatus } from './workload/status.ts'
-import { unitName } from './workload/units.ts'
+import { numberNamed, type Units, unitName } from './workload/units.ts'
 
 /** What is remembered of an application, for any of its pods to read. All of it is JSON. */
 export type ApplicationView = {
@@ -21,7 +25,7 @@ export type ApplicationView = {
   readonly application: string
   readonly status: ApplicationStatus
   /** Absent while nobody leads. */
-  readonly leader?: Leader
+  readonly leader?: Pick<Leader, 'unit' | 'epoch'>
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
@@ -44,27 +48,34 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-const Subject = z.object({ namespace: Namespace, application: Application })
+const Named = z.object({ namespace: Namespace, application: Application })
 
 export const createApplications =
   ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Applications =>
   async (named, authorization) => {
-    const parsed = Subject.safeParse(named)
+    const parsed = Named.safeParse(named)
     if (!parsed.success) throw new Refused(400, z.prettifyError(parsed.error).replaceAll('\n', ' '))
     const subject = parsed.data
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize(subject)
-    const { state, labels, stored } = await loadMemory(kubernetes, subject)
+    const { state: remembered, labels, stored } = await loadMemory(kubernetes, subject)
     const { namespace, application } = subject
-    const leader = currentLeader({ application, leader: state.leader, units: state.units })
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
-    const peers = await readPeers(kubernetes, remotesOf(subject, state))
-    const resolved = effective(subject, state, new Map(peers.map((peer) => [subjectName(peer.subject), peer])))
+    const [peers, { current: found }] = await Promise.all([
+      readPeers(kubernetes, remotesOf(subject, remembered)),
+      observeTargets(kubernetes, subject, remembered),
+    ])
+    const running = await observeRunning(kubernetes, subject, remembered, found[0], true)
+    const state = withUnits(subject, remembered, running)
+    const leader = currentLeader({ application, leader: state.leader, units: state.units })
+    const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
+    const resolved = gated(subject, state, effective(subject, state, known), known)
+    const missing = missingIn(subject, state, found, labelsOf(subject, resolved))
     return {
       ...subject,
-      status: applicationStatus(subject, state, resolved),
-      ...(leader && { leader }),
+      status: applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
+      ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
       settings: state.settings ?? {},
       units: Object.entries(state.units.present)
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
@@ -74,3 +85,8 @@ export const createApplications =
       services: offeredServices(subject, resolved.state).services,
     }
   }
+
+const nameOf = (units: Units, application: string, name: string): string => {
+  const number = numberNamed(units, application, name)
+  return number === undefined ? name : unitName(application, number)
+}

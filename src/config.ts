@@ -4,6 +4,7 @@ import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain }
 import { Policy } from './mesh/models.ts'
 import { Versions } from './relations/versions.ts'
 import { Services } from './services/provided.ts'
+import { Churn } from './workload/churn.ts'
 import { workloadOf } from './workload/config.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
@@ -56,6 +57,8 @@ export const Config = z.strictObject({
   worker: WorkerConfig.optional(),
   /** The Services that are offered over relations of `k8s-service`, by endpoint. */
   services: Services.optional(),
+  /** How often units may change the pod spec before that is a loop. @default 5 changes of one place in 30 minutes */
+  churn: Churn.optional(),
   /** Holds the application back to versions of a protocol, by interface. */
   versions: Versions.optional(),
   /** Of the identities in this application's own policies. @default that of `mesh`, else cluster.local */

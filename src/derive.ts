@@ -6,6 +6,7 @@ import { offeredServices } from './services/offered.ts'
 import type { State, Subject } from './state.ts'
 import { specsAfter } from './workload/accepted.ts'
 import { settlePending } from './workload/leader.ts'
+import type { Teller } from './workload/loop.ts'
 
 /** The relations of a state with the data of their other sides. */
 export type Resolve = (state: State) => Effective
@@ -14,10 +15,19 @@ export type Resolve = (state: State) => Effective
  * The state with what follows from it within the memory: pending data are applied once there is a leader, a pod spec is taken into its
  * history, and announcements are planned before any of them is sent.
  */
-export const derived = (subject: Subject, before: State, after: State, now: Date, resolve: Resolve): State => {
+export const derived = (
+  subject: Subject,
+  before: State,
+  after: State,
+  now: Date,
+  resolve: Resolve,
+  teller: Teller = 'document',
+): State => {
   const state = withVersions(before, withPending(subject, after))
+  // what waited for a leader is a unit's word
+  const by = state.config === after.config ? teller : 'unit'
   // a spec counts when it is given, not whenever the memory changes
-  const given = state.config === before.config ? state : withSpecs(subject, state, now, resolve)
+  const given = state.config === before.config ? state : withSpecs(subject, state, by, now, resolve)
   return withAnnounced(subject, given, now, resolve)
 }
 
@@ -44,9 +54,9 @@ const withVersions = ({ config: former }: State, state: State): State => {
   return { ...state, relations: Object.fromEntries(relations) }
 }
 
-const withSpecs = ({ application }: Subject, state: State, now: Date, resolve: Resolve): State => {
+const withSpecs = ({ application }: Subject, state: State, by: Teller, now: Date, resolve: Resolve): State => {
   const { relations } = resolve(state).state
-  const next = specsAfter({ ...state, relations, leaderSettings: state.settings }, application, now)
+  const next = specsAfter({ ...state, relations }, application, by, now)
   const { specs: _, ...others } = state
   return next === undefined ? others : { ...others, specs: next }
 }

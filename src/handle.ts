@@ -5,10 +5,10 @@ import { createDelivery, type DueOf, type Send } from './deliver.ts'
 import type { Effect } from './effects.ts'
 import { Refused, Unavailable } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
-import { fromKnative, isFromKnative, referenceIn, withObject } from './events/knative.ts'
+import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from './events/knative.ts'
 import type { Ignored } from './events/translation.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
-import { nameOf } from './kubernetes/objects.ts'
+import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
 import { type Outcome, withDelivered } from './outcome.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
@@ -127,11 +127,23 @@ const translated = async (
   sender: Sender | undefined,
 ): Promise<Event | Ignored> => {
   const reference = referenceIn(event)
-  if (!reference) return fromKnative(event)
+  if (!reference) return fromKnative(event, await holderOf(kubernetes, event, sender))
   // whose object it is, is not known before it is read: the sender must be allowed all of the namespace
   await sender?.authorize({ namespace: reference.namespace })
   const object = await kubernetes.find(reference)
   return object ? fromKnative(withObject(event, object)) : { ignored: `${nameOf(reference)} is gone` }
+}
+
+/** The pod that holds the Lease of an event; whoever sends one that does not say whose it is must be allowed all of the namespace. */
+const holderOf = async (
+  kubernetes: Kubernetes,
+  event: Event,
+  sender: Sender | undefined,
+): Promise<KubernetesObject | undefined> => {
+  const holder = holderIn(event)
+  if (!holder) return undefined
+  if (!holder.isLabelled) await sender?.authorize({ namespace: holder.pod.namespace })
+  return await kubernetes.find(holder.pod)
 }
 
 const functionFor = (functions: readonly EventFunction[], { type }: Event, only: string | undefined): EventFunction => {

@@ -1,48 +1,70 @@
 import type { Place } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
+import { appliers } from './kubernetes/ownership.ts'
 import { livePods } from './kubernetes/pods.ts'
+import { isOfNamesake } from './owner.ts'
 import type { State, Subject, Target } from './state.ts'
 import { deployedAs } from './units.ts'
 import { ownWorkload } from './workload/config.ts'
+import { isAvailable } from './workload/health.ts'
+import { workloadManager } from './workload/objects.ts'
 import { observePods, type Pod, type Units } from './workload/units.ts'
 
-/** Where the application's workload is found, or is not. */
-type Workload = { target: Target; places: readonly Place[] | undefined }
+/** Where the application's workload is found, or is not, or cannot be read. */
+type Found = { readonly target: Target; readonly places: readonly Place[] | undefined; readonly problem?: string }
 
-/** The units as their pods are now, where the application's own workload, its cluster or its status depends on them. */
-export const observeUnits = async (
-  kubernetes: Kubernetes,
-  { application }: Subject,
-  state: State,
-  workload: Workload | undefined,
-): Promise<Units> => {
-  const deployed = deployedAs(application, state)
-  const units = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
-  if (!isAsked(state, units) || workload === undefined || workload.target.kind === 'Service') return units
-  // a workload that could not be made has replaced nothing
-  if (workload.places === undefined && !state.config?.worker) return units
-  const live = await podsOf(kubernetes, workload)
-  return observePods(units, { live: live.map(podIn) }, deployed)
+/** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
+export type Running = {
+  readonly workload?: KubernetesObject | undefined
+  readonly pods?: readonly KubernetesObject[] | undefined
+  /** Somebody else's workload in the place of the application's own. */
+  readonly namesake?: KubernetesObject | undefined
 }
 
-const isOwn = ({ config }: State): boolean => ownWorkload(config) !== undefined
+/** Finds what runs; the pods are listed only where something depends on them, or not all of them are available. */
+export const observeRunning = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  found: Found | undefined,
+  isAsked = dependsOnUnits(state),
+): Promise<Running> => {
+  if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
+  const objects = found.places?.map(({ object }) => object)
+  // a workload that could not be made has replaced nothing
+  if (objects === undefined) return state.config?.worker && !isOwn(state) ? { pods: [] } : {}
+  if (found.target.on === 'pods') return { pods: objects }
+  const [workload] = objects
+  if (workload === undefined) return {}
+  if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
+  const isTelling = isAsked || !isAvailable(workload)
+  return { workload, ...(isTelling && { pods: await livePods(kubernetes, workload) }) }
+}
+
+const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
+  appliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
+
+/** The state with the units that run, where something depends on them. */
+export const withUnits = ({ application }: Subject, state: State, { workload, pods }: Running): State => {
+  const deployed = deployedAs(application, state, workload)
+  const left = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
+  const isAsked = pods !== undefined && dependsOnUnits({ ...state, units: left })
+  const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
+  return units === state.units ? state : { ...state, units }
+}
+
+const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config) !== undefined
 
 /** The workload was the application's own, and goes. */
 const isUndeployed = (state: State): boolean =>
   !isOwn(state) && (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet')
 
-/** What a unit says of itself counts for as long as its pod is there. */
-const isAsked = (state: State, { present }: Units): boolean =>
-  isOwn(state) ||
-  state.config?.worker !== undefined ||
-  Object.values(present).some(({ report }) => report !== undefined)
+/** Whether anything goes by which units there are: a leader, what waits for one, or what a unit said. */
+export const dependsOnUnits = ({ config, leader, pending, units }: State): boolean =>
+  isOwn({ config }) || [config?.worker, leader, pending].some((part) => part !== undefined) || isSpeaking(units)
 
-const podsOf = async (kubernetes: Kubernetes, { target, places = [] }: Workload): Promise<KubernetesObject[]> => {
-  const objects = places.map(({ object }) => object)
-  if (target.on === 'pods') return objects
-  return objects[0] ? await livePods(kubernetes, objects[0]) : []
-}
+const isSpeaking = ({ present }: Units): boolean => Object.values(present).some(({ report }) => report !== undefined)
 
 const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
   name,

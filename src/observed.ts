@@ -8,6 +8,7 @@ import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
 import { librarySelector } from './mesh/library.ts'
 import { isServiceOf } from './mesh/services.ts'
+import { observeRunning, type Running } from './observe-units.ts'
 import { ownerSelector } from './owner.ts'
 import type { Effective } from './relations/effective.ts'
 import {
@@ -47,7 +48,12 @@ export type Owned = { readonly kinds: readonly Listed[]; readonly namespace?: Re
 export type Read = { readonly object: KubernetesObject | undefined } | { readonly problem: string }
 
 /** The cluster as far as a step looks at it. */
-export type Observed = { readonly facts: Facts; readonly owned: Owned; readonly targets: Targets }
+export type Observed = {
+  readonly facts: Facts
+  readonly owned: Owned
+  readonly targets: Targets
+  readonly running: Running
+}
 
 /** Reads what the state desires something of; what was read before by the same client is not read again. */
 export const observeCluster = async (
@@ -56,12 +62,14 @@ export const observeCluster = async (
   state: State,
   resolved: Effective,
 ): Promise<Observed> => {
-  const [facts, owned, targets] = await Promise.all([
+  const found = observeTargets(kubernetes, subject, state)
+  const [facts, owned, targets, running] = await Promise.all([
     observeFacts(kubernetes, lookups(subject, resolved)),
     observeOwned(kubernetes, subject, state),
-    observeTargets(kubernetes, subject, state),
+    found,
+    found.then(({ current }) => observeRunning(kubernetes, subject, state, current[0])),
   ])
-  return { facts, owned, targets }
+  return { facts, owned, targets, running }
 }
 
 /** Whether a workload or a Service of the application is there, or may be. */
@@ -88,6 +96,17 @@ export const observeTargets = async (kubernetes: Kubernetes, subject: Subject, s
   const found = await Promise.all([...targets.map(findCurrent), ...former.map(find)])
   return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
 }
+
+/** Selects the targets that are to carry labels, and are not there. */
+export const missingIn = (
+  subject: Subject,
+  state: State,
+  found: readonly Found[],
+  { required }: { readonly required: boolean },
+): Target[] =>
+  found.flatMap(({ target, places, problem }) =>
+    required && places === undefined && problem === undefined && !isNamed(subject, state, target) ? [target] : [],
+  )
 
 /** A Service that only policies name is labelled when it is the application's, and told by whoever asks for it when it is not. */
 export const isNamed = ({ application }: Subject, { config }: State, { kind, name }: Target): boolean =>

@@ -11,12 +11,13 @@ import { isAlias, type Peers } from './relations/peers.ts'
 import { type KnownMarks, merge } from './relations/words.ts'
 import { removeApplication } from './removal.ts'
 import type { State, Subject } from './state.ts'
+import type { Teller } from './workload/loop.ts'
 
 /** What an event means for the memory: a pure function of it. */
 export type Fold = (state: State, known: KnownMarks) => Folded
 
-/** `stale` says why the event was overtaken, and then `state` is the one given. */
-export type Folded = { state: State; stale?: string }
+/** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */
+export type Folded = { state: State; stale?: string; by?: Teller }
 
 /**
  * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) is no reason to take an application over from the
@@ -64,9 +65,9 @@ export const remember = (
   let state = derived(subject, memory.state, present, now, resolve)
   const take = (change: Change): Taken => {
     const isDocument = isRead(change, subject, documents)
-    const { state: after, stale }: Folded = isDocument ? { state } : change.fold(state, known)
+    const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known)
     check(change, state, after)
-    const candidate = derived(subject, state, withEventOf(after, change), now, resolve)
+    const candidate = derived(subject, state, withEventOf(after, change), now, resolve, by)
     const bytes = tooManyBytes(memory, state, candidate)
     // what is only observed is not worth a refusal
     if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED

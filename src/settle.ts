@@ -7,8 +7,8 @@ import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
 import { type Content, isStored, type Memory, memoryObject, memoryVersion, saveMemory } from './memory.ts'
 import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
-import { observeUnits } from './observe-units.ts'
-import { findNamesakes, isNamed, type Observed, observeTargets, type Targets } from './observed.ts'
+import { observeRunning, withUnits } from './observe-units.ts'
+import { findNamesakes, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
 import type { Conflict } from './outcome.ts'
 import { hashOf, headsOf, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
@@ -230,10 +230,13 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
-  const { kubernetes, subject, memory, next, resolved, peers, situation, clock } = step
+  const { kubernetes, subject, memory, next, resolved, peers, situation, observed, clock } = step
   const { plan: planned, reports, targets } = executed
   const [workload] = targets.current
-  const units = await observeUnits(kubernetes, subject, next, workload?.problem === undefined ? workload : undefined)
+  // what was written may have replaced pods
+  const running = saved === memory ? observed.running : await observeRunning(kubernetes, subject, next, workload)
+  const { units } = withUnits(subject, next, running)
+  const now = new Date(clock.now())
   const failed = reports.filter(isFailed)
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
   const held = narrowed(memory, next, situation.desired, {
@@ -246,24 +249,18 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     requesters: new Set(missingObjects(planned, failed).flatMap(requestersOf)),
     isLabelling: failed.some(({ operation }) => 'difference' in operation),
   })
-  const state = withFormerKinds(
-    withRefusals({ ...done, units }, planned, reports, memory.state.refused),
-    next,
-    new Date(clock.now()),
-  )
+  const state = withFormerKinds(withRefusals({ ...done, units }, planned, reports, memory.state.refused), next, now)
   const content = { state: defined({ ...state, awaits: planned.awaits }), labels: held.labels }
   let settled = saved
   if (!isStored(saved, content)) {
     settled = await saveMemory(kubernetes, subject, saved, content)
     step.wrote(memoryObject(subject))
   }
-  const missing = targets.current.filter(
-    ({ target, places, problem }) => places === undefined && problem === undefined && !isNamed(subject, next, target),
-  )
+  const missing = missingIn(subject, next, targets.current, situation.desired.labels)
   return {
     state: settled.state,
     conflicts,
-    missing: situation.desired.labels.required ? missing.map(({ target }) => target) : [],
+    missing,
     waiting: [
       ...resolved.waiting,
       ...situation.desired.waiting,
@@ -273,7 +270,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
       ...reports.flatMap((report) => skippedMessage(report) ?? []),
     ],
     messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(subject, settled.state, resolved),
+    application: applicationStatus(subject, settled.state, resolved, { running, missing, now }),
   }
 }
 

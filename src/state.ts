@@ -3,6 +3,7 @@ import { Application, Config, Namespace, ObjectName } from './config.ts'
 import { Mark } from './order.ts'
 import { Announced } from './services/announced.ts'
 import { deploymentOf, isPodWorkload } from './workload/config.ts'
+import { Leader } from './workload/leader.ts'
 import { LeaderSettings } from './workload/leader-settings.ts'
 import { SpecHistory } from './workload/loop.ts'
 import { noUnits, Units } from './workload/units.ts'
@@ -118,9 +119,6 @@ export const OwnedKind = z.enum([
   'StatefulSet',
 ])
 export type OwnedKind = z.infer<typeof OwnedKind>
-
-export const Leader = z.strictObject({ unit: z.string().min(1), epoch: z.int().nonnegative().optional() })
-export type Leader = z.infer<typeof Leader>
 
 /** What only the leader may change. */
 export const ApplicationData = z.strictObject({ config: Config.optional(), settings: LeaderSettings.optional() })

@@ -9,6 +9,7 @@ import { isStale } from './kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from './kubernetes/client.ts'
 import { type Found, lookAround } from './look.ts'
 import { isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from './memory.ts'
+import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster } from './observed.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { fieldManager } from './owner.ts'
@@ -126,9 +127,10 @@ const attempt = async (
   early.catch(() => undefined)
   const found = await lookAround(once, subject, known, changes)
   const now = new Date(clock.now())
+  const current = { ...memory, state: await withPodsOfNow(subject, memory.state, early) }
   // once saved the changes are in the memory: starting over must not fold them in a second time
   const left = progress.taken ? [] : changes
-  const { state, taken } = await admit({ kubernetes: once, memory, subject, changes: left, found, now })
+  const { state, taken } = await admit({ kubernetes: once, memory: current, subject, changes: left, found, now })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(memory, subject, state, now)
   const seen = effective(subject, state, found.peers)
@@ -176,6 +178,17 @@ const attempt = async (
   if (settled === undefined) return undefined
   progress.taken ??= taken
   return { settled, found }
+}
+
+/** Who leads, and who may speak, is decided by the pods that are there: an event about one that went may be lost. */
+const withPodsOfNow = async (subject: Subject, state: State, early: Promise<Observed>): Promise<State> => {
+  if (!dependsOnUnits(state)) return state
+  // what cannot be observed is met again once the event is remembered
+  const running = await early.then(
+    (observed) => observed.running,
+    () => ({}),
+  )
+  return withUnits(subject, state, running)
 }
 
 const LIBRARY_KEEPS_IT =

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Application, Namespace, ObjectName } from '../config.ts'
 import { Refused } from '../errors.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import { isLive } from '../kubernetes/pods.ts'
 import type { Event } from './cloud-event.ts'
 import { fromDocument } from './document.ts'
 import { type Ignored, Resource, type Translated } from './translation.ts'
@@ -21,6 +22,25 @@ export const referenceIn = ({ type, data }: Event): (Reference & { namespace: st
 
 const ObjectReference = z.object({ kind: z.enum(['Pod', 'ConfigMap']), namespace: Namespace, name: ObjectName })
 
+/**
+ * The pod that holds the Lease of an event: `tempo-0`, or `tempo-0_{uuid}`, is held by tempo-0. Undefined for other events, and for a Lease
+ * that nobody holds.
+ */
+export const holderIn = ({ type, data }: Event): Holder | undefined => {
+  if (!/^dev\.knative\.apiserver\.resource\.(add|update)$/.test(type)) return undefined
+  const lease = Resource.safeParse(data)
+  if (!lease.success || lease.data.kind !== 'Lease') return undefined
+  const { namespace, labels } = lease.data.metadata
+  const name = ObjectName.safeParse(podOf(lease.data))
+  if (!name.success || !Namespace.safeParse(namespace).success) return undefined
+  return { pod: { kind: 'Pod', namespace, name: name.data }, isLabelled: labels?.[APPLICATION_LABEL] !== undefined }
+}
+
+/** A pod that may hold a Lease, and whether that says itself whose it is. */
+export type Holder = { readonly pod: Reference & { namespace: string }; readonly isLabelled: boolean }
+
+const podOf = ({ spec }: Resource): string | undefined => spec?.holderIdentity?.split('_')[0]
+
 /** Such an event in mode Resource, with the object as it is now. */
 export const withObject = (event: Event, object: KubernetesObject): Event => ({
   ...event,
@@ -32,11 +52,11 @@ export const withObject = (event: Event, object: KubernetesObject): Event => ({
 export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.knative.')
 
 /**
- * An event of Knative's sources as one of ours, with the same id, source and time. A Pod `add` is pod-restarted, a Lease leader-elected, a
- * document relation-changed or config-changed and its deletion relation-broken or application-removed; a ping is resync
- * (knative.dev/docs/eventing/sources). Throws Refused for a document that cannot be read.
+ * An event of Knative's sources as one of ours, with the same id, source and time. A Pod `add` or `delete` is pod-restarted, a Lease, with
+ * the pod that holds it where there is one, leader-elected, a document relation-changed or config-changed and its deletion relation-broken
+ * or application-removed; a ping is resync (knative.dev/docs/eventing/sources). Throws Refused for a document that cannot be read.
  */
-export const fromKnative = (event: Event): Event | Ignored => {
+export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ignored => {
   if (event.type === 'dev.knative.sources.ping') return fromPing(event)
   const [, mode, verb = ''] = TYPE.exec(event.type) ?? []
   if (mode === undefined) return { ignored: `${event.type} is not a type that is known here` }
@@ -45,7 +65,7 @@ export const fromKnative = (event: Event): Event | Ignored => {
   const object = Resource.safeParse(event.data)
   if (!object.success)
     throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
-  const translated = translate(object.data, verb)
+  const translated = translate(object.data, verb, holder)
   if ('ignored' in translated) return translated
   // of documents a wrong name is an error, but pods and Leases of others are none of ours
   if (object.data.kind !== 'ConfigMap' && !Application.safeParse(translated.data.application).success)
@@ -63,20 +83,22 @@ export const fromKnative = (event: Event): Event | Ignored => {
   }
 }
 
-const translate = (object: Resource, verb: string): Translated | Ignored => {
+const translate = (object: Resource, verb: string, holder: KubernetesObject | undefined): Translated | Ignored => {
   if (object.kind === 'Pod') return fromPod(object, verb)
-  if (object.kind === 'Lease') return fromLease(object, verb)
+  if (object.kind === 'Lease') return fromLease(object, verb, holder)
   if (object.kind === 'ConfigMap') return fromDocument(object, verb)
   return { ignored: `a ${object.kind} is not a lifecycle event` }
 }
 
 const fromPod = (pod: Resource, verb: string): Translated | Ignored => {
-  if (verb !== 'add') return { ignored: `${verb} of a Pod is not a lifecycle event: only its add is` }
+  if (verb === 'update') return { ignored: 'update of a Pod is not a lifecycle event: its add and its delete are' }
   const application = applicationOf(pod)
   if (application === undefined)
     return { ignored: `Pod ${pod.metadata.name} has neither a label ${APPLICATION_LABEL} nor an owner` }
   const { name, uid, creationTimestamp: created } = pod.metadata
-  const ordinal = ownerOf(pod)?.kind === 'StatefulSet' ? /-(\d+)$/.exec(name)?.[1] : undefined
+  if (verb === 'delete' || !isLive(pod))
+    return { name: 'pod-restarted', data: { application, pod: { name, uid }, gone: true } }
+  const ordinal = ordinalOf(pod)
   return {
     name: 'pod-restarted',
     data: {
@@ -86,6 +108,9 @@ const fromPod = (pod: Resource, verb: string): Translated | Ignored => {
     },
   }
 }
+
+const ordinalOf = (pod: Resource): string | undefined =>
+  ownerOf(pod)?.kind === 'StatefulSet' ? /-(\d+)$/.exec(pod.metadata.name)?.[1] : undefined
 
 const ownerOf = ({ metadata }: Resource) => metadata.ownerReferences?.find(({ controller }) => controller === true)
 
@@ -98,18 +123,25 @@ const applicationOf = (pod: Resource): string | undefined => {
   return pod.metadata.labels?.[APPLICATION_LABEL] ?? workload
 }
 
-/** By its label, else by the pod that holds it: `tempo-0`, or `tempo-0_{uuid}`, is unit 0 of tempo. Else it is named after it. */
-const fromLease = (lease: Resource, verb: string): Translated | Ignored => {
+/** By its label, else by the pod that holds it, else it is named after it. A pod of a StatefulSet is the unit of its ordinal. */
+const fromLease = (lease: Resource, verb: string, holder: KubernetesObject | undefined): Translated | Ignored => {
   if (verb === 'delete') return { ignored: 'a deleted Lease does not say who leads' }
-  const { holderIdentity, leaseTransitions } = lease.spec ?? {}
-  if (!holderIdentity) return { ignored: `Lease ${lease.metadata.name} has no holder` }
-  const pod = holderIdentity.split('_')[0] ?? holderIdentity
-  const [, workload, ordinal] = /^(.+)-(\d+)$/.exec(pod) ?? []
-  const application = lease.metadata.labels?.[APPLICATION_LABEL] ?? workload ?? lease.metadata.name
-  const unit = ordinal === undefined ? pod : `${application}/${ordinal}`
+  const { leaseTransitions } = lease.spec ?? {}
+  const { name, uid, labels, creationTimestamp: created } = lease.metadata
+  const identity = podOf(lease)
+  if (!identity) return { ignored: `Lease ${name} has no holder` }
+  const pod = Resource.safeParse(holder).data
+  const own = pod && applicationOf(pod)
+  const application = labels?.[APPLICATION_LABEL] ?? own ?? name
+  const ordinal = pod && own === application ? ordinalOf(pod) : undefined
   return {
     name: 'leader-elected',
-    data: { application, unit, ...(leaseTransitions !== undefined && { epoch: leaseTransitions }) },
+    data: {
+      application,
+      unit: ordinal === undefined ? identity : `${application}/${ordinal}`,
+      ...(leaseTransitions !== undefined && { epoch: leaseTransitions }),
+      ...(uid !== undefined && { lease: { uid, ...(created && { created }) } }),
+    },
   }
 }
 

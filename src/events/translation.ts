@@ -14,6 +14,7 @@ export const Resource = z.object({
     namespace: z.string().min(1),
     uid: z.string().optional(),
     creationTimestamp: z.string().optional(),
+    deletionTimestamp: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
     ownerReferences: z
       .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().optional() }))
@@ -23,6 +24,7 @@ export const Resource = z.object({
     .object({ holderIdentity: z.string().optional(), leaseTransitions: z.int().optional() })
     .optional()
     .catch(undefined),
+  status: z.object({ phase: z.string().optional() }).optional().catch(undefined),
   data: z.record(z.string(), z.string()).optional(),
 })
 export type Resource = z.infer<typeof Resource>

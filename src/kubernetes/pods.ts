@@ -30,8 +30,13 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
   return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
 }
 
-/** The pods of a workload that are not being deleted. */
+/** Whether the pod runs, or is to: one that was evicted, has ended or is being deleted stays an object for a while. */
+export const isLive = ({ metadata, status }: { metadata: object; status?: object | undefined }): boolean =>
+  !('deletionTimestamp' in metadata && metadata.deletionTimestamp) &&
+  !(status !== undefined && 'phase' in status && (status.phase === 'Failed' || status.phase === 'Succeeded'))
+
+/** The pods of a workload that live. */
 export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
   const pods = await kubernetes.list('Pod', workload.metadata.namespace, selectorOf(workload))
-  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && isPodOf(workload, pod))
+  return pods.filter((pod) => isLive(pod) && isPodOf(workload, pod))
 }

@@ -1,28 +1,33 @@
 import type { Relation } from '../state.ts'
+import { type Churn, DEFAULT_CHURN } from './churn.ts'
 import { deploymentOf, ownWorkload, type PodWorkload } from './config.ts'
-import type { SpecInputs } from './inputs.ts'
+import type { RemoteDatabag } from './echoes.ts'
 import { knownPassingValues } from './known.ts'
-import type { LeaderSettings } from './leader-settings.ts'
-import { observeSpec, type SpecHistory } from './loop.ts'
+import { observeSpec, type SpecHistory, type Teller } from './loop.ts'
 import { knownPassing, type PassingValues } from './passing.ts'
 import { textsIn } from './texts.ts'
 import type { Units } from './units.ts'
 
 /** What of an application's memory its workload depends on. */
 export type WorkloadMemory = {
-  readonly config?: { readonly workload?: object | null | undefined } | undefined
+  readonly config?: { readonly workload?: object | null | undefined; readonly churn?: Churn | undefined } | undefined
   readonly relations: Readonly<Record<string, Relation>>
-  readonly leaderSettings?: LeaderSettings | undefined
   readonly units: Units
   readonly specs?: SpecHistory | undefined
 }
 
-/** The history of specs once the config of the memory is taken into account; undefined where there is no workload of ours. */
-export const specsAfter = (memory: WorkloadMemory, application: string, now: Date): SpecHistory | undefined => {
+/** The history of specs once the config of the memory is told; undefined where there is no workload of ours. */
+export const specsAfter = (
+  memory: WorkloadMemory,
+  application: string,
+  by: Teller,
+  now: Date,
+): SpecHistory | undefined => {
   const workload = ownWorkload(memory.config)
   if (workload === undefined) return undefined
   const known = knownIn(memory, workload, application)
-  return observeSpec(memory.specs, { spec: workload.podSpec, inputs: inputsOf(memory, workload), known, now })
+  const churn = memory.config?.churn ?? DEFAULT_CHURN
+  return observeSpec(memory.specs, { spec: workload.podSpec, by, databags: databagsIn(memory), known, churn, now })
 }
 
 /** The workload that is to run: the config's, with the last spec that was accepted. */
@@ -39,19 +44,11 @@ export const specWarnings = (memory: WorkloadMemory, application: string): strin
   return found.map((what) => `${what}: the spec changes whenever that does; name a Service, or leave it out`)
 }
 
-const inputsOf = ({ config, relations, leaderSettings }: WorkloadMemory, workload: PodWorkload): SpecInputs => {
-  const { podSpec: _, ...others } = workload
-  return {
-    rest: { config: { ...config, workload: others }, leaderSettings: leaderSettings ?? {} },
-    relations: Object.fromEntries(
-      Object.entries(relations).map(([id, { remote }]) => {
-        const application =
-          remote.namespace === undefined ? remote.application : `${remote.namespace}/${remote.application}`
-        return [id, { application, data: { data: remote.data, units: remote.units ?? {} } }]
-      }),
-    ),
-  }
-}
+const databagsIn = ({ relations }: WorkloadMemory): RemoteDatabag[] =>
+  Object.values(relations).map(({ remote: { application, namespace, data, units = {} } }) => ({
+    application: namespace === undefined ? application : `${namespace}/${application}`,
+    data: { data, units },
+  }))
 
 const knownIn = ({ relations, units }: WorkloadMemory, workload: PodWorkload, application: string): PassingValues =>
   knownPassingValues({

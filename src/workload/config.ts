@@ -67,7 +67,7 @@ export const PodWorkload = z
     'kubernetes-service-type': Service.optional(),
     /** @default nobody's: 1 at first, then whatever scales it */
     replicas: z.int(A_COUNT).min(0, A_COUNT).max(2_147_483_647, A_COUNT).optional(),
-    /** Any string. A new one says that the spec is meant to differ from the one before. */
+    /** Any string, for whoever reads the config: nothing follows from it. */
     revision: z.string(A_REVISION).max(253, A_REVISION).optional(),
   })
   .superRefine((workload, context) => {

@@ -11,12 +11,17 @@ export type ApplicationStatus = { readonly status: WorkloadStatus; readonly mess
 export type StatusFacts = {
   readonly application: string
   readonly units: Units
-  /** The workload is ours and to have pods: without any the application waits. */
-  readonly expectsUnits?: boolean | undefined
+  readonly now: Date
+  /** It is to have pods, and has none. */
+  readonly hasNoUnits?: boolean | undefined
   /** Why the API server refuses the spec. */
   readonly badSpec?: string | undefined
   /** What else the API server refuses, and why. */
   readonly refused?: readonly string[] | undefined
+  /** What keeps the workload and its pods from working. */
+  readonly health?: readonly Report[] | undefined
+  /** Somebody else's object in the place of the application's own workload. */
+  readonly namesake?: string | undefined
   readonly loop?: Loop | undefined
   /** Which versions of an interface do not go together. */
   readonly incompatible?: string | undefined
@@ -26,6 +31,8 @@ export type StatusFacts = {
   readonly cluster?: ApplicationStatus | undefined
   /** Who asked for something while there was no leader. */
   readonly pending?: Leader | undefined
+  /** What others have to do or to say first, a sentence each. */
+  readonly waiting?: readonly string[] | undefined
   /** Objects that do not exist yet, by name. */
   readonly missing?: readonly string[] | undefined
 }
@@ -42,18 +49,25 @@ export const statusOf = (facts: StatusFacts): ApplicationStatus => {
 
 const candidates = (facts: StatusFacts): ApplicationStatus[] => [
   ...when('error', facts.badSpec, (why) => `the pod spec is refused, and what runs stays: ${why}`),
-  ...(facts.refused ?? []).map((message): Report => ({ status: 'error', message })),
+  ...each('error', facts.refused, (why) => why),
+  ...(facts.health ?? []),
+  ...when('blocked', facts.namesake, (name) => `${name} is somebody else's: the application's own is not deployed`),
   ...when('blocked', facts.loop, ({ paths }) => `the pod spec keeps changing and is not applied: ${some(paths)}`),
   ...when('blocked', facts.incompatible, (why) => why),
-  ...(facts.relations ?? []).map((message): Report => ({ status: 'blocked', message })),
+  ...each('blocked', facts.relations, (message) => message),
   ...(facts.cluster === undefined ? [] : [facts.cluster]),
-  ...unitStatuses(facts.application, facts.units),
+  ...unitStatuses(facts.application, facts.units, facts.now),
   ...when('waiting', facts.pending, ({ unit }) => `no leader: what ${unit} asked for is done by the next one`),
-  ...(facts.missing ?? []).map((name): Report => ({ status: 'waiting', message: `${name} does not exist yet` })),
-  ...(facts.expectsUnits && Object.keys(facts.units.present).length === 0
-    ? [{ status: 'waiting', message: 'no unit is there yet' } as const]
-    : []),
+  ...each('waiting', facts.missing, (name) => `${name} does not exist yet`),
+  ...each('waiting', facts.waiting, (message) => message),
+  ...when('waiting', facts.hasNoUnits || undefined, () => 'no unit is there yet'),
 ]
+
+const each = (
+  status: WorkloadStatus,
+  facts: readonly string[] | undefined,
+  messageOf: (fact: string) => string,
+): ApplicationStatus[] => (facts ?? []).map((fact) => ({ status, message: messageOf(fact) }))
 
 const when = <T>(status: WorkloadStatus, fact: T | undefined, messageOf: (fact: T) => string): ApplicationStatus[] =>
   fact === undefined ? [] : [{ status, message: messageOf(fact) }]

@@ -1,35 +1,42 @@
 import type { Report } from './report.ts'
 import { type Unit, type Units, unitName } from './units.ts'
 
+/** A new pod has been told all there is to know by then. */
+const STARTING_MILLISECONDS = 5 * 60 * 1_000
+
 /**
- * What the units that are there make of their application's status. One that never was active is starting: whatever it misses, it may just
- * not have been told yet. What an older one says at such a time may be its end. Neither is an error, nor blocks the application; and while
- * another unit is active, a starting one says nothing at all.
+ * What the units that are there make of their application's status. While one takes over from another (its pod came later, a few minutes ago,
+ * and it was not active yet), it may just not have been told what it misses, and the other may say its last: `blocked` counts as waiting
+ * then, and what the new one misses is nothing to tell while another is active. An error is always one.
  */
-export const unitStatuses = (application: string, { present }: Units): Report[] => {
-  const units = Object.values(present)
-  const lastStarting = units.findLastIndex(isStarting)
-  const isServing = units.some((unit) => unit.started && unit.report?.status === 'active')
-  return units.flatMap((unit, index) => {
-    if (isStarting(unit))
-      return isServing || unit.report === undefined ? [] : [starting(application, unit, unit.report)]
-    if (unit.report === undefined) return []
-    const named = { ...unit.report, message: said(application, unit, unit.report) }
-    return [index < lastStarting ? softened(named) : named]
+export const unitStatuses = (application: string, units: Units, now: Date): Report[] => {
+  const present = Object.values(units.present)
+  const starting = present.filter((unit) => isStarting(unit, units, now))
+  const isServing = present.some(({ started, report }) => started && report?.status === 'active')
+  const isChanging = starting.length > 0
+  return present.flatMap((unit) => {
+    const { report, number } = unit
+    if (report === undefined) return []
+    const name = unitName(application, number)
+    if (!starting.includes(unit) || report.status === 'error') return [namedReport(name, report, isChanging)]
+    return isServing ? [] : [startingReport(name, report)]
   })
 }
 
-const isStarting = ({ started }: Unit): boolean => started !== true
+const namedReport = (name: string, { status, message }: Report, isChanging: boolean): Report => ({
+  status: isChanging && status === 'blocked' ? 'waiting' : status,
+  message: status === 'active' ? message : `${name}: ${message || status}`,
+})
 
-const starting = (application: string, { number }: Unit, { message }: Report): Report => ({
+const isStarting = (unit: Unit, { present, departed }: Units, now: Date): boolean => {
+  const created = Date.parse(unit.created ?? '')
+  const isYoung = now.getTime() - created < STARTING_MILLISECONDS
+  const isAfter = (other: Unit) =>
+    Date.parse(other.created ?? '') < created || (unit.report !== undefined && other.started === true)
+  return unit.started !== true && isYoung && (departed.length > 0 || Object.values(present).some(isAfter))
+}
+
+const startingReport = (name: string, { message }: Report): Report => ({
   status: 'waiting',
-  message: `${unitName(application, number)} is starting${message && `: ${message}`}`,
+  message: `${name} is starting${message && `: ${message}`}`,
 })
-
-const softened = ({ status, message }: Report): Report => ({
-  status: status === 'error' || status === 'blocked' ? 'waiting' : status,
-  message,
-})
-
-const said = (application: string, { number }: Unit, { status, message }: Report): string =>
-  status === 'active' ? message : `${unitName(application, number)}: ${message || status}`

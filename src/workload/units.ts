@@ -139,6 +139,14 @@ export const hasLeft = (units: Units, application: string, name: string): boolea
   return units.departed.some(isNumber) && !Object.values(units.present).some(isNumber)
 }
 
+/** Whether the unit of that name is there; where nothing is known of the pods, one that has not left is taken to be. */
+export const isThere = (units: Units, application: string, name: string): boolean => {
+  const number = numberNamed(units, application, name)
+  const present = Object.values(units.present)
+  if (present.length === 0) return !hasLeft(units, application, name)
+  return number !== undefined && present.some((unit) => unit.number === number)
+}
+
 const numberAfter = (prefix: string, text: string): number | undefined => {
   const number = text.startsWith(prefix) ? text.slice(prefix.length) : ''
   return /^(0|[1-9]\d{0,8})$/.test(number) ? Number(number) : undefined

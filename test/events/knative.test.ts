@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/events/cloud-event.ts'
-import { fromKnative } from '../../src/events/knative.ts'
+import { fromKnative, holderIn } from '../../src/events/knative.ts'
 
 const knative = (verb: string, object: Record<string, unknown>, mode = 'resource'): Event => ({
   id: '1',
@@ -71,8 +71,8 @@ describe('a document that cannot be read is refused, by name and key', () => {
 
 describe('what means nothing here is ignored, with the reason', () => {
   test.each([
-    ['an update of a Pod', knative('update', pod({})), /only its add/],
-    ['a deleted Pod', knative('delete', pod({})), /only its add/],
+    ['an update of a Pod', knative('update', pod({})), /its add and its delete are/],
+    ['a deleted Pod of nobody', knative('delete', pod({})), /neither a label app\.kubernetes\.io\/name nor an owner/],
     ['a Pod of nobody', knative('add', pod({})), /neither a label app\.kubernetes\.io\/name nor an owner/],
     ['a Lease without a holder', knative('update', lease({})), /no holder/],
     ['a deleted Lease', knative('delete', lease({ holderIdentity: 'web-0' })), /does not say who leads/],
@@ -141,27 +141,93 @@ describe('a Pod that is added is pod-restarted', () => {
   })
 })
 
-test.each([
-  [
-    'by its label',
-    lease({ holderIdentity: 'tempo-1', leaseTransitions: 3 }, { 'app.kubernetes.io/name': 'web' }),
-    { application: 'web', unit: 'web/1', epoch: 3 },
-  ],
-  [
-    'by the pod that holds it',
-    lease({ holderIdentity: 'web-0', leaseTransitions: 0 }),
-    { application: 'web', unit: 'web/0', epoch: 0 },
-  ],
-  [
-    'by the pod in the holder’s identity',
-    lease({ holderIdentity: 'web-0_5f1c' }),
-    { application: 'web', unit: 'web/0' },
-  ],
-  ['by its own name', lease({ holderIdentity: 'someone' }), { application: 'leader', unit: 'someone' }],
-])('a Lease is leader-elected, %s', (_, object, data) => {
-  expect(fromKnative(knative('update', object))).toMatchObject({
-    type: 'dev.meshstep.leader-elected.v1',
-    data: { namespace: 'shop', ...data },
+describe('a pod that goes', () => {
+  const owned = (changes: Record<string, unknown> = {}, status?: Record<string, unknown>) => ({
+    ...pod({ ownerReferences: owner('StatefulSet', 'web'), ...changes }),
+    ...(status && { status }),
+  })
+
+  test.each([
+    ['is deleted', 'delete', owned()],
+    ['was evicted before anybody told of it', 'add', owned({}, { phase: 'Failed', reason: 'Evicted' })],
+    ['has ended', 'add', owned({}, { phase: 'Succeeded' })],
+    ['is being deleted', 'add', owned({ deletionTimestamp: '2026-01-01T00:00:00Z' })],
+  ])('and %s is told as gone', (_, verb, object) => {
+    expect(fromKnative(knative(verb, object))).toMatchObject({
+      type: 'dev.meshstep.pod-restarted.v1',
+      data: { namespace: 'shop', application: 'web', pod: { name: 'web-0', uid: 'u' }, gone: true },
+    })
+  })
+})
+
+describe('a Lease is leader-elected', () => {
+  const held = (name: string, metadata: Record<string, unknown>) => pod({ name, ...metadata })
+  const ofSet = (name: string, set: string) => held(name, { ownerReferences: owner('StatefulSet', set) })
+  const WEB = { 'app.kubernetes.io/name': 'web' }
+
+  test.each([
+    [
+      'its label, whoever holds it',
+      lease({ holderIdentity: 'tempo-1', leaseTransitions: 3 }, WEB),
+      ofSet('tempo-1', 'tempo'),
+      { application: 'web', unit: 'tempo-1', epoch: 3 },
+    ],
+    [
+      'its label, and the number of the pod that holds it',
+      lease({ holderIdentity: 'web-1' }, WEB),
+      ofSet('web-1', 'web'),
+      { application: 'web', unit: 'web/1' },
+    ],
+    [
+      'the pod that holds it',
+      lease({ holderIdentity: 'web-0', leaseTransitions: 0 }),
+      ofSet('web-0', 'web'),
+      { application: 'web', unit: 'web/0', epoch: 0 },
+    ],
+    [
+      'the pod in the holder’s identity',
+      lease({ holderIdentity: 'web-0_5f1c' }),
+      ofSet('web-0', 'web'),
+      { application: 'web', unit: 'web/0' },
+    ],
+    [
+      'a pod of a Deployment, however many digits it ends in',
+      lease({ holderIdentity: 'web-5d87596669-24567' }),
+      held('web-5d87596669-24567', {
+        labels: { 'pod-template-hash': '5d87596669' },
+        ownerReferences: owner('ReplicaSet', 'web-5d87596669'),
+      }),
+      { application: 'web', unit: 'web-5d87596669-24567' },
+    ],
+    [
+      'its own name, and a holder that is no pod is not cut',
+      lease({ holderIdentity: 'web-0' }),
+      undefined,
+      { application: 'leader', unit: 'web-0' },
+    ],
+  ])('by %s', (_, object, holder, data) => {
+    expect(fromKnative(knative('update', object), holder)).toMatchObject({
+      type: 'dev.meshstep.leader-elected.v1',
+      data: { namespace: 'shop', ...data },
+    })
+  })
+
+  test('with its uid and age: one that was made anew is another', () => {
+    const object = lease({ holderIdentity: 'web-0' }, WEB)
+    const made = { ...object, metadata: { ...object.metadata, uid: 'l', creationTimestamp: '2026-01-01T00:00:00Z' } }
+    expect(fromKnative(knative('add', made))).toMatchObject({
+      data: { lease: { uid: 'l', created: '2026-01-01T00:00:00Z' } },
+    })
+  })
+
+  test.each([
+    ['of a renewal', knative('update', lease({ holderIdentity: 'web-0_5f1c' })), 'web-0'],
+    ['of a holder that no pod could be', knative('update', lease({ holderIdentity: 'Web 0' })), undefined],
+    ['of nobody', knative('update', lease({})), undefined],
+    ['of a Lease that is gone', knative('delete', lease({ holderIdentity: 'web-0' })), undefined],
+    ['of a Pod', knative('add', pod({})), undefined],
+  ])('whose holder is looked up: %s', (_, sent, name) => {
+    expect(holderIn(sent)?.pod.name).toBe(name)
   })
 })
 

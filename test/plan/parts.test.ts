@@ -67,6 +67,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     facts: new Map(),
     owned: { kinds: [{ kind: 'AuthorizationPolicy', live, library: [] }] },
     targets: { current: [], earlier: [], library: [] },
+    running: {},
   }
   const labels = { labels: {}, unknown: [], required: false, messages: [] }
   return {

@@ -15,7 +15,7 @@ import {
   toldBy,
   WORKERS,
 } from '../helpers/cluster.ts'
-import { isWrite, type World } from '../helpers/world.ts'
+import { isWrite, NAMESPACE, type World } from '../helpers/world.ts'
 
 const resync = (world: World, application: string) => world.send('resync', { application })
 
@@ -75,7 +75,39 @@ describe('a relation of the cluster', () => {
       },
     })
   })
+
+  test.each([1, 0])(
+    'is taken out of the cluster with its units: scaled to %i, each deleted pod is told',
+    async (left) => {
+      const world = await startedCluster({ minimalDeployment: ['querier'] })
+      const before = locations(world)
+      const gone = podsOf(world, 'querier').slice(left)
+      scaleTo(world, 'querier', left)
+      for (const { metadata } of gone) {
+        const { name, uid } = metadata
+        await world.send('pod-restarted', { application: 'querier', pod: { name, uid }, gone: true })
+      }
+      const routes = locations(world).filter((one) => one.startsWith('= /proxy/worker/querier'))
+      expect(before.filter((one) => one.startsWith('= /proxy/worker/querier'))).toHaveLength(2)
+      expect(routes).toHaveLength(left)
+      expect(Object.keys(saidBy(world, 'querier', COORDINATOR)?.units ?? {})).toHaveLength(left)
+      expect((await statusOf(world, COORDINATOR))?.message).toBe(
+        left === 0 ? '[consistency] Cluster inconsistent. Missing roles: querier.' : undefined,
+      )
+    },
+  )
 })
+
+const podsOf = (world: World, name: string) =>
+  world.api.objects().filter(({ kind, metadata }) => kind === 'Pod' && metadata.name.startsWith(`${name}-`))
+
+const scaleTo = (world: World, name: string, replicas: number) =>
+  world.api.handle({
+    method: 'PATCH',
+    path: `/apis/apps/v1/namespaces/${NAMESPACE}/statefulsets/${name}`,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify({ spec: { replicas } }),
+  })
 
 const unit = (application: string, name: string, changes: Record<string, unknown> = {}) => ({
   juju_topology: { application, unit: name, charm_name: 'tempo-worker-k8s' },

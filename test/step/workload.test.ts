@@ -10,6 +10,7 @@ import {
   pods,
   STATEFUL,
   templateOf,
+  unitsOf,
   view,
   writesOf,
 } from '../helpers/application.ts'
@@ -230,43 +231,77 @@ describe('a spec that the API server refuses', () => {
 })
 
 describe('a spec that changes for ever', () => {
-  const withVariable = (value: string) => deployed({ podSpec: podSpec('web:1', { env: [{ name: 'KEY', value }] }) })
+  const withVariable = (value: string, changes: Record<string, unknown> = {}) =>
+    deployed({ podSpec: podSpec('web:1', { env: [{ name: 'KEY', value }] }), ...changes })
   const variableOf = (world: World) =>
     (templateOf(world)?.spec.containers as { env?: { value: string }[] }[] | undefined)?.[0]?.env?.[0]?.value
+
+  /** Told by the only unit there is, which each spec replaces; as long after the one before as a pod takes to start. */
+  const tellAsUnit = async (world: World, told: Record<string, unknown>) => {
+    world.clock.advance(20_000)
+    const [unit] = await unitsOf(world)
+    return await world.send('config-changed', { ...told, unit })
+  }
 
   test.each([
     ['a unit’s name', (run: number) => `web/${run}`],
     ['a random key', (run: number) => `k3y${(run + 7) * 7919}`],
     ['the IP address of a pod', (run: number) => `10.1.2.${run}`],
-  ])('as it has %s in it is found out at the third change, and the path is named (J6)', async (_, value) => {
+  ])('as a unit has %s in it is found out at the sixth change, and the path is named (J6)', async (_, value) => {
     const world = await running(withVariable(value(0)))
     const outcomes = []
-    for (const run of [1, 2, 3, 4]) outcomes.push(await world.send('config-changed', withVariable(value(run))))
-    expect(variableOf(world)).toBe(value(2))
+    for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
+    expect(variableOf(world)).toBe(value(5))
     expect(outcomes.map(({ applicationStatus }) => applicationStatus?.status)).toEqual([
-      undefined,
-      undefined,
+      ...Array(5).fill(undefined),
       'blocked',
       'blocked',
     ])
-    expect(outcomes[2]?.messages.join()).toContain('containers[web].env[KEY].value')
+    expect(outcomes[5]?.messages.join()).toContain('containers[web].env[KEY].value')
     expect((await view(world)).status.message).toContain('containers[web].env[KEY].value')
   })
 
-  test('is applied again with another revision', async () => {
+  test('is found out though the number of the unit is in the settings as well, and the replicas alternate', async () => {
+    const world = await running(withVariable('web/0'))
+    for (const run of [1, 2, 3, 4, 5, 6, 7]) {
+      const told = withVariable(`web/${run}`, { revision: `${run}` })
+      await tellAsUnit(world, { ...told, settings: { unit: `web/${run}` } })
+    }
+    expect(variableOf(world)).toBe('web/5')
+    const two = await running(withVariable('a', { replicas: 1 }))
+    await two.send('leader-elected', { unit: 'web/0', epoch: 1 })
+    for (const run of [1, 2, 3, 4, 5, 6, 7]) {
+      const [unit] = await unitsOf(two)
+      await two.send('leader-elected', { unit, epoch: run + 1 })
+      await tellAsUnit(two, withVariable(run % 2 === 0 ? 'a' : 'b', { replicas: 1 + (run % 2) }))
+    }
+    expect((await view(two)).status.message).toContain('containers[web].env[KEY].value')
+  })
+
+  test('is applied again once a person tells it', async () => {
     const world = await running(withVariable('0'))
-    for (const run of [1, 2, 3]) await world.send('config-changed', withVariable(`${run}`))
-    const { config } = withVariable('4')
-    await world.send('config-changed', { config: { ...config, workload: { ...config.workload, revision: '2' } } })
-    expect(variableOf(world)).toBe('4')
+    for (const run of [1, 2, 3, 4, 5, 6]) await tellAsUnit(world, withVariable(`${run}`))
+    expect(variableOf(world)).toBe('5')
+    await world.send('config-changed', withVariable('6'))
+    expect(variableOf(world)).toBe('6')
     expect((await view(world)).status.status).toBe('active')
   })
 
   test('is found out also while the events are told again and again, as these do not count', async () => {
     const world = await running(withVariable('0'))
-    for (const run of [1, 1, 2, 2, 2]) await world.send('config-changed', withVariable(`${run}`))
-    expect(variableOf(world)).toBe('2')
-    await world.send('config-changed', withVariable('3'))
+    for (const run of [1, 1, 2, 2, 2, 3, 4, 4, 5]) await tellAsUnit(world, withVariable(`${run}`))
+    expect(variableOf(world)).toBe('5')
+    await tellAsUnit(world, withVariable('6'))
+    expect(variableOf(world)).toBe('5')
+  })
+
+  test('is found out as soon as the config says', async () => {
+    const world = await running(withVariable('0'))
+    const churn = { changes: 2, minutes: 60 }
+    for (const run of [1, 2, 3]) {
+      const { config } = withVariable(`${run}`)
+      await tellAsUnit(world, { config: { ...config, churn } })
+    }
     expect(variableOf(world)).toBe('2')
   })
 
@@ -279,12 +314,30 @@ describe('a spec that changes for ever', () => {
     const outcomes = []
     await world.send('relation-changed', related('10.0.0.0'))
     await world.send('config-changed', withVariable('10.0.0.0'))
-    for (const run of [1, 2, 3, 4]) {
+    for (const run of [1, 2, 3, 4, 5, 6]) {
+      world.clock.advance(60_000)
       await world.send('relation-changed', related(`10.0.0.${run}`))
       outcomes.push(await world.send('config-changed', withVariable(`10.0.0.${run}`)))
     }
-    expect(variableOf(world)).toBe('10.0.0.2')
+    expect(variableOf(world)).toBe('10.0.0.5')
     expect(outcomes.at(-1)?.messages.join()).toContain('this application and db keep changing each other')
+  })
+})
+
+describe('a spec that people change', () => {
+  const DAY = 24 * 60 * 60 * 1_000
+
+  test('is applied each time: a month of image updates, and a rollback', async () => {
+    const world = await running()
+    for (const day of Array.from({ length: 30 }).keys()) {
+      world.clock.advance(DAY)
+      expect(await world.send('config-changed', deployed({ podSpec: podSpec(`web:${day}`) }))).toMatchObject({
+        status: 'changed',
+      })
+      expect(imageOf(world)).toBe(`web:${day}`)
+    }
+    await world.send('config-changed', deployed({ podSpec: podSpec('web:28') }))
+    expect([imageOf(world), (await view(world)).status.status]).toEqual(['web:28', 'active'])
   })
 })
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   authorityOf,
   currentLeader,
+  isLaterElection,
   type Leader,
   type Leadership,
   laterPending,
@@ -97,7 +98,19 @@ describe('counts', () => {
       { unit: 'web/1', epoch: 6 },
       'now',
     ],
-    ['a leader whose pod nobody told of', led({ unit: 'web/7' }), { unit: 'web/7' }, 'now'],
+    ['a leader, where nothing is known of the pods', led({ unit: 'web/7' }, noUnits()), { unit: 'web/7' }, 'now'],
+    [
+      'a unit that is alone, where nobody was ever elected',
+      led(undefined, without('a', 'c')),
+      { unit: 'web/1' },
+      'now',
+    ],
+    [
+      'a leader whose pod was not seen yet, once it is',
+      led({ unit: 'web/7' }),
+      { unit: 'web/7' },
+      { pending: { unit: 'web/7' } },
+    ],
     ['a leader that is named after its pod', led({ unit: 'web-b' }), { unit: 'web/1' }, 'now'],
     ['the successor of the pod that led', led({ unit: 'web/0' }), { unit: 'web/0', uid: 'new' }, 'now'],
     ['anybody, before there is a leader', led(undefined), { unit: 'web/1' }, { pending: { unit: 'web/1' } }],
@@ -124,11 +137,77 @@ test('a leader whose pod is gone leads no more, until a pod is that unit again',
   expect(currentLeader(led({ unit: 'web/1' }))).toEqual({ unit: 'web/1' })
   expect(currentLeader(led({ unit: 'web/1' }, without('b')))).toBeUndefined()
   expect(currentLeader(led({ unit: 'web-b' }, without('b')))).toBeUndefined()
-  expect(currentLeader(led({ unit: 'web/9' }))).toEqual({ unit: 'web/9' })
   const stateful: Deployed = { workload: 'web', type: 'stateful' }
   const replaced = [{ added: { name: 'web-0', uid: 'a' } }, { gone: 'a' }, { added: { name: 'web-0', uid: 'b' } }]
   expect(currentLeader(led({ unit: 'web/0' }, unitsOf(replaced.slice(0, 2), stateful)))).toBeUndefined()
   expect(currentLeader(led({ unit: 'web/0' }, unitsOf(replaced, stateful)))).toEqual({ unit: 'web/0' })
+})
+
+test('a unit that is elected before its pod is seen is waited for', () => {
+  const pod = { added: { name: 'web-d', uid: 'd' } }
+  expect(currentLeader(led({ unit: 'web/3' }))).toBeUndefined()
+  expect(currentLeader(led({ unit: 'web/3' }, unitsOf([...POD_EVENTS, pod])))).toEqual({ unit: 'web/3' })
+})
+
+test('a unit that is alone leads where nobody was ever elected, and no other', () => {
+  expect(currentLeader(led(undefined, without('a', 'b')))).toEqual({ unit: 'web/2' })
+  expect(currentLeader(led(undefined, without('a')))).toBeUndefined()
+  expect(currentLeader(led(undefined, without('a', 'b', 'c')))).toBeUndefined()
+  expect(currentLeader(led({ unit: 'web/0' }, without('a', 'b')))).toBeUndefined()
+})
+
+describe('of two elections the later', () => {
+  const lease = (uid: string, created?: string) => ({ lease: { uid, ...(created && { created }) } })
+  const [OLD, NEW] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']
+
+  test.each<[string, Leader | undefined, Leader, boolean | undefined]>([
+    ['the first', undefined, { unit: 'web/0', epoch: 7 }, undefined],
+    ['a higher epoch', { unit: 'web/1', epoch: 5 }, { unit: 'web/0', epoch: 6 }, true],
+    ['a lower epoch', { unit: 'web/1', epoch: 5 }, { unit: 'web/0', epoch: 4 }, false],
+    ['the same epoch', { unit: 'web/1', epoch: 5 }, { unit: 'web/0', epoch: 5 }, undefined],
+    ['no epoch', { unit: 'web/1', epoch: 5 }, { unit: 'web/0' }, undefined],
+    ['a lower epoch after a unit that is gone', { unit: 'web/9', epoch: 5 }, { unit: 'web/0', epoch: 4 }, undefined],
+    ['a huge epoch', { unit: 'web/1', epoch: 5 }, { unit: 'web/0', epoch: 2 ** 53 - 1 }, undefined],
+    ['an epoch after a huge one', { unit: 'web/1', epoch: 2 ** 53 - 1 }, { unit: 'web/0', epoch: 6 }, undefined],
+    [
+      'a lower epoch of one Lease',
+      { unit: 'web/9', epoch: 5, ...lease('a') },
+      { unit: 'web/0', epoch: 4, ...lease('a') },
+      false,
+    ],
+    [
+      'a Lease that was made anew, which counts from 0',
+      { unit: 'web/1', epoch: 5, ...lease('a', OLD) },
+      { unit: 'web/0', epoch: 0, ...lease('b', NEW) },
+      true,
+    ],
+    [
+      'the last word of the Lease before',
+      { unit: 'web/0', epoch: 0, ...lease('b', NEW) },
+      { unit: 'web/1', epoch: 6, ...lease('a', OLD) },
+      false,
+    ],
+    [
+      'another Lease of the same second',
+      { unit: 'web/0', ...lease('a', OLD) },
+      { unit: 'web/1', ...lease('b', OLD) },
+      undefined,
+    ],
+    [
+      'another Lease of an unknown age',
+      { unit: 'web/0', epoch: 6, ...lease('a') },
+      { unit: 'web/1', epoch: 0, ...lease('b') },
+      undefined,
+    ],
+    [
+      'a Lease after a platform that had a count of its own',
+      { unit: 'web/0', epoch: 6 },
+      { unit: 'web/1', epoch: 0, ...lease('b', NEW) },
+      undefined,
+    ],
+  ])('%s', (_, leader, elected, isLater) => {
+    expect(isLaterElection(led(leader), elected)).toBe(isLater)
+  })
 })
 
 describe('what waits', () => {
@@ -152,6 +231,12 @@ describe('what waits', () => {
       led({ unit: 'web/1', epoch: 6 }),
       asked('web/2', 6),
       { refused: 'web/2 does not lead: the leader of web is web/1' },
+    ],
+    [
+      'is refused when its unit goes before it is elected',
+      led({ unit: 'web/1', epoch: 5 }, without('c')),
+      asked('web/2', 6),
+      { refused: 'web/2 is gone' },
     ],
     [
       'is refused when its epoch was skipped',

@@ -6,18 +6,23 @@ import { type StatusFacts, statusOf } from '../../src/workload/status.ts'
 import { noUnits, observePods, Units } from '../../src/workload/units.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
+const NOW = new Date('2026-01-01T00:10:00Z')
 const ORDER: WorkloadStatus[] = ['error', 'blocked', 'maintenance', 'waiting', 'active']
 
-/** Pods in the order given, each with what it reported, oldest report first. */
-const unitsOf = (pods: Record<string, readonly (readonly [WorkloadStatus, string])[]>): Units =>
+/** Pods that were made at a minute of that hour, each with what it reported, oldest report first. */
+const unitsOf = (
+  pods: Record<string, readonly (readonly [WorkloadStatus, string])[]>,
+  minutes: Readonly<Record<string, number>> = {},
+): Units =>
   Object.entries(pods).reduce((units, [uid, reports]) => {
-    const there = observePods(units, { added: { name: `web-${uid}`, uid } }, WEB)
+    const created = new Date(Date.UTC(2026, 0, 1, 0, minutes[uid] ?? 0)).toISOString()
+    const there = observePods(units, { added: { name: `web-${uid}`, uid, created } }, WEB)
     return Units.parse(
       reports.reduce((before, [status, message]) => withReport(before, 'web', { uid }, { status, message }), there),
     )
   }, noUnits())
 
-const status = (facts: Partial<StatusFacts>) => statusOf({ application: 'web', units: noUnits(), ...facts })
+const status = (facts: Partial<StatusFacts>) => statusOf({ application: 'web', units: noUnits(), now: NOW, ...facts })
 
 const ACTIVE = ['active', ''] as const
 const LOOP = { paths: ['a', 'b', 'c', 'd'], because: 'it changes' }
@@ -44,8 +49,27 @@ describe('the status of an application', () => {
     ['a cluster', { cluster: { status: 'waiting', message: 'for a worker' } }, 'waiting', 'for a worker'],
     ['no leader', { pending: { unit: 'web/1' } }, 'waiting', 'no leader: what web/1 asked for is done by the next one'],
     ['no workload', { missing: ['StatefulSet shop/web'] }, 'waiting', 'StatefulSet shop/web does not exist yet'],
-    ['no pod', { expectsUnits: true }, 'waiting', 'no unit is there yet'],
-    ['a pod that says nothing', { expectsUnits: true, units: unitsOf({ a: [] }) }, 'active', ''],
+    ['no pod', { hasNoUnits: true }, 'waiting', 'no unit is there yet'],
+    ['a pod that says nothing', { units: unitsOf({ a: [] }) }, 'active', ''],
+    [
+      'what is refused',
+      { refused: ['Gateway a: no', 'Gateway b: no'] },
+      'error',
+      'the API server refuses: Gateway a: no (and 1 more)',
+    ],
+    [
+      'a namesake',
+      { namesake: 'Deployment shop/web' },
+      'blocked',
+      "Deployment shop/web is somebody else's: the application's own is not deployed",
+    ],
+    ['an address', { waiting: ['relation 3 (db): waiting for port'] }, 'waiting', 'relation 3 (db): waiting for port'],
+    [
+      'pods',
+      { health: [{ status: 'waiting', message: '0 of 2 pods are available' }] },
+      'waiting',
+      '0 of 2 pods are available',
+    ],
     ['a unit', { units: unitsOf({ a: [ACTIVE, ['blocked', 'no licence']] }) }, 'blocked', 'web/0: no licence'],
     ['a unit without words', { units: unitsOf({ a: [ACTIVE, ['error', '']] }) }, 'error', 'web/0: error'],
     ['an active unit with words', { units: unitsOf({ a: [['active', 'ready']] }) }, 'active', 'ready'],
@@ -71,43 +95,62 @@ describe('the status of an application', () => {
   })
 })
 
-describe('a unit that starts', () => {
+describe('what a unit says', () => {
+  const NEW = { b: 8 }
+
   test.each<[string, Units, WorkloadStatus, string]>([
-    ['never blocks', unitsOf({ a: [['blocked', 'no relation']] }), 'waiting', 'web/0 is starting: no relation'],
-    ['is no error', unitsOf({ a: [['error', 'hook failed']] }), 'waiting', 'web/0 is starting: hook failed'],
-    ['has nothing to say', unitsOf({ a: [['maintenance', '']] }), 'waiting', 'web/0 is starting'],
-    ['is no matter while another is active', unitsOf({ a: [ACTIVE], b: [['blocked', 'x']] }), 'active', ''],
+    ['blocks before its first active', unitsOf({ a: [['blocked', 'no relation']] }), 'blocked', 'web/0: no relation'],
+    ['is an error before its first active', unitsOf({ a: [['error', 'hook failed']] }), 'error', 'web/0: hook failed'],
+    ['blocks while another has said nothing', unitsOf({ a: [ACTIVE, ['blocked', 'x']], b: [] }), 'blocked', 'web/0: x'],
+    ['blocks, whichever came first', unitsOf({ a: [], b: [['blocked', 'x']] }), 'blocked', 'web/1: x'],
+    ['is told while another is active', unitsOf({ a: [ACTIVE], b: [['blocked', 'x']] }), 'blocked', 'web/1: x'],
     [
-      'may be what ends the one before, which does not block then',
-      unitsOf({ a: [ACTIVE, ['blocked', 'relation gone']], b: [] }),
+      'is no matter as it takes over from an active one',
+      unitsOf({ a: [ACTIVE], b: [['blocked', 'x']] }, NEW),
+      'active',
+      '',
+    ],
+    ['is an error even then', unitsOf({ a: [ACTIVE], b: [['error', 'x']] }, NEW), 'error', 'web/1: x'],
+    [
+      'waits while it takes over from one that says its last',
+      unitsOf({ a: [ACTIVE, ['blocked', 'gone']], b: [['blocked', 'x']] }, NEW),
       'waiting',
-      'web/0: relation gone',
+      'web/0: gone (and 1 more)',
     ],
     [
-      'as well when one started before that',
-      unitsOf({ a: [], b: [ACTIVE, ['blocked', 'relation gone']], c: [] }),
+      'waits when another takes over that has said nothing yet',
+      unitsOf({ a: [ACTIVE, ['blocked', 'gone']], b: [] }, NEW),
       'waiting',
-      'web/1: relation gone',
+      'web/0: gone',
     ],
     [
-      'does not excuse one that came later',
-      unitsOf({ a: [], b: [ACTIVE, ['blocked', 'no licence']] }),
+      'has started once it was active',
+      unitsOf({ a: [ACTIVE], b: [ACTIVE, ['blocked', 'x']] }, NEW),
       'blocked',
-      'web/1: no licence',
+      'web/1: x',
     ],
-    ['has started once it was active', unitsOf({ a: [ACTIVE, ['blocked', 'x']] }), 'blocked', 'web/0: x'],
   ])('%s', (_, units, wanted, message) => {
     expect(status({ units })).toEqual({ status: wanted, message })
   })
 
-  test('starts again as another pod of the same number', () => {
-    const pods = ['a', 'b'].map((uid) => ({ added: { name: 'web-0', uid } }))
-    const [first, second] = pods.map((pod) => (units: Units) => observePods(units, pod, { workload: 'web' }))
-    const active = withReport(first?.(noUnits()) ?? noUnits(), 'web', { uid: 'a' }, { status: 'active', message: '' })
+  test('counts after five minutes, whoever it took over from', () => {
+    const units = unitsOf({ a: [ACTIVE], b: [['blocked', 'x']] }, NEW)
+    const at = (minute: number) => status({ units, now: new Date(Date.UTC(2026, 0, 1, 0, minute)) }).status
+    expect([at(12), at(13)]).toEqual(['active', 'blocked'])
+  })
+
+  test('waits as another pod of the same number takes over', () => {
+    const pods = ['2026-01-01T00:00:00Z', '2026-01-01T00:08:00Z'].map((created) => ({
+      name: 'web-0',
+      uid: created,
+      created,
+    }))
+    const units = pods.reduce((before, added) => observePods(before, { added }, { workload: 'web' }), noUnits())
     const report: Report = { status: 'blocked', message: 'x' }
-    expect(status({ units: withReport(second?.(active) ?? active, 'web', { unit: 'web/0' }, report) }).status).toBe(
-      'waiting',
-    )
+    expect(status({ units: withReport(units, 'web', { unit: 'web/0' }, report) })).toEqual({
+      status: 'waiting',
+      message: 'web/0 is starting: x',
+    })
   })
 })
 
