@@ -80,7 +80,8 @@ const isNotPermitted = ({ status, message }: ApiError): boolean => status === 40
 
 /** An apply of fields that the schema does not have, or of other types, is answered with 500: the same each time. */
 export const isOfSchema = ({ status, message }: ApiError): boolean =>
-  status === 500 && /typed patch object|not declared in schema|failed to create manager/.test(message)
+  status === 500 &&
+  /typed patch object|not declared in schema|failed to convert new object|failed to create manager/.test(message)
 
 /** A field that another field manager holds with another value. */
 export type FieldConflict = { field: string; manager: string }

@@ -143,6 +143,9 @@ describe('a pod spec that the API server refuses', () => {
     })
     expect(world.clock.now() - started).toBeLessThan(1_000)
     expect([policiesIn(world), imageOf(world)]).toEqual([[], 'web:1'])
+    world.calls.length = 0
+    await world.send('resync', {})
+    expect(world.calls.filter(isWrite)).toEqual([expect.stringMatching(/^PATCH .*deployments/)])
     await world.send('relation-broken', { relation: { id: 7 } })
     expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
   })
