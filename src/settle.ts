@@ -2,7 +2,7 @@ import { applicationStatus } from './application-status.ts'
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
 import { desire } from './desire.ts'
-import { execute, isFailed, type Report, skippedMessage } from './execute.ts'
+import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
 import { type Content, isStored, type Memory, memoryObject, memoryVersion, savedAt, saveMemory } from './memory.ts'
@@ -92,14 +92,15 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const intents = dueIntents(subject, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
   const due = dueIn(first)
-  if (isSaved && due.length === 0) return await finish(step, memory, quiet(step, first))
+  if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []))
   if (isSaved && isKnownRefusal(step, first, due)) return await retry(step, first, headsOf(due))
   return await write(step, first, intents)
 }
 
-const quiet = ({ observed }: Step, planned: Plan): Executed => ({
+/** The end of a plan of which nothing more can be done: the rest waits for what failed. */
+const withSkipped = ({ observed }: Step, planned: Plan, reports: readonly Report[]): Executed => ({
   plan: planned,
-  reports: [],
+  reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
   targets: observed.targets,
 })
 
@@ -127,7 +128,7 @@ const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, du
 
 /** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
 const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Settled | undefined> => {
-  const { kubernetes, memory, observed } = step
+  const { kubernetes, memory } = step
   step.retried()
   const reports = await execute(kubernetes, heads, {
     failed: blockedIn(first),
@@ -137,15 +138,7 @@ const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Prom
   for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object)
   if (!reports.every(isFailed)) return undefined
   const second = plan(step.situation, failedIn(first, reports))
-  const skipped = await execute(kubernetes, left(second, reports), {
-    failed: failedIn(second, reports),
-    isCurrent: async () => true,
-  })
-  return await finish(step, memory, {
-    plan: second,
-    reports: [...reports, ...(skipped ?? [])],
-    targets: observed.targets,
-  })
+  return await finish(step, memory, withSkipped(step, second, reports))
 }
 
 const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
