@@ -49,6 +49,17 @@ export const execute = async (
   return reports
 }
 
+/** Reports operations that all wait for what failed. */
+export const skipAll = (operations: readonly Operation[], failed: Iterable<string>): Report[] => {
+  const broken = new Set(failed)
+  return operations.flatMap((operation) => {
+    const skipped = operation.after.find((id) => broken.has(id))
+    if (skipped === undefined) return []
+    broken.add(operation.id)
+    return [{ operation, skipped, isWritten: false, conflicts: [] }]
+  })
+}
+
 /** Whether what depends on it has to wait. */
 export const isFailed = ({ operation, conflicts, refused, skipped }: Report): boolean =>
   refused !== undefined || skipped !== undefined || (operation.verb === 'apply' && conflicts.length > 0)

@@ -43,6 +43,13 @@ export const memoryVersion = async (
 ): Promise<string | undefined> =>
   (await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))?.metadata.resourceVersion
 
+/** When the memory was written last, in milliseconds since the epoch, as far as the API server says. */
+export const savedAt = ({ stored }: Memory): number | undefined => {
+  const times = (stored?.metadata.managedFields ?? []).map(({ time }) => Date.parse(String(time)))
+  const known = times.filter((time) => !Number.isNaN(time))
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
 /** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
 export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
   const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })

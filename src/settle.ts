@@ -2,10 +2,10 @@ import { applicationStatus } from './application-status.ts'
 import type { Clock } from './clock.ts'
 import type { Environment } from './cluster/desire.ts'
 import { desire } from './desire.ts'
-import { execute, isFailed, type Report, skippedMessage } from './execute.ts'
+import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
-import { type Content, isStored, type Memory, memoryObject, memoryVersion, saveMemory } from './memory.ts'
+import { type Content, isStored, type Memory, memoryObject, memoryVersion, savedAt, saveMemory } from './memory.ts'
 import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { findNamesakes, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
@@ -14,7 +14,7 @@ import { hashOf, headsOf, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { requestersOf } from './policies/requested-by.ts'
-import { at, defined } from './record.ts'
+import { defined } from './record.ts'
 import { type Effective, gated, otherSide } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { type Peers, readPeers } from './relations/peers.ts'
@@ -55,6 +55,8 @@ export type Input = {
   observed: Observed
   /** The mark of an attempt of this step, all of whose calls were answered. */
   ownMark: string | undefined
+  /** An attempt of this step was overtaken: others write as well. */
+  hasLost: boolean
   /** An attempt of this step has tried again what was refused before. */
   hasRetried: boolean
   /** Is told that. */
@@ -90,14 +92,15 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const intents = dueIntents(subject, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
   const due = dueIn(first)
-  if (isSaved && due.length === 0) return await finish(step, memory, quiet(step, first))
+  if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []))
   if (isSaved && isKnownRefusal(step, first, due)) return await retry(step, first, headsOf(due))
   return await write(step, first, intents)
 }
 
-const quiet = ({ observed }: Step, planned: Plan): Executed => ({
+/** The end of a plan of which nothing more can be done: the rest waits for what failed. */
+const withSkipped = ({ observed }: Step, planned: Plan, reports: readonly Report[]): Executed => ({
   plan: planned,
-  reports: [],
+  reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
   targets: observed.targets,
 })
 
@@ -125,7 +128,7 @@ const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, du
 
 /** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
 const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Settled | undefined> => {
-  const { kubernetes, memory, observed } = step
+  const { kubernetes, memory } = step
   step.retried()
   const reports = await execute(kubernetes, heads, {
     failed: blockedIn(first),
@@ -135,15 +138,7 @@ const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Prom
   for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object)
   if (!reports.every(isFailed)) return undefined
   const second = plan(step.situation, failedIn(first, reports))
-  const skipped = await execute(kubernetes, left(second, reports), {
-    failed: failedIn(second, reports),
-    isCurrent: async () => true,
-  })
-  return await finish(step, memory, {
-    plan: second,
-    reports: [...reports, ...(skipped ?? [])],
-    targets: observed.targets,
-  })
+  return await finish(step, memory, withSkipped(step, second, reports))
 }
 
 const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
@@ -168,9 +163,19 @@ const isOvertaken = async (
   })
 }
 
+/** Where others write as well, or did just now, how long a step waits for them, so that pods are restarted once for all. */
+const GATHERING_MILLISECONDS = 150
+const RECENT_MILLISECONDS = 2_000
+
 /** Whether the memory is as it was saved: a step that was overtaken restarts no pods. */
-const isCurrent = async ({ kubernetes, subject }: Step, { stored }: Memory): Promise<boolean> =>
-  (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
+const isCurrent = async (
+  { kubernetes, clock, subject, hasLost, memory }: Step,
+  { stored }: Memory,
+): Promise<boolean> => {
+  const age = clock.now() - (savedAt(memory) ?? 0)
+  if (hasLost || age < RECENT_MILLISECONDS) await clock.sleep(GATHERING_MILLISECONDS)
+  return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
+}
 
 const lookUp = async (
   { kubernetes, environment }: Dependencies,
@@ -180,6 +185,7 @@ const lookUp = async (
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark
+  const only = Object.keys(refused?.objects ?? {})
   return {
     subject,
     state: next,
@@ -189,7 +195,7 @@ const lookUp = async (
     desired,
     isHeld: isHeldByConsumers(subject, next, peers),
     namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
-    fenceOf: (object) => (isFenced ? writing : at(refused?.objects, object) && refused?.hash),
+    fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }
 }
 

@@ -55,6 +55,8 @@ type Progress = {
   mark?: string
   /** What was refused before was tried again. */
   hasRetried?: true
+  /** Somebody else writes as well. */
+  hasLost?: true
   /** The state before the first attempt. */
   before: State | undefined
 }
@@ -79,6 +81,7 @@ export const createStep =
           lost = error
         })
         if (won !== undefined) return won
+        progress.hasLost = true
         const wait = delay * (0.5 + clock.random())
         if (clock.now() + wait >= deadline) throw lostRace(subject, lost)
         await clock.sleep(wait)
@@ -112,7 +115,7 @@ const attempt = async (
   progress: Progress,
 ): Promise<Attempted | undefined> => {
   const once = readingOnce(kubernetes)
-  const memory = await loadMemory(kubernetes, subject)
+  const memory = await loadWritten(kubernetes, subject, progress, clock)
   progress.before ??= memory.state
   const isNote = changes.every(({ note }) => note === true)
   if (isInherited(memory) && changes.every(({ observation }) => observation))
@@ -165,6 +168,7 @@ const attempt = async (
       observed,
       ownMark: progress.mark,
       hasRetried: progress.hasRetried === true,
+      hasLost: progress.hasLost === true,
       retried: () => {
         progress.hasRetried = true
       },
@@ -189,6 +193,29 @@ const withPodsOfNow = async (subject: Subject, state: State, early: Promise<Obse
     () => ({}),
   )
   return withUnits(subject, state, running)
+}
+
+const LOOK_MILLISECONDS = 60
+const MOST_LOOKS = 8
+
+/**
+ * Reads the memory. While somebody else is writing what this step has saved as well, to wait for that restarts fewer pods than to write it
+ * again; whoever does not end may have died.
+ */
+const loadWritten = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { taken, mark }: Progress,
+  clock: Clock,
+): Promise<Memory> => {
+  let memory = await loadMemory(kubernetes, subject)
+  const { writing } = memory.state
+  const isOthers = taken !== undefined && writing !== undefined && writing !== mark
+  for (let looks = 0; isOthers && memory.state.writing === writing && looks < MOST_LOOKS; looks += 1) {
+    await clock.sleep(LOOK_MILLISECONDS * (0.5 + clock.random()))
+    memory = await loadMemory(kubernetes, subject)
+  }
+  return memory
 }
 
 const LIBRARY_KEEPS_IT =

@@ -210,7 +210,7 @@ describe('an API server that does not do its part', () => {
       500,
       /cannot get resource "configmaps"\. Grant it with a Role/,
     ],
-    ['refuses for another reason', answer(403, {}, 'exceeded quota'), 500, /403 exceeded quota$/],
+    ['refuses for another reason', answer(403, {}, 'exceeded quota'), 500, /403 exceeded quota\. Raise the quota/],
     ['says something unexpected', answer(418), 500, /said 418/],
   ])('%s', async (_, intercept, status, message) => {
     const world = createWorld()
@@ -275,7 +275,7 @@ describe('an API server that does not do its part', () => {
     ])
   })
 
-  test('an invalid object is named with its field', async () => {
+  test('an object that is not valid is named with its field, and the rest is done', async () => {
     const world = createWorld()
     world.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('services')
@@ -288,11 +288,11 @@ describe('an API server that does not do its part', () => {
             }),
           }
         : undefined
-    const response = await world.post(event('relation-changed', meshRelation()))
-    expect([response.status, ((await response.json()) as Reply).message]).toEqual([
-      500,
-      expect.stringContaining('APPLY Service shop/web: 422 Service "web" is invalid'),
-    ])
+    expect(await world.send('relation-changed', meshRelation())).toMatchObject({
+      status: 'waiting',
+      messages: [expect.stringContaining('APPLY Service shop/web: 422 Service "web" is invalid: metadata.labels')],
+    })
+    expect(world.labels().template).toHaveProperty('istio.io/dataplane-mode')
   })
 })
 

@@ -12,7 +12,7 @@ import { requestersOf } from '../policies/requested-by.ts'
 import { at } from '../record.ts'
 import { type State, type Target, targetsOf } from '../state.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
-import type { Situation } from './situation.ts'
+import { fenceOf, type Situation } from './situation.ts'
 
 type Labelled = { readonly operations: readonly Operation[]; readonly conflicts: readonly Conflict[] }
 
@@ -76,19 +76,14 @@ const joined = (parts: readonly Labelled[]): Labelled => ({
 
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
 
-const labelled = (
-  { subject, fenceOf }: Situation,
-  place: Place,
-  wanted: WantedLabels,
-  { verb, phase, guards }: How,
-): Labelled => {
-  const manager = fieldManager(subject.application)
+const labelled = (situation: Situation, place: Place, wanted: WantedLabels, { verb, phase, guards }: How): Labelled => {
+  const manager = fieldManager(situation.subject.application)
   const { conflicts, ...difference } = differenceAt(place, wanted, manager)
   const object = keyOf(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
   // whoever goes on the mesh is guarded first
   const after = isEnrolling(place, manager, wanted) ? guards : []
-  const fence = fenceOf(object)
+  const fence = fenceOf(situation, object)
   const due: Operation[] = isDue(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
     : []

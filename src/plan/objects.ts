@@ -15,7 +15,7 @@ import { isOwnGuard, ownNames } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
 import { inParts } from './parts.ts'
 import { planLibrary, planPrune } from './prune.ts'
-import { isWorkload, managerOf, type Situation } from './situation.ts'
+import { fenceOf, isWorkload, managerOf, type Situation } from './situation.ts'
 
 /** A desired object that is not applied, and why, where somebody has to mend that. */
 export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
@@ -158,11 +158,11 @@ const dependencies = (
 const isBasicAllow = (object: KubernetesObject): boolean =>
   object.kind === 'AuthorizationPolicy' && !isDenying(object) && requestersOf(object).length === 0
 
-const planTouch = ({ subject, fenceOf }: Situation, found: KubernetesObject): Operation[] => {
+const planTouch = (situation: Situation, found: KubernetesObject): Operation[] => {
   const object = keyOf(found)
-  const fence = fenceOf(object)
+  const fence = fenceOf(situation, object)
   if (fence === undefined) return []
-  const manager = managerOf(subject, found.kind)
+  const manager = managerOf(situation.subject, found.kind)
   const reason = 'a write may be on its way'
   return [
     { id: idOf('touch', object), phase: 'touch', object, manager, after: [], reason, verb: 'touch', found, fence },

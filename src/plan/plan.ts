@@ -37,7 +37,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
   )
   const { kinds, namespace: read } = observed.owned
   return {
-    operations: inOrder([...labels.operations, ...namespace.operations, ...objects.operations]),
+    operations: fencing(situation, inOrder([...labels.operations, ...namespace.operations, ...objects.operations])),
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [
@@ -55,6 +55,13 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
     ]),
     awaits: awaited(namespace.isKept, objects.isHolding),
   }
+}
+
+/** What was refused before, and is tried again, needs no fence as well: it is the same write. */
+const fencing = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
+  if (fence?.only === undefined) return operations
+  const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))
+  return operations.filter(({ verb, object }) => verb !== 'touch' || !due.has(object))
 }
 
 /** The ids of what cannot be done from the outset. */

@@ -17,9 +17,13 @@ export type Situation = {
   readonly isHeld: boolean
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
-  /** The mark to write once to an object that is as it should be, where a write to it may be on its way. */
-  readonly fenceOf: (object: string) => string | undefined
+  /** What to write once to objects that are as they should be, where a write may be on its way: to all, or to those of these names. */
+  readonly fence?: { readonly mark: string; readonly only?: readonly string[] } | undefined
 }
+
+/** The mark to write to the object, if it is to be fenced. */
+export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
+  fence?.only === undefined || fence.only.includes(object) ? fence?.mark : undefined
 
 export const isWorkload = (kind: string): boolean => WORKLOAD_KINDS.some((one) => one === kind)
 

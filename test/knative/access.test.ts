@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createWorld, event, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
+import { createWorld, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
 import { endpoint, meshPolicy } from '../policies/samples.ts'
 import { type Access, accessAskedBy, accessOf, isGranted, linesOf } from './access.ts'
 import { builds, cannotBuild, folder } from './builds.ts'
@@ -108,8 +108,11 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
   })
 
   test('a beacon that hardens the mesh cannot do without the component mesh', async () => {
-    const answer = await guarded(objectsOf('base')).world.post(event('config-changed', { config: beacon }))
-    expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining('Forbidden')])
+    expect(await guarded(objectsOf('base')).world.send('config-changed', { config: beacon })).toMatchObject({
+      status: 'waiting',
+      messages: expect.arrayContaining([expect.stringContaining('Grant it with a Role')]),
+      applicationStatus: { status: 'error' },
+    })
     await guarded(objectsOf('base + mesh')).world.send('config-changed', { config: beacon })
   })
 

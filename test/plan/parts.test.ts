@@ -79,7 +79,6 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     desired: { labels, objects, unknown: [], waiting: [], messages: [] },
     isHeld: false,
     namespaceAwaits: [],
-    fenceOf: () => undefined,
   }
 }
 

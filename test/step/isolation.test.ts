@@ -143,6 +143,9 @@ describe('a pod spec that the API server refuses', () => {
     })
     expect(world.clock.now() - started).toBeLessThan(1_000)
     expect([policiesIn(world), imageOf(world)]).toEqual([[], 'web:1'])
+    world.calls.length = 0
+    await world.send('resync', {})
+    expect(world.calls.filter(isWrite)).toEqual([expect.stringMatching(/^PATCH .*deployments/)])
     await world.send('relation-broken', { relation: { id: 7 } })
     expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
   })
@@ -238,4 +241,22 @@ test('a policy of an endpoint with a comma in its name stays when memories are l
   })
   await configure(world, { mesh: {} })
   expect(policiesOf(world, 'db')).toHaveLength(1)
+})
+
+test('what waits for an object of somebody else is told with each event, and writes nothing', async () => {
+  const world = createMesh([], false)
+  world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }])
+  world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'root' } }])
+  await configure(world, { mesh: { hardened: true } })
+  const taken = policiesIn(world).map(({ metadata, ...policy }) => ({
+    ...policy,
+    metadata: { name: metadata.name, namespace: 'root' },
+  }))
+  world.api.seed(taken, { manager: 'somebody' })
+  const config = { mesh: { hardened: true, rootNamespace: 'root' } }
+  const first = await configure(world, config)
+  expect(first.messages).toEqual(expect.arrayContaining([expect.stringMatching(/istio-system\/.* stays: .* root\//)]))
+  world.calls.length = 0
+  expect((await world.send('resync', BEACON)).messages).toEqual(first.messages)
+  expect(world.calls.filter(isWrite)).toEqual([])
 })

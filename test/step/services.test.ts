@@ -266,3 +266,21 @@ test('providers of one name in two namespaces are told apart', async () => {
     ['dev.meshstep.service-available.v1', 'db.two.svc.cluster.local'],
   ])
 })
+
+test('a sink that refuses one announcement for good stops no later event of the application', async () => {
+  const world = createEmptyWorld()
+  await world.send('config-changed', { config: {} })
+  const taken: string[] = []
+  world.sink = async ({ type }) => {
+    taken.push(type)
+    return type.includes('.service-') ? 400 : 202
+  }
+  const outcome = await world.send('relation-changed', related(flat('db')))
+  expect(outcome).toMatchObject({
+    status: 'waiting',
+    messages: expect.arrayContaining([expect.stringContaining('400')]),
+  })
+  expect(taken.filter((type) => type.includes('.service-'))).toHaveLength(1)
+  for (const data of [related(flat('db')), related(flat('db'), { id: 4 })])
+    expect((await world.post(event('relation-changed', data))).status).toBe(200)
+})
