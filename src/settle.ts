@@ -157,7 +157,7 @@ const planned = async (
     state: next,
     owned: observed.owned,
     desired,
-    isHeld: isHeldByConsumers(subject, next, peers),
+    isHeld: isHeldByConsumers(subject, next, resolved, peers),
     namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
     fence,
     write: wrote,
