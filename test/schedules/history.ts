@@ -182,7 +182,8 @@ export const runSeed = async (seed: number, options: Options = {}): Promise<Repo
   })
   const reports: Report[] = []
   for (const side of ends) {
-    const end = copyRun(run, createRandom(random.below(2 ** 31)), plan)
+    const isQuiet = plan.isQuiet && side === ends[0]
+    const end = copyRun(run, createRandom(random.below(2 ** 31)), { ...plan, isQuiet })
     reports.push(await checkRun(end, () => finish(end, side)))
   }
   return joined(raced, reports.length > 0 ? reports : [raced], { calls, steps })

@@ -85,7 +85,7 @@ const start = (index: number): Promise<Message> =>
       fileURLToPath(import.meta.url),
       [...process.argv.slice(2), '--worker', `${index}`],
       {
-        execArgv: ['--max-semi-space-size=32'],
+        execArgv: ['--max-semi-space-size=64'],
       },
     )
     child.on('message', (message) => resolve(message as Message))
