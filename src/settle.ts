@@ -193,7 +193,7 @@ const lookUp = async (
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
-    isHeld: isHeldByConsumers(subject, next, peers),
+    isHeld: isHeldByConsumers(subject, next, resolved, peers),
     namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }

@@ -1,3 +1,5 @@
+import { desiredMeshLabels } from '../labels/mesh.ts'
+import { ENROLMENT_LABEL } from '../mesh/names.ts'
 import { at, defined } from '../record.ts'
 import {
   type Databag,
@@ -12,7 +14,7 @@ import {
 } from '../state.ts'
 import { mirrorOf, remoteOf, shown, subjectName } from './mirror.ts'
 import { payload } from './payload.ts'
-import type { Peers } from './peers.ts'
+import type { Peers, ReadablePeer } from './peers.ts'
 import { type Interface, SUPPORTED, type Versions, versionsOf } from './versions.ts'
 
 /** The other side of a relation, as its memory has it. */
@@ -23,6 +25,8 @@ export type OtherSide = {
   readonly isOver: boolean
   /** The workload carries labels that the relation asked for; undefined where that is not known. */
   readonly holds?: boolean | undefined
+  /** The workload is on the mesh, and by no other relation. */
+  readonly isEnrolled?: true | undefined
   /** A hash of all that it shows of the relation. */
   readonly shows?: string | undefined
   /** Why the memory could not be read. */
@@ -48,9 +52,14 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
     // within the namespace its word is merged with ours, and the later counts
     isOver: !stands(peer.state, isNear(subject, peer.subject) ? { ...entry, word: 'told' } : entry),
     holds: entry.holds === true,
+    ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     shows: shown(peer.state, entry),
   }
 }
+
+const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>
+  Object.hasOwn(labels, ENROLMENT_LABEL) &&
+  !Object.values(state.relations).some((other) => other !== entry && other.holds === true)
 
 const isNear = (one: Subject, other: Subject): boolean => one.namespace === other.namespace
 
@@ -169,8 +178,23 @@ export const gated = (subject: Subject, state: State, resolved: Effective, peers
   return {
     ...resolved,
     state: { ...resolved.state, relations: Object.fromEntries(relations) },
-    waiting: [...resolved.waiting, ...awaiting, ...unasked(subject, state, peers)],
+    waiting: [
+      ...resolved.waiting,
+      ...awaiting,
+      ...unasked(subject, state, peers),
+      ...leavingWorkers(subject, state, resolved, peers).map((worker) => `waiting for ${worker} to leave the mesh`),
+    ],
   }
+}
+
+/** The workers that are still on the mesh which their coordinator has left: until then they have to reach each other. */
+export const leavingWorkers = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+  if (state.config?.coordinator === undefined || desiredMeshLabels(resolved.state)) return []
+  return Object.entries(state.relations).flatMap(([key, entry]) =>
+    entry.interface === 'cluster' && otherSide(subject, state, key, peers).isEnrolled
+      ? [subjectName(remoteOf(subject, entry))]
+      : [],
+  )
 }
 
 /** What was granted to an application whose config is not known stays, until it is told again. */

@@ -106,7 +106,10 @@ const isUnseen = (
   if (theirs === undefined) return isStanding
   // a namespace leaves the mesh once labels are carried, and what was granted is revoked once they are not
   const isLeft = (isOver || !isStanding) && theirs.granted !== undefined
-  const isAwaited = peer.awaits === (entry.holds ? 'carried' : 'let-go') || (!entry.holds && isLeft)
+  // a worker holds the label of its cluster, whether or not it is on the mesh
+  const isLetGo = !entry.holds || entry.interface === 'cluster'
+  const isAwaited =
+    (peer.awaits === 'carried' && entry.holds) || (peer.awaits === 'let-go' && isLetGo) || (!entry.holds && isLeft)
   // the words are merged: where they differ, ours is the later
   return isAwaited || theirs.word !== entry.word || theirs.seen !== shown(state, entry)
 }

@@ -7,9 +7,12 @@ import { at } from '../record.ts'
 import { relationsIn, type Shown, type State, type Subject } from '../state.ts'
 import { isBetween, isSameSubject, remoteOf, subjectName } from './mirror.ts'
 
-/** The memory of another application, as it is now; one that cannot be read is unknown, and says why. */
+/** The memory of another application, as it is now, and the labels that its workload carries. */
+export type ReadablePeer = { readonly state: Shown; readonly labels: Readonly<Record<string, string>> }
+
+/** Another application; a memory that cannot be read is unknown, and says why. */
 export type Peer = { readonly subject: Subject } & (
-  | { readonly state: Shown /** Those that its workload carries. */; readonly labels: Readonly<Record<string, string>> }
+  | ReadablePeer
   | {
       readonly unknown: 'missing' | 'unreadable'
       readonly problem: string

@@ -3,7 +3,15 @@ import { read } from '../databag.ts'
 import { requesterName } from '../mesh/asked.ts'
 import { at, defined } from '../record.ts'
 import { type Relation, type RelationEntry, relationName, type State, type Subject } from '../state.ts'
-import { CHANGING, type Effective, isEnrolling, NOTHING_ASKED, type OtherSide, otherSide } from './effective.ts'
+import {
+  CHANGING,
+  type Effective,
+  isEnrolling,
+  leavingWorkers,
+  NOTHING_ASKED,
+  type OtherSide,
+  otherSide,
+} from './effective.ts'
 import { isDisplaced, remoteOf, subjectName } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
@@ -134,7 +142,8 @@ const requesterNames = (subject: Subject, relation: Relation): string[] => [
 ]
 
 /** Whether others still carry labels of a mesh, or of a cluster, that the application does not run any more; or whether it does, is not known. */
-export const isHeldByConsumers = (subject: Subject, state: State, peers: Peers): boolean =>
+export const isHeldByConsumers = (subject: Subject, state: State, resolved: Effective, peers: Peers): boolean =>
+  leavingWorkers(subject, state, resolved, peers).length > 0 ||
   (state.config === undefined && state.removed === undefined && Object.keys(state.relations).length > 0) ||
   Object.entries(state.relations).some(([key, entry]) => {
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh

@@ -22,29 +22,31 @@ const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Word['fact'][] =>
     .map((side) => ({ ...fact, side }))
 }
 
-const build = async (variant: Variant, words: readonly Word[]): Promise<Snapshot> => {
+const build = async (variant: Variant, facts: readonly Word['fact'][]): Promise<Snapshot> => {
   const world = createWorld(variant)
   const platform = createPlatform(world, { order: () => 'time', skew: () => 0 })
   const schedule = createSchedule(world, createRandom(0), { ...STILL, variant, order: 'time' })
-  for (const fact of words.flatMap((word) => tellBoth(word, words))) {
+  for (const fact of facts) {
     platform.say({ ...fact, form: 'event' })
     await schedule.runCalmly()
   }
   return takeSnapshot(world)
 }
 
-const keyOf = ({ fact }: Word): string =>
+const keyOf = (fact: Word['fact']): string =>
   'relation' in fact
-    ? `${fact.relation.id} ${fact.relation.requirer.application}`
+    ? `${fact.relation.id} ${fact.relation.requirer.application} ${fact.side}`
     : `${fact.kind} ${fact.side} ${JSON.stringify('config' in fact ? fact.config : '')}`
 
-const inOrder = (words: readonly Word[]): Word[] => words.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+const inOrder = (words: readonly Word[]): Word[] =>
+  words.toSorted((one, other) => (keyOf(one.fact) < keyOf(other.fact) ? -1 : 1))
 
 /** What a cluster becomes that only the last words were told to, one after another, without faults. */
 export const buildFresh = (variant: Variant, { relations, configs }: Truth): Promise<Snapshot> => {
   const words = [...inOrder(configs), ...inOrder(relations)]
-  const key = [variant, ...words.map(keyOf)].join('\n')
-  const found = known.get(key) ?? build(variant, words)
+  const facts = words.flatMap((word) => tellBoth(word, words))
+  const key = [variant, ...facts.map(keyOf)].join('\n')
+  const found = known.get(key) ?? build(variant, facts)
   known.set(key, found)
   return found
 }

@@ -20,6 +20,8 @@ export type Report = {
   published: number
   /** Events of the platform, each counted once. */
   told: number
+  /** What the history had in it, in words. */
+  traits: readonly string[]
 }
 
 type Options = { isTraced?: boolean }
@@ -124,6 +126,31 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
   ]
 }
 
+const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[] => {
+  const has = (isThere: boolean, trait: string) => (isThere ? [trait] : [])
+  return [
+    plan.variant === 'chain' ? 'coordinator and worker' : 'consumer and clients',
+    `ordered by ${plan.order}`,
+    ...has(plan.calm > 0, 'calm beginning'),
+    ...has(plan.skew > 0, 'clocks apart'),
+    ...has(plan.atOnce > 1, 'processes at once'),
+    ...has(
+      said.facts.some((fact) => 'form' in fact && fact.form === 'document'),
+      'documents',
+    ),
+    ...has(
+      said.facts.some(({ kind }) => kind === 'removed'),
+      'application removed',
+    ),
+    ...has(said.isTampered, 'memory deleted'),
+    ...has(course.faults.killed > 0, 'process killed'),
+    ...has(course.faults.late > 0, 'call executed late'),
+    ...has(course.lost.length > 0, 'nudge lost'),
+    ...has(course.faults.doubled > 0, 'event doubled'),
+    ...has(plan.isQuiet, 'checked for quiet'),
+  ]
+}
+
 const describeError = (error: unknown): Violation =>
   error instanceof Ring
     ? { property: 'c: few events', details: [error.message] }
@@ -137,7 +164,8 @@ export const checkRun = async (run: Run, end: (run: Run) => Promise<Violation[]>
     violations.push({ property: 'b: safe at every moment', details: [...new Set(world.wrong)] })
   if (world.refusals.length > 0)
     violations.push({ property: 'd: no event is answered with 500', details: world.refusals })
-  return { violations, trace: world.trace, told: platform.said.letters.length, histories: 1, ...world.totals }
+  const told = platform.said.letters.length
+  return { violations, trace: world.trace, told, traits: traitsOf(run), histories: 1, ...world.totals }
 }
 
 /** The histories of a seed, the same ones each time: a race, and each of the ends that must mend what it left. */
@@ -154,7 +182,8 @@ export const runSeed = async (seed: number, options: Options = {}): Promise<Repo
   })
   const reports: Report[] = []
   for (const side of ends) {
-    const end = copyRun(run, createRandom(random.below(2 ** 31)), plan)
+    const isQuiet = plan.isQuiet && side === ends[0]
+    const end = copyRun(run, createRandom(random.below(2 ** 31)), { ...plan, isQuiet })
     reports.push(await checkRun(end, () => finish(end, side)))
   }
   return joined(raced, reports.length > 0 ? reports : [raced], { calls, steps })
@@ -168,6 +197,7 @@ const joined = (raced: Report, reports: readonly Report[], begun: { calls: numbe
   return {
     ...worst,
     histories: reports.length,
+    traits: reports[0]?.traits ?? raced.traits,
     calls: own('calls'),
     steps: own('steps'),
     published: Math.max(...reports.map(({ published }) => published)),

@@ -6,20 +6,33 @@ import { type Report, runSeed } from './history.ts'
 
 type Totals = {
   histories: number
+  races: number
   calls: number
   steps: number
+  /** Milliseconds of CPU time. */
+  cpu: number
   /** The most events in one history, and for each event of the platform. */
   published: number
   each: number
   violations: number
 }
 
-const NOTHING: Totals = { histories: 0, calls: 0, steps: 0, published: 0, each: 0, violations: 0 }
+const NOTHING: Totals = {
+  histories: 0,
+  races: 0,
+  calls: 0,
+  steps: 0,
+  cpu: 0,
+  published: 0,
+  each: 0,
+  violations: 0,
+}
 
 // the stacks of refusals cost time, and nobody reads them
 Error.stackTraceLimit = 0
 
-type Message = { totals: Totals; failures: Record<string, number[]> }
+/** Seeds by the property that failed; histories by what they had in them. */
+type Message = { totals: Totals; failures: Record<string, number[]>; traits: Record<string, number> }
 
 const { values } = parseArgs({
   options: {
@@ -28,7 +41,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '600' },
     workers: { type: 'string', default: String(availableParallelism()) },
     worker: { type: 'string' },
-    /** Goes on after a violation, and counts them by property. */
+    /** Goes on after a violation, counts them by property, and says what the histories had in them. */
     survey: { type: 'boolean', default: false },
   },
 })
@@ -36,6 +49,7 @@ const [histories, first, seconds, workers] = [values.histories, values.seed, val
 
 const add = (totals: Totals, { histories: ended, calls, steps, published, told, violations }: Report): void => {
   totals.histories += ended
+  totals.races += 1
   totals.calls += calls
   totals.steps += steps
   totals.published = Math.max(totals.published, published)
@@ -43,19 +57,26 @@ const add = (totals: Totals, { histories: ended, calls, steps, published, told, 
   totals.violations += violations.length > 0 ? 1 : 0
 }
 
-/** Runs every nth seed, until there are no more, the time is over, or one fails. */
+const note = (message: Message, seed: number, report: Report): void => {
+  const { failures, traits } = message
+  add(message.totals, report)
+  for (const trait of report.traits) traits[trait] = (traits[trait] ?? 0) + report.histories
+  for (const { property } of report.violations) failures[property] = [...(failures[property] ?? []), seed]
+}
+
+/** Runs every nth seed, until there were enough histories, the time is over, or one fails. */
 const work = async (index: number): Promise<Message> => {
   const end = performance.now() + (seconds ?? 0) * 1_000
-  const totals = { ...NOTHING }
-  const failures: Message['failures'] = {}
-  for (let offset = index; offset < (histories ?? 0) && performance.now() < end; offset += workers ?? 1) {
-    const seed = (first ?? 0) + offset
-    const report = await runSeed(seed)
-    add(totals, report)
-    for (const { property } of report.violations) failures[property] = [...(failures[property] ?? []), seed]
-    if (report.violations.length > 0 && !values.survey) break
-  }
-  return { totals, failures }
+  const message: Message = { totals: { ...NOTHING }, failures: {}, traits: {} }
+  const { totals } = message
+  const isOver = () =>
+    totals.histories >= (histories ?? 0) / (workers ?? 1) ||
+    performance.now() >= end ||
+    (totals.violations > 0 && !values.survey)
+  for (let seed = (first ?? 0) + index; !isOver(); seed += workers ?? 1) note(message, seed, await runSeed(seed))
+  const { user, system } = process.cpuUsage()
+  totals.cpu = (user + system) / 1_000
+  return message
 }
 
 const start = (index: number): Promise<Message> =>
@@ -64,7 +85,7 @@ const start = (index: number): Promise<Message> =>
       fileURLToPath(import.meta.url),
       [...process.argv.slice(2), '--worker', `${index}`],
       {
-        execArgv: ['--max-semi-space-size=32'],
+        execArgv: ['--max-semi-space-size=64'],
       },
     )
     child.on('message', (message) => resolve(message as Message))
@@ -75,6 +96,8 @@ const sum = (messages: readonly Message[]): Totals =>
   messages.reduce(
     (all, { totals }) => ({
       histories: all.histories + totals.histories,
+      races: all.races + totals.races,
+      cpu: all.cpu + totals.cpu,
       calls: all.calls + totals.calls,
       steps: all.steps + totals.steps,
       published: Math.max(all.published, totals.published),
@@ -98,6 +121,14 @@ const join = (messages: readonly Message[]): Record<string, number[]> => {
   )
 }
 
+const printTraits = (messages: readonly Message[], histories: number): void => {
+  const counts = new Map<string, number>()
+  for (const [trait, count] of messages.flatMap(({ traits }) => Object.entries(traits)))
+    counts.set(trait, (counts.get(trait) ?? 0) + count)
+  for (const [trait, count] of [...counts].toSorted(([, one], [, other]) => other - one))
+    process.stdout.write(`  ${((100 * count) / histories).toFixed(0).padStart(3)} % ${trait}\n`)
+}
+
 const printViolation = async (seed: number): Promise<void> => {
   const { violations, trace } = await runSeed(seed, { isTraced: true })
   process.stdout.write(`${trace.join('\n')}\n\nseed ${seed}\n`)
@@ -114,11 +145,13 @@ const main = async (): Promise<void> => {
   if (seeds.length > 0) await printViolation(Math.min(...seeds))
   for (const [property, failed] of Object.entries(failures))
     process.stdout.write(`${property}: ${failed.length} histories, seeds ${failed.slice(0, MOST_SEEDS).join(' ')}\n`)
+  const each = (count: number) => (count / totals.histories).toFixed(1)
   process.stdout.write(
-    `${totals.histories} histories, ${totals.steps} steps, ${totals.calls} calls, at most ${totals.published} events in one, ` +
-      `${totals.each.toFixed(1)} for each that was told, ` +
-      `${totals.violations} violations, ${took.toFixed(1)} s, ${(totals.histories / took).toFixed(1)} histories/s\n`,
+    `${totals.histories} histories of ${totals.races} races, ${each(totals.steps)} steps and ${each(totals.calls)} calls for each, ` +
+      `at most ${totals.published} events in one, ${totals.each.toFixed(1)} for each that was told, ${totals.violations} violations, ` +
+      `${took.toFixed(1)} s, ${(totals.histories / took).toFixed(1)} histories/s, ${each(totals.cpu)} ms of CPU time for each\n`,
   )
+  if (values.survey) printTraits(messages, totals.histories)
   if (seeds.length > 0) process.exitCode = 1
 }
 

@@ -3,6 +3,7 @@ import type { KubernetesObject } from './process.ts'
 import {
   CONFIGURED,
   client,
+  cluster,
   config,
   configOf,
   forgotten,
@@ -92,6 +93,27 @@ export const orderHistories: readonly Named[] = [
     act: ({ say }) => say(...ON, mesh().ended('beacon')),
     end: 'nothing',
   },
+  ...(['tempo', 'beacon'] as const).map(
+    (side): Named => ({
+      name: `a coordinator leaves the mesh, told to ${side}: its policies go once its worker is off the mesh`,
+      variant: 'chain',
+      act: async (script) => {
+        const { say, expect, run } = script
+        const configs = [config('beacon'), config('tempo'), config('querier')]
+        await say(...configs, cluster().told('querier'), mesh(1, 'tempo').told('tempo'))
+        expect(isOnMesh(find(script, 'StatefulSet', 'querier')), 'the worker is not on the mesh')
+        run.world.api.subscribe(({ type, object }) => {
+          if (object.kind !== 'AuthorizationPolicy' || type !== 'DELETED') return
+          const isOn = ['tempo', 'querier'].some((name) => isOnMesh(find(script, 'StatefulSet', name)))
+          expect(!isOn, `${object.metadata.name} goes while the cluster is on the mesh`)
+        })
+        await say(mesh(1, 'tempo').ended(side))
+        const left = run.world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
+        expect(left.length === 0, `${left.length} policies are left`)
+      },
+      end: 'nothing',
+    }),
+  ),
   {
     name: 'the memory of details is lost, and its config comes first: nobody is refused meanwhile',
     act: async (script) => {

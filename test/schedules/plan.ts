@@ -168,7 +168,7 @@ const BEGINNINGS = 400
 /** A short history races a few facts, after a calm beginning or from nothing; a long one races everything. */
 type Size = 'short' | 'first' | 'long'
 
-const SIZES: readonly Size[] = ['short', 'short', 'short', 'short', 'short', 'first', 'first', 'long']
+const SIZES: readonly Size[] = ['short', 'short', 'short', 'short', 'short', 'short', 'first', 'long']
 
 const factsOf = (
   random: Random,

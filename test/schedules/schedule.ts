@@ -61,6 +61,7 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
     }
     if (budget.doubles === 0 || !random.chance(0.1)) return false
     budget.doubles -= 1
+    world.course.faults.doubled += 1
     const { about: _, ...copy } = letter
     const after = plan.order === 'none' ? [letter] : []
     world.network.push({ ...copy, name: `${letter.name}, a double`, after })

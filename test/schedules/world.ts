@@ -31,6 +31,8 @@ export type Course = {
   /** The applications that lost nudges were for, and from. */
   lost: string[]
   totals: { calls: number; steps: number; published: number }
+  /** How often a process was killed, a call of it executed late, and an event delivered twice. */
+  faults: { killed: number; late: number; doubled: number }
   /** Events that nobody takes at present. */
   network: Letter[]
   /** Calls of crashed actors. */
@@ -75,6 +77,7 @@ const TYPES = /^dev\.meshstep\.(relation-changed|relation-broken|resync|config-c
 const newCourse = (): Course => ({
   ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0 },
   totals: { calls: 0, steps: 0, published: 0 },
+  faults: { killed: 0, late: 0, doubled: 0 },
   ...{ network: [], late: [], lost: [], refusals: [], wrong: [], trace: [] },
 })
 
@@ -187,6 +190,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       if (!world.actors.includes(actor)) throw new Error(`${actor.name} has ended already`)
       world.actors.splice(world.actors.indexOf(actor), 1)
       const [call] = actor.pending
+      course.faults.killed += 1
       world.log(() => `${actor.name}: dies${isLate && call ? ` during ${call.request.method}` : ''}`)
       const { name, application, started } = actor
       if (isLate && call) world.late.push({ actor: name, application, started, request: call.request })
@@ -198,6 +202,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
     makeLate: (call) => {
       world.late.splice(world.late.indexOf(call), 1)
       world.log(() => `late, of ${call.actor}: ${call.request.method} ${shortPath(call.request.path)}`)
+      course.faults.late += 1
       handle(call.request)
     },
     lose: (letter) => {
