@@ -7,6 +7,7 @@ const SLOW = [
   'test/simulator/**',
   'test/process/**',
   'test/step/properties.test.ts',
+  'test/step/guarded-always.test.ts',
 ]
 
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Look } from './define-function.ts'
 import { derived, type Resolve } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
@@ -5,12 +6,12 @@ import type { Effect } from './effects.ts'
 import { Refused } from './errors.ts'
 import type { Found } from './look.ts'
 import { FULL_BYTES, type Memory, sizeOf } from './memory.ts'
-import { at } from './record.ts'
+import { at, defined } from './record.ts'
 import { effective } from './relations/effective.ts'
 import { isAlias, type Peers } from './relations/peers.ts'
 import { type KnownMarks, merge } from './relations/words.ts'
 import { removeApplication } from './removal.ts'
-import type { State, Subject } from './state.ts'
+import { relationName, type State, type Subject } from './state.ts'
 import type { Teller } from './workload/loop.ts'
 
 /** What an event means for the memory: a pure function of it. */
@@ -71,10 +72,19 @@ export const remember = (
     const bytes = tooManyBytes(memory, state, candidate)
     // what is only observed is not worth a refusal
     if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED
-    if (bytes > 0) throw new Refused(413, tooLarge(subject.application, bytes))
+    if (bytes > 0) return takeRest(after, bytes)
     state = candidate
     // what a document held is over with it, whenever its event was sent
     return isHeldBy(memory.state, change) ? {} : { stale }
+  }
+  /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
+  const takeRest = (after: State, bytes: number): Taken => {
+    const { state: smaller, refused } = withDataOf(state, after)
+    const candidate = derived(subject, state, smaller, now, resolve)
+    if (refused.length === 0 || tooManyBytes(memory, state, candidate) > 0)
+      throw new Refused(413, tooLarge(subject.application, bytes))
+    state = candidate
+    return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
   }
   const taken = changes.map((change) => orError(() => take(change)))
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
@@ -111,6 +121,26 @@ const orError = <T>(action: () => T): T | Error => {
     return action()
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
+const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
+  const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
+    const { data = {}, units } = at(before.relations, key)?.remote ?? {}
+    return !isDeepStrictEqual([remote.data, remote.units], [data, units])
+  })
+  const entries = changed.map(([key, { kept: _, ...entry }]) => {
+    const { remote: told, kept } = at(before.relations, key) ?? {}
+    const { data: _data, units: _units, ...remote } = entry.remote
+    return [
+      key,
+      defined({ ...entry, kept, remote: defined({ ...remote, data: told?.data ?? {}, units: told?.units }) }),
+    ]
+  })
+  return {
+    state: { ...after, relations: { ...after.relations, ...Object.fromEntries(entries) } },
+    refused: changed.map(([, { remote, ...entry }]) => `${relationName(entry)} with ${remote.application}`),
   }
 }
 

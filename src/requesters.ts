@@ -1,10 +1,12 @@
 import type { Kubernetes } from './kubernetes/client.ts'
+import { requesterName } from './mesh/asked.ts'
 import type { Observed } from './observed.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import { at } from './record.ts'
+import { otherSide } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { type Peers, readPeers } from './relations/peers.ts'
-import type { State, Subject } from './state.ts'
+import { type State, type Subject, stands } from './state.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
@@ -21,6 +23,7 @@ export const unknownRequesters = async (
   { owned }: Observed,
 ): Promise<string[]> => {
   if (state.config?.mesh === undefined) return []
+  const mute = muteRequesters(subject, state, peers)
   const names = new Set(owned.kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))
   const unknown = [...names].flatMap((name) => {
     const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
@@ -35,8 +38,17 @@ export const unknownRequesters = async (
     [...requesters].map(async ([key, requester]) => ((await isSilent(kubernetes, requester, peers)) ? [key] : [])),
   )
   const kept = new Set(silent.flat())
-  return unknown.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : []))
+  return [...mute, ...unknown.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : []))]
 }
+
+/** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
+const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
+  Object.entries(state.relations).flatMap(([key, entry]) => {
+    const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
+    const { entry: theirs } = otherSide(subject, state, key, peers)
+    const isMute = theirs !== undefined && theirs.says === undefined && Object.keys(entry.remote.data).length === 0
+    return isConsumer && isMute ? [requesterName(subject, entry)] : []
+  })
 
 /** Whether the application has a workload, and no memory. */
 const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {

@@ -157,7 +157,11 @@ describe('what is refused, before anything is done', () => {
     [
       'more than a memory holds',
       '/',
-      binary(TYPE, { ...GOOD, remote: { application: 'beacon', data: { x: 'x'.repeat(1024 * 1024) } } }),
+      binary('dev.meshstep.config-changed.v1', {
+        namespace: 'shop',
+        application: 'web',
+        config: { labels: { x: 'x'.repeat(1024 * 1024) } },
+      }),
       413,
       /memory of web would have \d+ bytes, at most 983040 fit/,
     ],

@@ -22,7 +22,10 @@ export type Asked = {
 }
 
 /** How the requests of a relation are named, in messages and on what is made for them. */
-export const requesterName = ({ namespace: own }: Subject, relation: Relation): string => {
+export const requesterName = (
+  { namespace: own }: Subject,
+  relation: Pick<Relation, 'id' | 'endpoint' | 'remote'>,
+): string => {
   const { namespace = own, application } = relation.remote
   return `${relationName(relation)} of ${namespace}/${application}`
 }

@@ -1,5 +1,6 @@
 import type { Guard } from '../policies/grant.ts'
 import { podsOf, type Target, targetKey, targetOf } from '../policies/target.ts'
+import { subjectName } from '../relations/mirror.ts'
 import type { Subject } from '../state.ts'
 import type { Declared, Requester } from './asked.ts'
 import type { MeshConfig } from './config.ts'
@@ -20,13 +21,12 @@ export const guardsFor = (
   const principals = waypointPrincipals(beacon, mesh)
   const targets = policies.flatMap((policy) => targetOf(policy) ?? [])
   const services = targets.filter(isService)
+  const behind = podsOf(namespace, application)
+  const pods = [...targets.filter((target) => !isService(target)), ...(services.length > 0 ? [behind] : [])]
   // what passed the waypoint must not end at a ztunnel that lets nobody in
-  const isBehind = services.length > 0 || (mesh.hardened === true && isRunning(mesh))
-  const pods = [
-    ...targets.filter((target) => !isService(target)),
-    ...(isBehind ? [podsOf(namespace, application)] : []),
-  ]
+  const isHardened = mesh.hardened === true && isRunning(mesh)
   const guards = [
+    ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
     ...(isRunning(mesh) ? services : []).map((target) => ({ target, relation })),
     ...pods.map((target) => ({ target, relation, principals })),
   ]

@@ -17,9 +17,9 @@ export const HEADLESS = 'is headless, so that requests go past its waypoint stra
 
 /** The Services that an application's own policies name: those that a step reads to label them. */
 export const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
-  const labelled = targetsOf(application, config).filter(({ kind }) => kind === 'Service')
+  const labelled = targetsOf(application, config).flatMap(({ kind, name }) => (kind === 'Service' ? [name] : []))
   const named = new Set(config?.policies?.flatMap((one) => (one.type === 'app' ? [one.service || application] : [])))
-  return labelled.filter(({ name }) => named.has(name)).map(({ name }) => ({ kind: 'Service', namespace, name }))
+  return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
 
 /** The Services among them at which nothing would enforce what is granted, and the way out. */
@@ -29,7 +29,7 @@ export const unenforceable = (subject: Subject, state: EffectiveState, facts: Fa
     if (!facts.has(name)) return []
     const service = facts.get(name)
     if (service && isHeadless(service)) return [`${name} ${HEADLESS}`]
-    if (!namedServices(subject.application, state.config).includes(reference.name ?? '')) return []
+    if (!isNamed(subject, state, reference)) return []
     if (service === undefined)
       return [`${name} does not exist: its waypoint's label is applied by the next event after it does`]
     if (isServiceOf(subject, service)) return []
@@ -37,3 +37,7 @@ export const unenforceable = (subject: Subject, state: EffectiveState, facts: Fa
       `${name} does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`,
     ]
   })
+
+/** The one that the config labels anyway is missed by whoever labels it. */
+const isNamed = ({ application }: Subject, { config }: EffectiveState, { name = '' }: Reference): boolean =>
+  namedServices(application, config).includes(name)

@@ -47,7 +47,9 @@ test('the README’s commands relate bookinfo, and its answers are the ones that
   expect((await send(4)).body).toEqual({ ...unpublished, written: [] })
   expect(published).toHaveLength(2)
 
-  expect((await policies()).map(({ spec }) => spec)).toEqual([
+  const byTarget = (await policies()).toSorted((one) => ('selector' in (one.spec ?? {}) ? 1 : -1))
+  const waypoint = 'cluster.local/ns/bookinfo/sa/bookinfo-beacon-waypoint'
+  expect(byTarget.map(({ spec }) => spec)).toEqual([
     {
       targetRefs: [{ group: '', kind: 'Service', name: 'details' }],
       action: 'ALLOW',
@@ -57,6 +59,11 @@ test('the README’s commands relate bookinfo, and its answers are the ones that
           to: [{ operation: { ports: ['9080'], methods: ['GET'], paths: ['/details/*', '/health'] } }],
         },
       ],
+    },
+    {
+      selector: { matchLabels: { 'app.kubernetes.io/name': 'details' } },
+      action: 'ALLOW',
+      rules: [{ from: [{ source: { principals: [waypoint] } }] }],
     },
   ])
   const asked = commands[5]?.path ?? ''

@@ -160,7 +160,21 @@ describe('10,000 policies in one databag', () => {
   test('that do not fit into the memory are refused, and what was granted stays', async () => {
     const world = await createGranted()
     const long = short.map((policy) => ({ ...policy, source_namespace: 'a-longer-name' }))
-    await expect(ask(world, long, D)).rejects.toThrow(/413 .*the memory of beacon would have \d+ bytes/)
+    const { messages } = await ask(world, long, D)
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /^relation 7 \(service-mesh\) with d: the memory of beacon would have \d+ bytes, .*; what was told before stays$/,
+      ),
+    ])
     expect(sourcesOf(policiesIn(world))).toHaveLength(10_000)
+  })
+
+  test('for which there is no room leave their relation without policies, and the others as they are', async () => {
+    const world = await createGranted()
+    world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 't' } }])
+    const { messages } = await ask(world, short, { id: 8, namespace: 't', application: 'd' })
+    expect(messages).toEqual([expect.stringMatching(/^relation 8 \(service-mesh\) with d: the memory of beacon/)])
+    expect(sourcesOf(policiesIn(world))).toHaveLength(10_000)
+    expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 })
