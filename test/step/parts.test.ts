@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { createEmptyWorld, deployed, patch, podSpec, scale, writesOf } from '../helpers/application.ts'
-import type { World } from '../helpers/world.ts'
-import { NAMESPACE } from '../helpers/world.ts'
+import { createEmptyWorld, deployed, forget, patch, podSpec, scale, writesOf } from '../helpers/application.ts'
+import { NAMESPACE, type World } from '../helpers/world.ts'
 
 const replicasOf = (world: World) => world.object('Deployment')?.spec?.replicas
 
@@ -53,4 +52,14 @@ test('a value that looks secret is told to be one', async () => {
   const env = [{ name: 'DB_PASSWORD', value: 'x' }]
   const { messages } = await world.send('config-changed', deployed({ podSpec: podSpec('web:1', { env }) }))
   expect(messages.join()).toContain('DB_PASSWORD in container web is kept in ConfigMaps: make a Secret')
+})
+
+test('what stands beside a workload is left while the memory is lost, as the workload is', async () => {
+  const world = createEmptyWorld()
+  await world.send('config-changed', deployed({ configMaps: { settings: { a: '1' } } }))
+  forget(world)
+  await world.send('resync', { application: undefined })
+  for (const one of world.published.filter(({ type }) => type.includes('resync'))) await world.post(one)
+  expect(world.object('ConfigMap', 'settings')?.data).toEqual({ a: '1' })
+  expect(world.object('Deployment')).toBeDefined()
 })
