@@ -11,7 +11,7 @@ export type Unequal = { readonly path: (string | number)[]; readonly message: st
 /** A workload in the form of Kubernetes, and what of it could not be brought into that. */
 export type Converted = { readonly workload: unknown; readonly problems: readonly Unequal[] }
 
-const OWN_KEYS = ['envConfig', 'imageDetails', 'kubernetes', 'volumeConfig', 'config', 'files']
+const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
 
 /** Whether a pod spec is written as Juju reads it. */
 export const isJujus = (podSpec: unknown): boolean =>
