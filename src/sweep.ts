@@ -10,7 +10,7 @@ import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from 
 import { listDocuments } from './relations/documents.ts'
 import { remotesOf } from './relations/peers.ts'
 import { emptyState, isRemoved, OwnedKind, type State, type Target, targetsOf } from './state.ts'
-import { WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
+import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
 
 /** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
 export type Swept = {
@@ -87,7 +87,7 @@ const namesIn = (namespace: string, states: ReadonlyMap<string, State | undefine
 
 /** What runs is left to run while the config that says so is not known: to be told it again is soon enough. */
 const mayGo = (kind: OwnedKind, state: State | undefined): boolean =>
-  !WORKLOAD_KINDS.some((one) => one === kind) ||
+  ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind) ||
   (state !== undefined && (state.config !== undefined || isRemoved(state)))
 
 /** The applications of a namespace that own objects, of which kinds. */

@@ -7,9 +7,7 @@ const runs = (command: string, ...words: string[]): boolean => spawnSync(command
 /** What is missing here, and what is therefore not tested. */
 const skipped = (): string[] => [
   ...(sharedFile('fixtures') === undefined
-    ? [
-        'answers of a real API server, requests of real Knative, schemas of the manifests: no recordings beside the repository',
-      ]
+    ? ['requests of real Knative, schemas of the manifests: no recordings beside the repository']
     : []),
   ...(runs('kubectl', 'kustomize', '--help')
     ? []

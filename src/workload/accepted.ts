@@ -41,7 +41,10 @@ export const specWarnings = (memory: WorkloadMemory, application: string): strin
   const workload = ownWorkload(memory.config)
   if (workload === undefined) return []
   const found = knownPassing(textsIn(workload.podSpec), knownIn(memory, workload, application))
-  return found.map((what) => `${what}: the spec changes whenever that does; name a Service, or leave it out`)
+  return [
+    ...found.map((what) => `${what}: the spec changes whenever that does; name a Service, or leave it out`),
+    ...secretWarnings(workload),
+  ]
 }
 
 const databagsIn = ({ relations }: WorkloadMemory): RemoteDatabag[] =>
@@ -49,6 +52,18 @@ const databagsIn = ({ relations }: WorkloadMemory): RemoteDatabag[] =>
     application: namespace === undefined ? application : `${namespace}/${application}`,
     data: { data, units },
   }))
+const SECRET = /PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL/i
+
+/** The memory is a ConfigMap, which more people may read than a Secret. */
+const secretWarnings = ({ podSpec: { containers, initContainers = [] } }: PodWorkload): string[] =>
+  [...containers, ...initContainers].flatMap(({ name, env = [] }) =>
+    env
+      .filter((variable) => SECRET.test(variable.name) && variable.value)
+      .map(
+        (variable) =>
+          `the value of ${variable.name} in container ${name} is kept in ConfigMaps: make a Secret, and name it by valueFrom.secretKeyRef`,
+      ),
+  )
 
 const knownIn = ({ relations, units }: WorkloadMemory, workload: PodWorkload, application: string): PassingValues =>
   knownPassingValues({

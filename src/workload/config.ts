@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
 import { shown } from '../mesh/problem.ts'
+import { fromJuju } from './juju.ts'
 import { ConfigMaps, DisruptionBudget, PodMetadata, ServiceAccount, ServiceSettings } from './parts.ts'
 import { PartName, PodSpec } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
@@ -169,10 +170,20 @@ export const isPodWorkload = <T extends object>(workload: T | PodWorkload): work
 export const ownWorkload = (config: { readonly workload?: object | null | undefined } = {}): PodWorkload | undefined =>
   config.workload && isPodWorkload(config.workload) ? config.workload : undefined
 
+/** A workload of ours, in whichever form it is written. */
+const OwnWorkload: z.ZodType<PodWorkload> = z
+  .looseObject({})
+  .transform((value, context) => {
+    const { workload, problems } = fromJuju(value)
+    for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message })
+    return problems.length > 0 ? z.NEVER : workload
+  })
+  .pipe(PodWorkload)
+
 /** A workload that `named` reads, or ours: the key `podSpec` tells which was meant, so that what is wrong is said of that one. */
 export const workloadOf = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
   z.unknown().transform((value, context): T | PodWorkload => {
-    const schema = isObject(value) && isPodWorkload(value) ? PodWorkload : named
+    const schema = isObject(value) && isPodWorkload(value) ? OwnWorkload : named
     const result = schema.safeParse(value, { reportInput: true })
     if (result.success) return result.data
     for (const issue of result.error.issues)

@@ -11,6 +11,9 @@ export const workloadManager = (application: string): string => `meshstep-worklo
 /** The kinds an application's workload is made of. */
 export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
 
+/** Kinds that stand beside a workload where its config asks for them; a coordinator has a ConfigMap as well. */
+export const BESIDE_WORKLOADS = ['ConfigMap', 'PodDisruptionBudget'] as const
+
 /** The kinds that a workload is made of, with those that only its config asks for. */
 export const workloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
   ...WORKLOAD_KINDS,

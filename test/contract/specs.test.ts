@@ -53,3 +53,58 @@ test('claims that are to have another size are refused with the way to it', asyn
     ),
   })
 })
+
+describe('a workload with all it may have', () => {
+  const common = {
+    podMetadata: { labels: { team: 'blue' }, annotations: { a: 'b' } },
+    service: { annotations: { a: 'b' }, ports: [{ port: 80, targetPort: 8080, appProtocol: 'http' }] },
+    serviceAccount: { annotations: { a: 'b' } },
+    podDisruptionBudget: { maxUnavailable: '50%', unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  }
+  const all = {
+    stateless: { ...goodSpec(), ...common, strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0 } } },
+    stateful: {
+      ...goodSpec(undefined, '1Gi'),
+      ...common,
+      updateStrategy: { type: 'OnDelete' },
+      podManagementPolicy: 'OrderedReady',
+    },
+    'in Juju’s form': {
+      replicas: 0,
+      podSpec: {
+        version: 3,
+        containers: [
+          {
+            name: 'web',
+            imageDetails: { imagePath: 'example.invalid/web:1' },
+            ports: [{ containerPort: 80 }],
+            envConfig: { A: 1, B: { field: { path: 'metadata.name' } } },
+            volumeConfig: [{ name: 'config', mountPath: '/etc/web', files: [{ path: 'a/b.conf', content: 'c' }] }],
+            kubernetes: { readinessProbe: { tcpSocket: { port: 80 } } },
+          },
+        ],
+      },
+    },
+  }
+
+  test.each(Object.entries(all))(
+    '%s: is made, and is as it is desired when it is looked at again',
+    async (_, given) => {
+      const application = newName()
+      const workload = { ...given, ...('podMetadata' in given && { configMaps: { [`${application}-a`]: { b: 'c' } } }) }
+      const first = await tell(application, workload)
+      expect(first).toMatchObject({ status: 'changed', conflicts: [], messages: [] })
+      expect(await cluster.send('resync', { application })).toMatchObject({ status: 'unchanged', conflicts: [] })
+    },
+  )
+
+  test('keeps its replicas when their number is told no more', async () => {
+    const application = newName()
+    const { replicas: _, ...unscaled } = goodSpec('example.invalid/web:2')
+    await tell(application, { ...goodSpec(), replicas: 3 })
+    await tell(application, unscaled)
+    const reference = { kind: 'Deployment', namespace: cluster.namespace, name: application } as const
+    expect((await cluster.kubernetes.find(reference))?.spec?.replicas).toBe(3)
+    expect(await imageOf(application)).toBe('example.invalid/web:2')
+  })
+})

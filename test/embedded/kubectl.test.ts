@@ -179,6 +179,38 @@ describe.skipIf(reason !== undefined)(`a real kubectl${reason === undefined ? ''
     expect(await kubectl('-n', 'shop', 'get', 'configmap', 'settings', '-o', 'jsonpath={.data.colour}')).toBe('red')
   })
 
+  test('a list of kind List is applied, and refused where an item has a misspelt field', async () => {
+    const list = (field: string) => `
+apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: shop}, ${field}: {a: "1"}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: shop}}
+`
+    expect(await kubectl('apply', '-f', manifest(list('data')))).toBe('configmap/one created\nconfigmap/two created')
+    await expect(kubectl('apply', '-f', manifest(list('dat')))).rejects.toThrow(/unknown field "dat"/)
+    await kubectl('-n', 'shop', 'delete', 'configmaps', 'one', 'two')
+  })
+
+  test('scale sets the replicas, and get prints what there is to see, and more when wide', async () => {
+    expect(await kubectl('-n', 'shop', 'scale', 'statefulset', 'web', '--replicas=1')).toBe(
+      'statefulset.apps/web scaled',
+    )
+    const columns = async (...words: string[]) => {
+      const [head = '', row = ''] = (await kubectl('-n', 'shop', 'get', ...words)).split('\n')
+      return [head.split(/\s{2,}/), row.split(/\s{2,}/)]
+    }
+    const [head, row] = await columns('pods')
+    expect([head, row?.slice(0, 4)]).toEqual([
+      ['NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE'],
+      ['web-0', '1/1', 'Running', '0'],
+    ])
+    await kubectl('-n', 'shop', 'annotate', 'pod', 'web-0', 'embedded.meshstep.dev/pod=crash-loop')
+    expect((await columns('pods'))[1]?.slice(1, 3)).toEqual(['0/1', 'CrashLoopBackOff'])
+    expect((await columns('pods', '-o', 'wide'))[0]?.slice(-2)).toEqual(['IP', 'NODE'])
+    await kubectl('-n', 'shop', 'annotate', 'pod', 'web-0', 'embedded.meshstep.dev/pod-')
+  })
+
   test('get --watch sees what happens', async () => {
     const watch = spawn(
       'kubectl',

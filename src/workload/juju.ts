@@ -1,0 +1,193 @@
+/**
+ * Juju's own form of a pod spec, version 2 and 3, in that of Kubernetes.
+ * See https://discourse.charmhub.io/t/k8s-spec-v3-changes/2698
+ */
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What has no equal here, and what to do instead. */
+export type Unequal = { readonly path: (string | number)[]; readonly message: string }
+
+/** A workload in the form of Kubernetes, and what of it could not be brought into that. */
+export type Converted = { readonly workload: unknown; readonly problems: readonly Unequal[] }
+
+const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
+
+/** Whether a pod spec is written as Juju reads it. */
+export const isJujus = (podSpec: unknown): boolean =>
+  isFields(podSpec) &&
+  ('version' in podSpec ||
+    'kubernetesResources' in podSpec ||
+    listOf(podSpec.containers).some((container) => OWN_KEYS.some((key) => key in container)))
+
+/** The workload as Kubernetes has it: what is in its own form already is the same. */
+export const fromJuju = (workload: Fields): Converted => {
+  const { podSpec } = workload
+  if (!isFields(podSpec) || !isJujus(podSpec)) return { workload, problems: [] }
+  const { version: _, containers, service, configMaps, kubernetesResources, ...others } = podSpec
+  const all = listOf(containers)
+  const converted = all.map((container, index) => ({
+    ...containerOf(container, index),
+    isInit: container.init === true,
+  }))
+  const resources = fieldsOf(kubernetesResources)
+  const { labels, annotations, ...pod } = fieldsOf(resources.pod)
+  const volumes = converted.flatMap((one) => one.volumes)
+  const initContainers = converted.filter(({ isInit }) => isInit).map(({ container }) => container)
+  const files = Object.fromEntries(converted.flatMap((one) => one.configMaps))
+  return {
+    workload: {
+      ...workload,
+      ...serviceOf(fieldsOf(service)),
+      podSpec: {
+        containers: converted.filter(({ isInit }) => !isInit).map(({ container }) => container),
+        ...(initContainers.length > 0 && { initContainers }),
+        ...(volumes.length > 0 && { volumes: uniqueByName(volumes) }),
+        ...pod,
+      },
+      ...((labels ?? annotations) !== undefined && {
+        podMetadata: { ...(labels !== undefined && { labels }), ...(annotations !== undefined && { annotations }) },
+      }),
+      ...((configMaps !== undefined || Object.keys(files).length > 0) && {
+        configMaps: { ...fieldsOf(configMaps), ...files },
+      }),
+    },
+    problems: [
+      ...converted.flatMap((one) => one.problems),
+      ...unequal(others, []),
+      ...unequal(withoutPod(resources), ['kubernetesResources']),
+    ],
+  }
+}
+
+const withoutPod = ({ pod: _, ...others }: Fields): Fields => others
+
+const ACCOUNT = 'rules of an account are not made here: write a Role, and a RoleBinding to the account of the workload'
+const APPLY = 'is not made here: apply it with kubectl, or leave it to what installs the application'
+
+const INSTEAD: Readonly<Record<string, string>> = {
+  serviceAccount: ACCOUNT,
+  serviceAccounts: ACCOUNT,
+  secrets: 'values would be kept in a ConfigMap: make the Secret, and name it in envConfig or volumeConfig',
+  services: 'further Services are not made here: apply them with kubectl',
+}
+
+const unequal = (fields: Fields, path: string[]): Unequal[] =>
+  Object.keys(fields).map((key) => ({
+    path: ['podSpec', ...path, key],
+    message: `Juju's ${key}: ${INSTEAD[key] ?? APPLY}`,
+  }))
+
+type Part = {
+  readonly container: Fields
+  readonly volumes: Fields[]
+  readonly configMaps: [string, Fields][]
+  readonly problems: Unequal[]
+}
+
+const containerOf = (container: Fields, index: number): Part => {
+  const { imageDetails, envConfig, config, volumeConfig, files, kubernetes, init: _, ...others } = container
+  const path = ['podSpec', 'containers', index]
+  const details = fieldsOf(imageDetails)
+  const env = Object.entries({ ...fieldsOf(config), ...fieldsOf(envConfig) }).map(([name, value]) =>
+    variableOf(name, value),
+  )
+  const mounted = listOf(volumeConfig ?? files).map((volume) => volumeOf(String(container.name), volume))
+  const isPrivate = details.username !== undefined || details.password !== undefined
+  return {
+    container: {
+      ...others,
+      ...(others.image === undefined && details.imagePath !== undefined && { image: details.imagePath }),
+      ...(env.length > 0 && { env }),
+      ...(mounted.length > 0 && { volumeMounts: mounted.map(({ mount }) => mount) }),
+      ...fieldsOf(kubernetes),
+    },
+    volumes: mounted.map(({ volume }) => volume),
+    configMaps: mounted.flatMap(({ configMap }) => (configMap ? [configMap] : [])),
+    problems: isPrivate
+      ? [
+          {
+            path: [...path, 'imageDetails'],
+            message:
+              "Juju's username and password: make a Secret of the type kubernetes.io/dockerconfigjson, and name it in imagePullSecrets of kubernetesResources.pod",
+          },
+        ]
+      : [],
+  }
+}
+
+/** A text, or where it is to be taken from. */
+const variableOf = (name: string, value: unknown): Fields => {
+  if (!isFields(value)) return { name, value: typeof value === 'string' ? value : JSON.stringify(value) }
+  const field = fieldsOf(value.field)
+  const resource = fieldsOf(value.resource)
+  const valueFrom = {
+    ...(value.secret !== undefined && { secretKeyRef: keyOf(value.secret) }),
+    ...(value['config-map'] !== undefined && { configMapKeyRef: keyOf(value['config-map']) }),
+    ...(value.field !== undefined && { fieldRef: { fieldPath: field.path } }),
+    ...(value.resource !== undefined && {
+      resourceFieldRef: { containerName: resource['container-name'], resource: resource.resource },
+    }),
+  }
+  return { name, valueFrom }
+}
+
+const keyOf = (value: unknown): Fields => {
+  const { name, key } = fieldsOf(value)
+  return { name, key }
+}
+
+type Mounted = { readonly mount: Fields; readonly volume: Fields; readonly configMap?: [string, Fields] }
+
+/** A volume of a container: its files are a ConfigMap, whose keys know no directories. */
+const volumeOf = (container: string, { name, mountPath, files, secret, ...source }: Fields): Mounted => {
+  const mount = { name, mountPath }
+  const account = fieldsOf(secret)
+  if (secret !== undefined) {
+    const { name: secretName, files: items, ...others } = account
+    return { mount, volume: { name, secret: { secretName, ...(items !== undefined && { items }), ...others } } }
+  }
+  if (files === undefined) return { mount, volume: { name, ...sourceOf(source) } }
+  const texts = filesOf(files)
+  const configMap = `${container}-${String(name)}`
+  const items = texts.map(({ path, mode }) => ({ key: keyFor(path), path, ...(mode !== undefined && { mode }) }))
+  return {
+    mount,
+    volume: { name, configMap: { name: configMap, items } },
+    configMap: [configMap, Object.fromEntries(texts.map(({ path, content }) => [keyFor(path), content]))],
+  }
+}
+
+const sourceOf = ({ configMap, ...others }: Fields): Fields => {
+  if (configMap === undefined) return others
+  const { files: items, ...source } = fieldsOf(configMap)
+  return { configMap: { ...source, ...(items !== undefined && { items }) } }
+}
+
+const keyFor = (path: string): string => path.replaceAll('/', '_')
+
+/** A list with paths and contents, or, as in version 2, contents by path. */
+const filesOf = (files: unknown): { path: string; content: unknown; mode?: unknown }[] =>
+  Array.isArray(files)
+    ? listOf(files).map(({ path, content, mode }) => ({ path: String(path), content, mode }))
+    : Object.entries(fieldsOf(files)).map(([path, content]) => ({ path, content }))
+
+const POLICIES: Readonly<Record<string, string>> = { serial: 'OrderedReady', parallel: 'Parallel' }
+
+const serviceOf = ({ annotations, updateStrategy, scalePolicy }: Fields): Fields => ({
+  ...(annotations !== undefined && { service: { annotations } }),
+  ...(updateStrategy !== undefined && { updateStrategy }),
+  ...(scalePolicy !== undefined && { podManagementPolicy: POLICIES[String(scalePolicy)] ?? scalePolicy }),
+})
+
+/** Containers of a pod may mount the same volume. */
+const uniqueByName = (volumes: readonly Fields[]): Fields[] => [
+  ...new Map(volumes.map((volume) => [volume.name, volume])).values(),
+]
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])

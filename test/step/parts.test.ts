@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { createEmptyWorld, deployed, forget, patch, podSpec, scale, writesOf } from '../helpers/application.ts'
+import { NAMESPACE, type World } from '../helpers/world.ts'
+
+const replicasOf = (world: World) => world.object('Deployment')?.spec?.replicas
+
+const stateOf = (world: World): Record<string, unknown> =>
+  JSON.parse(world.object('ConfigMap', 'juju-service-mesh-web-labels')?.data?.state ?? '{}')
+
+test('a number of replicas that is told no more stays, and whoever scales then has the say', async () => {
+  const world = createEmptyWorld()
+  await world.send('config-changed', deployed({ replicas: 3 }))
+  await world.send('config-changed', deployed())
+  expect(replicasOf(world)).toBe(3)
+  await world.send('config-changed', deployed({ podSpec: podSpec('web:2') }))
+  expect(replicasOf(world)).toBe(3)
+  scale(world, 5)
+  await world.send('config-changed', deployed({ podSpec: podSpec('web:3') }))
+  expect(replicasOf(world)).toBe(5)
+  expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
+})
+
+test('what stands beside a workload goes when it is asked for no more, and drift in it is taken back', async () => {
+  const world = createEmptyWorld()
+  const parts = { configMaps: { settings: { a: '1' } }, podDisruptionBudget: { maxUnavailable: 1 } }
+  await world.send('config-changed', deployed(parts))
+  expect(world.object('PodDisruptionBudget')).toMatchObject({ spec: { maxUnavailable: 1 } })
+  patch(world, 'ConfigMap', { data: { a: '2' } }, 'settings')
+  await world.send('resync', {})
+  expect(world.object('ConfigMap', 'settings')?.data).toEqual({ a: '1' })
+  await world.send('config-changed', deployed())
+  expect([world.object('PodDisruptionBudget'), world.object('ConfigMap', 'settings')]).toEqual([undefined, undefined])
+})
+
+test('a memory of a kind that programs of before do not know is one that they can read', async () => {
+  const world = createEmptyWorld()
+  await world.send('config-changed', deployed({ podDisruptionBudget: { maxUnavailable: 1 } }))
+  expect(stateOf(world)).toMatchObject({ later: { owned: ['PodDisruptionBudget'] } })
+  expect(stateOf(world).owned).not.toContain('PodDisruptionBudget')
+  expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
+})
+
+test('an account that the spec names and that is not there is told', async () => {
+  const world = createEmptyWorld()
+  const named = deployed({ podSpec: { ...podSpec(), serviceAccountName: 'other' } })
+  const { messages } = await world.send('config-changed', named)
+  expect(messages.join()).toContain(`ServiceAccount ${NAMESPACE}/other, which the pod spec names, does not exist`)
+})
+
+test('a value that looks secret is told to be one', async () => {
+  const world = createEmptyWorld()
+  const env = [{ name: 'DB_PASSWORD', value: 'x' }]
+  const { messages } = await world.send('config-changed', deployed({ podSpec: podSpec('web:1', { env }) }))
+  expect(messages.join()).toContain('DB_PASSWORD in container web is kept in ConfigMaps: make a Secret')
+})
+
+test('what stands beside a workload is left while the memory is lost, as the workload is', async () => {
+  const world = createEmptyWorld()
+  await world.send('config-changed', deployed({ configMaps: { settings: { a: '1' } } }))
+  forget(world)
+  await world.send('resync', { application: undefined })
+  for (const one of world.published.filter(({ type }) => type.includes('resync'))) await world.post(one)
+  expect(world.object('ConfigMap', 'settings')?.data).toEqual({ a: '1' })
+  expect(world.object('Deployment')).toBeDefined()
+})
