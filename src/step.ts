@@ -11,7 +11,7 @@ import { isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemor
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { fieldManager } from './owner.ts'
-import { effective } from './relations/effective.ts'
+import { type Effective, effective } from './relations/effective.ts'
 import { shown } from './relations/mirror.ts'
 import { type Nudge, nudgesDue } from './relations/nudges.ts'
 import { isForgotten, withCarried } from './relations/progress.ts'
@@ -20,6 +20,7 @@ import { unknownRequesters } from './requesters.ts'
 import { withSaid } from './said.ts'
 import { nothingAnnounced } from './services/announced.ts'
 import { type Announcement, announcements } from './services/announcements.ts'
+import { notice } from './services/settings-changed.ts'
 import { isDeployed, type Observed, observeCluster, type Settled, settle } from './settle.ts'
 import { type State, type Subject, stands, targetsOf, withFormer } from './state.ts'
 
@@ -149,7 +150,12 @@ const attempt = async (
       memory,
       next: withoutForgotten(
         subject,
-        withTargets(memory, subject, withSaid(subject, carried, resolved, environment), now),
+        withTargets(
+          memory,
+          subject,
+          withSaid(subject, withNotices(carried, resolved, now), resolved, environment),
+          now,
+        ),
         found,
         changes,
         now,
@@ -180,6 +186,13 @@ const withPodsOfNow = async (subject: Subject, state: State, early: Promise<Obse
     () => ({}),
   )
   return withUnits(subject, state, running)
+}
+
+/** Whoever listens is told of settings that changed: planned before it is sent. */
+const withNotices = (state: State, { state: resolved }: Effective, now: Date): State => {
+  const before = state.announced ?? nothingAnnounced()
+  const announced = notice(before, resolved, now.getTime())
+  return announced === before ? state : { ...state, announced }
 }
 
 const LIBRARY_KEEPS_IT =
