@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { at } from '../record.ts'
-import { Notice, noticed } from './settings-changed.ts'
+import { Notice, noticed } from './notices.ts'
 
 /** What the remote `application` offers: `host` is a name in DNS that is good in every namespace. */
 export const Service = z.strictObject({

@@ -1,22 +1,9 @@
-import * as z from 'zod'
 import { at } from '../record.ts'
 import { settingsOf } from '../relations/application-data.ts'
 import { contentHash } from '../relations/mirror.ts'
 import { type EffectiveState, relationsIn } from '../state.ts'
 import type { Announced } from './announced.ts'
-
-/** The last word about the settings of the application, or about what the other side of a relation says besides its protocol. */
-export const Notice = z.strictObject({
-  /** Of all announcements of the application: a later one has a higher number. */
-  number: z.int().nonnegative(),
-  /** A hash of what is said; absent once nothing is any more. */
-  hash: z.string().optional(),
-  /** Absent where they are the application's own. */
-  relation: z.strictObject({ id: z.int(), endpoint: z.string(), application: z.string() }).optional(),
-  /** For as long as it is not known that the sink has it. */
-  pending: z.literal(true).optional(),
-})
-export type Notice = z.infer<typeof Notice>
+import type { Notice } from './notices.ts'
 
 /** The key of the application's own settings: no relation has it. */
 const OWN = 'own'
@@ -46,15 +33,3 @@ const currentlySaid = (state: EffectiveState): { key: string; hash: string; rela
   )
   return [...own, ...told]
 }
-
-/** The notices once the sink has those of these numbers; what is over is forgotten. */
-export const noticed = (
-  notices: Readonly<Record<string, Notice>>,
-  numbers: readonly number[],
-): Record<string, Notice> =>
-  Object.fromEntries(
-    Object.entries(notices).flatMap(([key, { pending, ...rest }]): [string, Notice][] => {
-      if (pending !== undefined && !numbers.includes(rest.number)) return [[key, { ...rest, pending }]]
-      return rest.hash === undefined ? [] : [[key, rest]]
-    }),
-  )
