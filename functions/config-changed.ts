@@ -4,20 +4,22 @@ import { defineFunction } from '../src/define-function.ts'
 import { Refused } from '../src/errors.ts'
 import { advance, type Late, lateMessage, type Mark, type Position } from '../src/order.ts'
 import { at, defined } from '../src/record.ts'
+import { Databags, refuseOwnedKeys } from '../src/relations/application-data.ts'
 import type { ApplicationData, State } from '../src/state.ts'
 import { authorityOf, laterPending } from '../src/workload/leader.ts'
 import { LeaderSettings } from '../src/workload/leader-settings.ts'
 import type { Teller } from '../src/workload/loop.ts'
 
 /**
- * The application's config as a whole: it replaces the one before. So do the `settings`, the application's own databag. A `unit` that
- * sends them must lead; while nobody does, what it sends waits for the next leader.
+ * The application's config as a whole: it replaces the one before. So do the `settings`, and the `databag`, what the application says in its
+ * relations. A `unit` that sends them must lead; while nobody does, what it sends waits for the next leader.
  */
 export const configChanged = defineFunction({
   name: 'config-changed',
   data: {
     config: Config.optional(),
     settings: LeaderSettings.optional(),
+    databag: Databags.optional(),
     unit: z.string().min(1).max(253).optional(),
     epoch: z.int().nonnegative().optional(),
     /** Of the unit's pod. */
@@ -25,14 +27,17 @@ export const configChanged = defineFunction({
     document: ObjectName.optional(),
   },
   look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
-  fold: (state, { config, settings, unit, epoch, uid, document }, { position, application }) => {
-    if (config === undefined && settings === undefined)
-      throw new Refused(400, 'data.config: expected a config, or settings beside it')
-    const { marks, late } = newsOf(state, defined({ config, settings }), position)
+  fold: (state, { unit, epoch, uid, document, ...given }, { position, application }) => {
+    const told: ApplicationData = defined(given)
+    if (Object.keys(told).length === 0)
+      throw new Refused(400, 'data.config: expected a config, or settings or a databag beside it')
+    for (const databag of [told.databag, told.config?.databag]) refuseOwnedKeys(databag, state)
+    const { marks, late } = newsOf(state, told, position)
     if (late) return { state, ...lateMessage(late, 'the config') }
     const data: ApplicationData = defined({
-      config: marks.config && config,
-      settings: marks.settings && settings,
+      config: marks.config && told.config,
+      settings: marks.settings && told.settings,
+      databag: marks.databag && told.databag,
     })
     const next = { ...state, marks: { ...state.marks, ...marks } }
     const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
@@ -51,9 +56,9 @@ const tellerOf = (unit: string | undefined, document: string | undefined): Telle
   return unit === undefined ? 'person' : 'unit'
 }
 
-type Marks = { config?: Mark; settings?: Mark }
+type Marks = { [about in keyof ApplicationData]?: Mark }
 
-/** Config and settings have an order each: one that is told without the other does not overtake it. */
+/** Each has an order of its own: one that is told without the others does not overtake them. */
 const newsOf = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
   const advanced = Object.keys(told).map((about) => {
     const before = at(state.marks, about as keyof Marks)

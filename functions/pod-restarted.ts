@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import { ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/define-function.ts'
+import { Refused } from '../src/errors.ts'
+import { at } from '../src/record.ts'
+import { Databags, refuseOwnedKeys } from '../src/relations/application-data.ts'
 import { deployedAs } from '../src/units.ts'
 import { Report } from '../src/workload/report.ts'
-import { withReport } from '../src/workload/reports.ts'
-import { observePods } from '../src/workload/units.ts'
+import { withDatabag, withReport } from '../src/workload/reports.ts'
+import { numberNamed, observePods, type Units, unitName } from '../src/workload/units.ts'
 
 /** A pod started, says how it is, or is gone. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
 export const podRestarted = defineFunction({
@@ -20,14 +23,26 @@ export const podRestarted = defineFunction({
     /** It was deleted, has ended, or was evicted. */
     gone: z.literal(true).optional(),
     status: Report.optional(),
+    databag: Databags.optional(),
   },
   observation: true,
-  fold: (state, { unit, pod, gone, status }, { application, position }) => {
+  fold: (state, { unit, pod, gone, status, databag }, { application, position }) => {
     const deployed = deployedAs(application, state)
     if (gone) return { state: { ...state, units: observePods(state.units, { gone: pod.uid }, deployed) } }
+    refuseOwnedKeys(databag, state)
     const number = /\/(\d{1,9})$/.exec(unit ?? '')?.[1]
     const added = { ...pod, ...(number !== undefined && { number: Number(number) }) }
-    const units = observePods(state.units, { added }, deployed)
-    return { state: { ...state, units: status ? withReport(units, application, pod, status, position) : units } }
+    const seen = observePods(state.units, { added }, deployed)
+    if (databag) refuseOthers(seen, application, pod, unit)
+    const reported = status ? withReport(seen, application, pod, status, position) : seen
+    const units = databag ? withDatabag(reported, application, pod, databag, position) : reported
+    return { state: { ...state, units } }
   },
 })
+
+/** A unit writes its own databag alone: the pod must be the unit that is named. */
+const refuseOthers = (units: Units, application: string, { uid }: { uid: string }, unit: string | undefined): void => {
+  const own = at(units.present, uid)?.number
+  if (unit === undefined || own === undefined || numberNamed(units, application, unit) === own) return
+  throw new Refused(403, `${unit} is another unit than the pod is that speaks: ${unitName(application, own)}`)
+}

@@ -10,11 +10,13 @@ import { loadMemory } from './memory.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { missingIn, observeTargets } from './observed.ts'
 import { defined } from './record.ts'
+import { settingsOf, type ToldData } from './relations/application-data.ts'
 import { effective, gated } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
+import { relationsIn, type State, type Subject } from './state.ts'
 import { currentLeader, type Leader } from './workload/leader.ts'
 import type { ApplicationStatus } from './workload/status.ts'
 import { numberNamed, type Units, unitName } from './workload/units.ts'
@@ -33,6 +35,12 @@ export type ApplicationView = {
   readonly labels: Readonly<Record<string, string>>
   /** The Services that are offered to the application, by relation id. */
   readonly services: readonly Service[]
+  /** What the other sides of its relations say besides their protocols. */
+  readonly databags: readonly (ToldData & {
+    readonly relation: number
+    readonly endpoint: string
+    readonly application: string
+  })[]
 }
 
 /** Answers what is remembered of an application. Rejects with Refused, 404, when that is nothing. */
@@ -76,13 +84,16 @@ export const createApplications =
       ...subject,
       status: applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
       ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
-      settings: state.settings ?? {},
+      settings: settingsOf(state),
       units: Object.entries(state.units.present)
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
         .toSorted((one, other) => one.number - other.number)
         .map(({ number: _, ...unit }) => unit),
       labels,
       services: offeredServices(subject, resolved.state).services,
+      databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
+        told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
+      ),
     }
   }
 

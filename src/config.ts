@@ -2,10 +2,12 @@ import * as z from 'zod'
 import { CoordinatorConfig, WorkerConfig } from './cluster/config.ts'
 import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
 import { Policy } from './mesh/models.ts'
+import { Databags } from './relations/application-data.ts'
 import { Versions } from './relations/versions.ts'
 import { Services } from './services/provided.ts'
 import { Churn } from './workload/churn.ts'
 import { workloadOf } from './workload/config.ts'
+import { LeaderSettings } from './workload/leader-settings.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
 export const Namespace = z
@@ -57,6 +59,10 @@ export const Config = z.strictObject({
   worker: WorkerConfig.optional(),
   /** The Services that are offered over relations of `k8s-service`, by endpoint. */
   services: Services.optional(),
+  /** The application's own settings, for its units to read: they go before its leader's. */
+  settings: LeaderSettings.optional(),
+  /** What it says in its relations besides their protocols, by endpoint: it goes before what its leader says. */
+  databag: Databags.optional(),
   /** How often units may change the pod spec before that is a loop. @default 5 changes of one place in 30 minutes */
   churn: Churn.optional(),
   /** Holds the application back to versions of a protocol, by interface. */

@@ -12,6 +12,7 @@ import { ownerLabels } from './owner.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
+import { ownedKeys } from './relations/application-data.ts'
 import type { Effective } from './relations/effective.ts'
 import { offeredServices } from './services/offered.ts'
 import type { EffectiveState, OwnedKind, Relation, State, Subject } from './state.ts'
@@ -97,6 +98,8 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       ...cluster.messages,
       ...services.problems,
       ...workloadMessages(subject, state),
+      ...ownedKeys(config?.databag, state.relations),
+      ...ownedKeys(state.databag, state.relations),
       ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
     ]),
   }

@@ -64,7 +64,8 @@ const isUndeployed = (state: State): boolean =>
 export const dependsOnUnits = ({ config, leader, pending, units }: State): boolean =>
   isOwn({ config }) || [config?.worker, leader, pending].some((part) => part !== undefined) || isSpeaking(units)
 
-const isSpeaking = ({ present }: Units): boolean => Object.values(present).some(({ report }) => report !== undefined)
+const isSpeaking = ({ present }: Units): boolean =>
+  Object.values(present).some(({ report, databag }) => report !== undefined || databag !== undefined)
 
 const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
   name,

@@ -1,7 +1,7 @@
 import { isAfter, type Late, type Position } from './order.ts'
 import { at, defined } from './record.ts'
 import { remove } from './relations/words.ts'
-import { emptyState, OwnedKind, type State } from './state.ts'
+import { type ApplicationData, emptyState, OwnedKind, type State } from './state.ts'
 import { WORKLOAD_KINDS } from './workload/objects.ts'
 
 /** The state without the application, or why its removal does not count: what was told after it is kept. */
@@ -12,7 +12,7 @@ export const removeApplication = (state: State, position: Position, now: Date): 
 
 /** What only the application itself was told goes, unless it was told after the removal. */
 const withoutOwn = (state: State, position: Position): State => {
-  const later = <T>(about: 'config' | 'settings' | 'leader', value: T): T | undefined => {
+  const later = <T>(about: 'config' | 'settings' | 'databag' | 'leader', value: T): T | undefined => {
     const mark = at(state.marks, about)
     return mark !== undefined && isAfter(mark, position) ? value : undefined
   }
@@ -24,6 +24,7 @@ const withoutOwn = (state: State, position: Position): State => {
     removed: config ? undefined : removed,
     document: config && state.document,
     settings: later('settings', state.settings),
+    databag: later('databag', state.databag),
     leader: later('leader', state.leader),
     pending: laterPending(state, (about) => later(about, true) === true),
     // also what is left of a memory that was lost
@@ -32,7 +33,7 @@ const withoutOwn = (state: State, position: Position): State => {
 }
 
 /** What still waits for a leader of what was asked for after the removal. */
-const laterPending = ({ pending }: State, isLater: (about: 'config' | 'settings') => boolean): State['pending'] => {
-  const left = Object.entries(pending?.data ?? {}).filter(([about]) => isLater(about as 'config' | 'settings'))
+const laterPending = ({ pending }: State, isLater: (about: keyof ApplicationData) => boolean): State['pending'] => {
+  const left = Object.entries(pending?.data ?? {}).filter(([about]) => isLater(about as keyof ApplicationData))
   return pending && left.length > 0 ? { ...pending, data: Object.fromEntries(left) } : undefined
 }

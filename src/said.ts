@@ -1,6 +1,7 @@
 import { clusterDesire, dependsOnUnknown, type Environment } from './cluster/desire.ts'
 import { meshDatabag } from './mesh/databags.ts'
 import { at } from './record.ts'
+import { withOwnData } from './relations/application-data.ts'
 import { type Effective, isVersioned } from './relations/effective.ts'
 import { contentHash, isTelling } from './relations/mirror.ts'
 import { publishable } from './relations/payload.ts'
@@ -27,8 +28,9 @@ export const withSaid = (subject: Subject, state: State, resolved: Effective, en
     const before = entry.says === undefined ? undefined : at(state.says, entry.says)
     const relation = at(resolved.state.relations, key)
     if (relation === undefined || (before && keeps(relation))) return before
-    const said = at(content, key) ?? (isWithdrawn(resolved.state, relation) ? NOTHING : undefined)
-    return said ? versioned(relation, withRequests(said, before), state.config) : before
+    const said = at(content, key) ?? (isWithdrawn(resolved.state, relation, before) ? NOTHING : undefined)
+    const all = withOwnData(subject.application, state, relation, said && withRequests(said, before))
+    return all ? versioned(relation, all, state.config) : before
   }
   const entries = Object.entries(state.relations).map(([key, entry]) => ({ key, entry, next: next(key, entry) }))
   const says = Object.fromEntries(entries.flatMap(({ next }) => (next ? [[contentHash(next), next] as const] : [])))
@@ -53,9 +55,13 @@ const withRequests = (said: Said, before: Said | undefined): Said =>
     : said
 
 /** Whoever has a config and nothing to say says so, and whoever was removed; without a config it may only not be known yet. */
-const isWithdrawn = ({ config, removed }: EffectiveState, { interface: name, role }: Relation): boolean =>
+const isWithdrawn = (
+  { config, removed }: EffectiveState,
+  { interface: name, role }: Relation,
+  before: Said | undefined,
+): boolean =>
   (config !== undefined || removed !== undefined) &&
-  isTelling({ interface: name }) &&
+  (isTelling({ interface: name }) || before !== undefined) &&
   // a worker of which nothing is known for now keeps what it was told
   !(config?.coordinator !== undefined && role === 'provides')
 

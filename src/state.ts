@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Application, Config, Namespace, ObjectName } from './config.ts'
 import { Mark } from './order.ts'
+import { Databags, type ToldData } from './relations/application-data.ts'
 import { Announced } from './services/announced.ts'
 import { deploymentOf, isPodWorkload } from './workload/config.ts'
 import { Leader } from './workload/leader.ts'
@@ -99,6 +100,8 @@ export type Relation = RelationIdentity & {
   readonly isUnknown?: true
   /** It is over, and the requirer carries its labels still. */
   readonly isLeaving?: true
+  /** What the other side says besides the protocol. */
+  readonly told?: ToldData
   /** What its labels wait for. */
   readonly awaits?: string
   /** The other side was told all there is to tell before. */
@@ -121,7 +124,11 @@ export const OwnedKind = z.enum([
 export type OwnedKind = z.infer<typeof OwnedKind>
 
 /** What only the leader may change. */
-export const ApplicationData = z.strictObject({ config: Config.optional(), settings: LeaderSettings.optional() })
+export const ApplicationData = z.strictObject({
+  config: Config.optional(),
+  settings: LeaderSettings.optional(),
+  databag: Databags.optional(),
+})
 export type ApplicationData = z.infer<typeof ApplicationData>
 
 /** Before pods had numbers they were a record by uid; the next look at the pods finds them again. */
@@ -151,6 +158,8 @@ export const State = z.strictObject({
   pending: z.strictObject({ ...Leader.shape, data: ApplicationData }).optional(),
   /** The application's own databag: its leader writes it, every unit may read it. */
   settings: LeaderSettings.optional(),
+  /** What the application says in its relations besides their protocols: its leader writes it. */
+  databag: Databags.optional(),
   units: z.preprocess(earlierUnits, Units),
   /** The pod specs that the application was given. */
   specs: SpecHistory.optional(),
@@ -164,8 +173,8 @@ export const State = z.strictObject({
   owned: z.array(OwnedKind).optional(),
   /** Kinds that an earlier config had objects of: a step that began before may still write them. */
   formerlyOwned: z.partialRecord(OwnedKind, z.iso.datetime()).optional(),
-  /** The last event about the `config`, the `settings`, the `leader`, and the removal of the `application`. */
-  marks: z.partialRecord(z.enum(['config', 'settings', 'leader', 'application']), Mark).optional(),
+  /** The last event about the `config`, the `settings`, the `databag`, the `leader`, and the removal of the `application`. */
+  marks: z.partialRecord(z.enum(['config', 'settings', 'databag', 'leader', 'application']), Mark).optional(),
   /** Labels written by the charm library, held until they are no longer desired. */
   inherited: z.record(z.string(), z.string()).optional(),
   /** Where an earlier config held labels. */
@@ -211,8 +220,8 @@ export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>
 /** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
 export const isEmpty = ({ config, leader, pending, removed, document, ...state }: State): boolean => {
   const { relations, marks = {}, tombstones = {}, formerlyOwned = {} } = state
-  const { settings = {}, announced, inherited = {}, former = [], owned = [] } = state
-  const parts = [relations, marks, tombstones, formerlyOwned, settings, announced?.relations ?? {}, inherited]
+  const { settings = {}, databag = {}, announced, inherited = {}, former = [], owned = [] } = state
+  const parts = [relations, marks, tombstones, formerlyOwned, settings, databag, announced?.relations ?? {}, inherited]
   return (
     [config, leader, pending, removed, document].every((part) => part === undefined) &&
     [...parts, former, owned].every((part) => Object.keys(part).length === 0)

@@ -13,7 +13,7 @@ import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster } from './observed.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { fieldManager } from './owner.ts'
-import { effective } from './relations/effective.ts'
+import { type Effective, effective } from './relations/effective.ts'
 import { shown } from './relations/mirror.ts'
 import { type Nudge, nudgesDue } from './relations/nudges.ts'
 import { isForgotten, withCarried } from './relations/progress.ts'
@@ -22,6 +22,7 @@ import { unknownRequesters } from './requesters.ts'
 import { withSaid } from './said.ts'
 import { nothingAnnounced } from './services/announced.ts'
 import { type Announcement, announcements } from './services/announcements.ts'
+import { notice } from './services/settings-changed.ts'
 import { type Settled, settle } from './settle.ts'
 import { type State, type Subject, stands, targetsOf, withFormer } from './state.ts'
 
@@ -157,7 +158,12 @@ const attempt = async (
       memory,
       next: withoutForgotten(
         subject,
-        withTargets(memory, subject, withSaid(subject, carried, resolved, environment), now),
+        withTargets(
+          memory,
+          subject,
+          withSaid(subject, withNotices(carried, resolved, now), resolved, environment),
+          now,
+        ),
         found,
         changes,
         now,
@@ -216,6 +222,13 @@ const loadWritten = async (
     memory = await loadMemory(kubernetes, subject)
   }
   return memory
+}
+
+/** Whoever listens is told of settings that changed: planned before it is sent. */
+const withNotices = (state: State, { state: resolved }: Effective, now: Date): State => {
+  const before = state.announced ?? nothingAnnounced()
+  const announced = notice(before, resolved, now.getTime())
+  return announced === before ? state : { ...state, announced }
 }
 
 const LIBRARY_KEEPS_IT =

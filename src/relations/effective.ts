@@ -12,6 +12,7 @@ import {
   type Subject,
   stands,
 } from '../state.ts'
+import { toldBesides } from './application-data.ts'
 import { mirrorOf, remoteOf, shown, subjectName } from './mirror.ts'
 import { payload } from './payload.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
@@ -151,6 +152,7 @@ const resolve = (
     remote: defined({ ...remote, data, units }),
     speaks: said && (true as const),
     isConfigured: own && !own.partial ? (true as const) : undefined,
+    told: toldBesides(entry.interface, said),
     isUnknown: isUnknown ? (true as const) : undefined,
     isLeaving: isOver ? (true as const) : undefined,
   })

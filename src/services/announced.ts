@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { at } from '../record.ts'
+import { Notice, noticed } from './notices.ts'
 
 /** What the remote `application` offers: `host` is a name in DNS that is good in every namespace. */
 export const Service = z.strictObject({
@@ -33,6 +34,8 @@ export const Announced = z.strictObject({
   last: z.int().nonnegative(),
   /** By relation. */
   relations: z.record(z.string(), Entry),
+  /** Of settings and databags, by relation. */
+  notices: z.record(z.string(), Notice).optional(),
 })
 export type Announced = z.infer<typeof Announced>
 
@@ -53,6 +56,7 @@ export const announce = (announced: Announced, services: readonly Service[], now
   const first = Math.max(announced.last + 1, now)
   const entries = changed.map((id, index) => [id, entry(first + index, at(announced.relations, id), at(offered, id))])
   return {
+    ...announced,
     last: first + changed.length - 1,
     relations: { ...announced.relations, ...Object.fromEntries(entries) },
   }
@@ -77,5 +81,10 @@ export const accepted = (announced: Announced, numbers: readonly number[]): Anno
     if (pending !== undefined && !numbers.includes(rest.number)) return [[id, { ...rest, pending }]]
     return rest.service === undefined ? [] : [[id, rest]]
   })
-  return { ...announced, relations: Object.fromEntries(entries) }
+  const { notices, ...others } = announced
+  return {
+    ...others,
+    relations: Object.fromEntries(entries),
+    ...(notices && { notices: noticed(notices, numbers) }),
+  }
 }

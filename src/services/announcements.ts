@@ -1,32 +1,49 @@
 import type { Event } from '../events/cloud-event.ts'
+import { defined } from '../record.ts'
 import { sourceOf } from '../source.ts'
 import type { Subject } from '../state.ts'
-import type { Announced, Entry } from './announced.ts'
+import type { Announced } from './announced.ts'
 
 /** An event for the sink, and the number by which it is accepted. */
 export type Announcement = { readonly number: number; readonly event: Event }
 
 /**
  * The announcements that the sink is not known to have, in their order. A repeat has the same id, and of two the later one has the higher
- * `sequence`, however they arrive. Their data have `service` while something is offered, and `previous` when something was before.
+ * `sequence`, however they arrive. Their data have `service` while something is offered, and `previous` when something was before; of settings they say whose: `relation`, or the
+ * application's own.
  */
-export const announcements = (subject: Subject, { relations }: Announced): Announcement[] =>
-  Object.entries(relations)
-    .flatMap(([relation, { pending, ...last }]) =>
-      pending === undefined ? [] : [{ number: last.number, event: eventOf(subject, relation, { ...last, pending }) }],
-    )
-    .toSorted((one, other) => one.number - other.number)
+export const announcements = (subject: Subject, { relations, notices = {} }: Announced): Announcement[] => {
+  const services = Object.entries(relations).flatMap(([relation, { pending, number, service }]) => {
+    if (pending === undefined) return []
+    const { change, previous } = pending
+    const data = { ...(service && { service }), ...(previous && { previous }) }
+    return [{ number, event: eventOf(subject, change, `${relation}/${number}`, number, data) }]
+  })
+  const settings = Object.entries(notices).flatMap(([key, { pending, number, relation }]) =>
+    pending
+      ? [
+          {
+            number,
+            event: eventOf(subject, 'settings-changed', `settings/${key}/${number}`, number, defined({ relation })),
+          },
+        ]
+      : [],
+  )
+  return [...services, ...settings].toSorted((one, other) => one.number - other.number)
+}
 
 const eventOf = (
   { namespace, application }: Subject,
-  relation: string,
-  { number, service, pending: { change, previous } }: Entry & { pending: NonNullable<Entry['pending']> },
+  name: string,
+  id: string,
+  number: number,
+  data: Record<string, unknown>,
 ): Event => ({
-  id: `${namespace}/${application}/${relation}/${number}`,
+  id: `${namespace}/${application}/${id}`,
   source: sourceOf({ namespace, application }),
-  type: `dev.meshstep.${change}.v1`,
+  type: `dev.meshstep.${name}.v1`,
   subject: `${namespace}/${application}`,
   datacontenttype: 'application/json',
   extensions: { partitionkey: `${namespace}/${application}`, sequence: String(number) },
-  data: { namespace, application, ...(service && { service }), ...(previous && { previous }) },
+  data: { namespace, application, ...data },
 })

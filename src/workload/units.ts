@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { compareTimes, isTimestamp } from '../events/timestamp.ts'
 import { Mark } from '../order.ts'
 import { at } from '../record.ts'
+import { LeaderSettings } from './leader-settings.ts'
 import { Report } from './report.ts'
 
 /** A pod that is there, and the number of the unit that it is. */
@@ -13,6 +14,9 @@ const Unit = z.strictObject({
   report: Report.optional(),
   /** The last report that counted. */
   reported: Mark.optional(),
+  /** What the unit says in the relations of its application, by endpoint, and the last time that counted. */
+  databag: z.record(z.string(), LeaderSettings).optional(),
+  told: Mark.optional(),
   /** It was active once, so that it is not starting any more. */
   started: z.literal(true).optional(),
 })

@@ -71,7 +71,7 @@ const ownSamples: Sample[] = functions.map(({ name, type }) => ({
 
 const strangers: Sample[] = [
   { type: 'dev.meshstep.reconciled.v1', source: '/meshstep', subject: 'shop/web' },
-  ...['service-available', 'service-changed', 'service-unavailable'].map((name) => ({
+  ...['service-available', 'service-changed', 'service-unavailable', 'settings-changed'].map((name) => ({
     type: `dev.meshstep.${name}.v1`,
     source: '/meshstep/shop/web',
     subject: 'shop/web',

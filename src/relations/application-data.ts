@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import { Refused } from '../errors.ts'
+import { at, defined } from '../record.ts'
+import type { Relation, RelationIdentity, Said, State } from '../state.ts'
+import { LeaderSettings } from '../workload/leader-settings.ts'
+import { unitName } from '../workload/units.ts'
+import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './forms.ts'
+
+/** What an application, or a unit, says in its relations besides what their protocols say: by endpoint, key and value. */
+export const Databags = z.record(z.string().min(1).max(253), LeaderSettings)
+export type Databags = z.infer<typeof Databags>
+
+/** What one side of a relation says besides its protocol. */
+export type ToldData = Pick<Said, 'data' | 'units'>
+
+const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules']
+const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]
+
+/** The keys that the protocol of an interface owns. */
+const OWNED: Readonly<Record<string, readonly string[]>> = {
+  service_mesh: [...VERSIONED, 'labels', 'mesh_type', 'policies'],
+  cross_model_mesh: [...VERSIONED, 'cmr_data'],
+  'k8s-service': [...VERSIONED, 'service-name', 'service-port', 'name', 'port'],
+  cluster: [
+    ...[...VERSIONED, 'role', 'juju_topology', 'address', 'worker_config', 'worker_ports', 'worker_labels'],
+    ...['loki_endpoints', 'charm_tracing_receivers', 'workload_tracing_receivers', 'remote_write_endpoints'],
+    ...['ca_cert', 'server_cert', 's3_tls_ca_chain', 'privkey_secret_id'],
+  ],
+}
+
+const isOwned = (name: string, key: string): boolean =>
+  ANYWHERE.includes(key) || (at(OWNED, name)?.includes(key) ?? false)
+
+const customOf = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(data).filter(([key]) => !isOwned(name, key)))
+
+/** What a databag holds besides what the interface's protocol says in it; undefined where that is nothing. */
+export const toldBesides = (name: string, said: Said | undefined): ToldData | undefined => {
+  if (said === undefined) return undefined
+  const data = customOf(name, { ...(Object.hasOwn(OWNED, name) && documentOf(said.data)), ...said.data })
+  const units = Object.entries(said.units ?? {})
+    .map(([unit, bag]) => [unit, customOf(name, bag)] as const)
+    .filter(([, bag]) => Object.keys(bag).length > 0)
+  if (Object.keys(data).length === 0 && units.length === 0) return undefined
+  return defined({ data, units: units.length > 0 ? Object.fromEntries(units) : undefined })
+}
+
+/** The settings of an application: what its config says goes before what its leader does. */
+export const settingsOf = ({ config, settings }: Pick<State, 'config' | 'settings'>): LeaderSettings => ({
+  ...settings,
+  ...config?.settings,
+})
+
+/** What is said in version 1 alone is in its document. */
+const documentOf = (data: Said['data']): Record<string, string> => {
+  const document = documentIn(data)
+  const content = 'value' in document ? (document.value ?? {}) : {}
+  return Object.fromEntries(
+    Object.entries(content).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+}
+
+type Speaker = Pick<State, 'config' | 'databag' | 'units'>
+
+/** What the application itself says in a relation, and each of its units; what the config says goes before what the leader does. */
+const ownData = (
+  application: string,
+  { config, databag, units }: Speaker,
+  { endpoint, interface: name }: Relation,
+): Said => ({
+  data: customOf(name, { ...at(databag, endpoint), ...at(config?.databag, endpoint) }),
+  units: Object.fromEntries(
+    Object.values(units.present).flatMap(({ number, databag: own }) => {
+      const bag = at(own, endpoint)
+      return bag ? [[unitName(application, number), customOf(name, bag)] as const] : []
+    }),
+  ),
+})
+
+/** What is said in a relation: what its protocol says, and beside it what the application does. Undefined where neither says anything. */
+export const withOwnData = (
+  application: string,
+  speaker: Speaker,
+  relation: Relation,
+  said: Said | undefined,
+): Said | undefined => {
+  const own = ownData(application, speaker, relation)
+  const names = Object.keys({ ...own.units, ...said?.units })
+  if (Object.keys(own.data).length === 0 && Object.keys(own.units ?? {}).length === 0) return said
+  const units = names.map((unit) => [unit, { ...at(own.units, unit), ...at(said?.units, unit) }] as const)
+  return {
+    ...said,
+    data: { ...own.data, ...said?.data },
+    ...(units.length > 0 && { units: Object.fromEntries(units) }),
+  }
+}
+
+type Relations = Readonly<Record<string, RelationIdentity>>
+
+/** The keys of a databag that protocols own, a sentence each: they are left out. */
+export const ownedKeys = (databag: Databags | undefined, relations: Relations): string[] =>
+  Object.values(relations).flatMap(({ endpoint, interface: name }) =>
+    Object.keys(at(databag, endpoint) ?? {})
+      .filter((key) => isOwned(name, key))
+      .map((key) => `databag.${endpoint}.${key}: the interface ${name} says this itself, it is left out`),
+  )
+
+/** Throws Refused where a databag has a key that the protocol of a relation owns. */
+export const refuseOwnedKeys = (databag: Databags | undefined, { relations }: Pick<State, 'relations'>): void => {
+  const [problem] = ownedKeys(databag, relations)
+  if (problem !== undefined) throw new Refused(400, `data.${problem}`)
+}

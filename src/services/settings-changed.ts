@@ -1,0 +1,35 @@
+import { at } from '../record.ts'
+import { settingsOf } from '../relations/application-data.ts'
+import { contentHash } from '../relations/mirror.ts'
+import { type EffectiveState, relationsIn } from '../state.ts'
+import type { Announced } from './announced.ts'
+import type { Notice } from './notices.ts'
+
+/** The key of the application's own settings: no relation has it. */
+const OWN = 'own'
+
+/** Plans a `settings-changed` for each relation whose other side says something else than was announced, and for the own settings. */
+export const notice = (announced: Announced, state: EffectiveState, now: number): Announced => {
+  const { notices = {} } = announced
+  const said = new Map(currentlySaid(state).map((one) => [one.key, one]))
+  const unknown = relationsIn(state).flatMap(({ key, isUnknown }) => (isUnknown ? [key] : []))
+  const changed = [...new Set([...Object.keys(notices), ...said.keys()])]
+    .filter((key) => !unknown.includes(key) && at(notices, key)?.hash !== said.get(key)?.hash)
+    .toSorted()
+  if (changed.length === 0) return announced
+  const first = Math.max(announced.last + 1, now)
+  const entries = changed.map((key, index): [string, Notice] => {
+    const { hash, relation } = { ...at(notices, key), hash: undefined, ...said.get(key) }
+    return [key, { number: first + index, ...(hash && { hash }), ...(relation && { relation }), pending: true }]
+  })
+  return { ...announced, last: first + changed.length - 1, notices: { ...notices, ...Object.fromEntries(entries) } }
+}
+
+const currentlySaid = (state: EffectiveState): { key: string; hash: string; relation?: Notice['relation'] }[] => {
+  const settings = settingsOf(state)
+  const own = Object.keys(settings).length > 0 ? [{ key: OWN, hash: contentHash(settings) }] : []
+  const told = relationsIn(state).flatMap(({ key, id, endpoint, remote: { application }, told }) =>
+    told ? [{ key, hash: contentHash(told), relation: { id, endpoint, application } }] : [],
+  )
+  return [...own, ...told]
+}
