@@ -39,6 +39,7 @@ const resources = {
   Namespace: { apiVersion: 'v1', plural: 'namespaces', clusterScoped: true },
   HorizontalPodAutoscaler: { apiVersion: 'autoscaling/v2', plural: 'horizontalpodautoscalers' },
   AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
+  PeerAuthentication: { apiVersion: 'security.istio.io/v1', plural: 'peerauthentications' },
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
   SubjectAccessReview: { apiVersion: 'authorization.k8s.io/v1', plural: 'subjectaccessreviews', clusterScoped: true },
