@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { CoordinatorConfig, WorkerConfig } from './cluster/config.ts'
 import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
 import { Policy } from './mesh/models.ts'
+import { policyProblems } from './policies/validation.ts'
 import { Versions } from './relations/versions.ts'
 import { Services } from './services/provided.ts'
 import { workloadOf } from './workload/config.ts'
@@ -63,3 +64,10 @@ export const Config = z.strictObject({
   serviceAccounts: ServiceAccounts.optional(),
 })
 export type Config = z.infer<typeof Config>
+
+/** A config as it is given, which holds no policy that Istio refuses. One that is remembered is read as it is. */
+export const GivenConfig = Config.superRefine(({ rawPolicies = [] }, context) => {
+  for (const [index, policy] of rawPolicies.entries())
+    for (const { path, message } of policyProblems(policy))
+      context.addIssue({ code: 'custom', path: ['rawPolicies', index, ...path], message })
+})

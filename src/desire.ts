@@ -7,6 +7,7 @@ import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
 import { consumerPolicies } from './mesh/consumer.ts'
 import { requesterName } from './mesh/grants.ts'
 import { ownerLabels } from './owner.ts'
+import { effectWarnings } from './policies/effect.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
@@ -63,6 +64,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
   const labels = labelsOf(subject, resolved)
   const services = offeredServices(subject, state)
   const isClusterUnknown = dependsOnUnknown(state, unknown)
+  const raw = rawPolicies(owner, config?.rawPolicies ?? [])
   const objects = [
     ...(beacon?.objects ?? []),
     ...authorizationPolicies(requests, {
@@ -71,7 +73,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       serviceAccount: (namespace, application) =>
         at(config?.serviceAccounts, `${namespace}/${application}`) ?? application,
     }),
-    ...rawPolicies(owner, config?.rawPolicies ?? []),
+    ...raw,
     ...[...cluster.objects, ...workloadDesire(subject, state)].map((object) => labelled(object, owner.labels)),
   ]
   const named = [...Map.groupBy(objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
@@ -94,6 +96,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       ...cluster.messages,
       ...services.problems,
       ...workloadMessages(subject, state),
+      ...raw.flatMap((policy) => effectWarnings(policy, config?.mesh?.rootNamespace ?? 'istio-system')),
       ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
     ]),
   }

@@ -86,30 +86,18 @@ export const CustomMeshPolicy = z
   })
 
 /** An AuthorizationPolicy as a person writes it. Without a namespace it is in the application's own. */
-export const RawPolicy = z
-  .strictObject({
-    apiVersion: z.literal('security.istio.io/v1'),
-    kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
-    metadata: z.strictObject({
-      name: z
-        .string()
-        .max(253)
-        .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object'),
-      namespace: name('a namespace').optional(),
-      labels: z.record(z.string(), z.string()).optional(),
-      annotations: z.record(z.string(), z.string()).optional(),
-    }),
-    spec: AuthorizationPolicySpec.optional(),
-  })
-  .superRefine(({ spec = {} }, context) => {
-    const targets = [spec.selector, spec.targetRef, spec.targetRefs?.length ? spec.targetRefs : undefined]
-    if (targets.filter((target) => target !== undefined).length > 1)
-      context.addIssue({ code: 'custom', message: 'At most one of targetRefs and selector can be set', path: ['spec'] })
-    if (spec.provider !== undefined && spec.action !== 'CUSTOM')
-      context.addIssue({
-        code: 'custom',
-        message: 'CUSTOM action must be set when specifying extension providers',
-        path: ['spec', 'action'],
-      })
-  })
+export const RawPolicy = z.strictObject({
+  apiVersion: z.literal('security.istio.io/v1'),
+  kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
+  metadata: z.strictObject({
+    name: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object'),
+    namespace: name('a namespace').optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: AuthorizationPolicySpec.optional(),
+})
 export type RawPolicy = z.infer<typeof RawPolicy>

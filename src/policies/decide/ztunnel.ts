@@ -20,7 +20,7 @@ const CONDITIONS = ['source.ip', 'source.namespace', 'source.principal', 'destin
  * of a source, an operation or a condition, that one never matches (ztunnel's src/rbac.rs).
  */
 export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): Seen => {
-  const hidden = fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, (key) => !CONDITIONS.includes(key))
+  const hidden = hiddenFromZtunnel(rule)
   const never = { never: `its ${oneOf(hidden)} cannot be seen by a ztunnel` }
   if (action === 'ALLOW' && hidden.length > 0) return never
   const from = rule.from?.map(({ source = {} }) => ({ source: without<Source>(source, [...HTTP_SOURCE, ...DROPPED]) }))
@@ -35,6 +35,10 @@ export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): Seen => {
   if (!isEmptied && !isUnseen) return { rule: seen }
   return hidden.length > 0 ? never : { never: 'a part of it says nothing to a ztunnel, which takes that for no match' }
 }
+
+/** Which fields and conditions of `rule` need HTTP, or what else a ztunnel does not have. */
+export const hiddenFromZtunnel = (rule: Rule): string[] =>
+  fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, (key) => !CONDITIONS.includes(key))
 
 const isSeen = ({ key, values = [], notValues = [] }: Condition): boolean =>
   CONDITIONS.includes(key) && values.length + notValues.length > 0
