@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CoordinatorConfig, WorkerConfig } from './cluster/config.ts'
-import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
+import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
 import { Policy } from './mesh/models.ts'
 import { policyProblems } from './policies/validation.ts'
 import { Versions } from './relations/versions.ts'
@@ -49,6 +49,8 @@ export const Config = z.strictObject({
   meshPolicies: z.array(CustomMeshPolicy).optional(),
   /** AuthorizationPolicies to hold as they are, besides. */
   rawPolicies: z.array(RawPolicy).optional(),
+  /** `audit` writes policies as dry runs, the application's own and, by its beacon, those that it asks for. @default enforce */
+  enforcement: Enforcement.optional(),
   /** Makes the application a beacon. */
   mesh: MeshConfig.optional(),
   /** Makes the application the coordinator of a cluster of workers. */

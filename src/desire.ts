@@ -5,8 +5,10 @@ import { type KubernetesObject, nameOf, type Reference } from './kubernetes/obje
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
 import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
 import { consumerPolicies } from './mesh/consumer.ts'
+import { auditedRequesters } from './mesh/enforcement.ts'
 import { requesterName } from './mesh/grants.ts'
 import { ownerLabels } from './owner.ts'
+import { audited } from './policies/audit.ts'
 import { effectWarnings } from './policies/effect.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
@@ -76,7 +78,8 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
     ...raw,
     ...[...cluster.objects, ...workloadDesire(subject, state)].map((object) => labelled(object, owner.labels)),
   ]
-  const named = [...Map.groupBy(objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
+  const audit = audited(objects, auditedRequesters(subject, state))
+  const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
@@ -96,6 +99,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       ...cluster.messages,
       ...services.problems,
       ...workloadMessages(subject, state),
+      ...audit.messages,
       ...raw.flatMap((policy) => effectWarnings(policy, config?.mesh?.rootNamespace ?? 'istio-system')),
       ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
     ]),

@@ -15,6 +15,9 @@ export const TrustDomain = z
   .max(255)
   .regex(/^[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/, 'expected a trust domain, like cluster.local')
 
+/** Whether policies are enforced, or only written where proxies log what they would do. */
+export const Enforcement = z.enum(['audit', 'enforce'], 'expected audit or enforce')
+
 /** What makes an application a beacon: it runs the mesh for the applications that are related to it. */
 export const MeshConfig = z.strictObject({
   type: z.literal('istio').optional(),
@@ -28,6 +31,8 @@ export const MeshConfig = z.strictObject({
   manageAuthorizationPolicies: z.boolean().optional(),
   /** Denies whatever no policy allows, in the whole mesh. @default false */
   hardened: z.boolean().optional(),
+  /** `audit` writes all that the beacon grants and denies as dry runs. @default that of the application, else enforce */
+  enforcement: Enforcement.optional(),
   /** Istio's root namespace: policies in it hold for the whole mesh. @default istio-system */
   rootNamespace: name('a namespace').optional(),
   /** @default cluster.local */

@@ -3,6 +3,7 @@ import type { EffectiveState, Relation, Subject } from '../state.ts'
 import { beaconLabels } from './beacon.ts'
 import { consumerPolicies } from './consumer.ts'
 import { crossModelDatabag } from './cross-model.ts'
+import { enforcementDatabag } from './enforcement.ts'
 import { policiesDatabag } from './policies-databag.ts'
 
 /**
@@ -36,4 +37,5 @@ const asks = ({ config }: EffectiveState): boolean =>
 
 const requestDatabag = (subject: Subject, state: EffectiveState): Record<string, string> => ({
   policies: policiesDatabag(consumerPolicies(subject, state).requested.map(({ policy }) => policy)),
+  ...enforcementDatabag(state),
 })
