@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Config, ObjectName } from '../src/config.ts'
+import { GivenConfig, ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/define-function.ts'
 import { Refused } from '../src/errors.ts'
 import { advance, type Late, lateMessage, type Mark, type Position } from '../src/order.ts'
@@ -17,7 +17,7 @@ import type { Teller } from '../src/workload/loop.ts'
 export const configChanged = defineFunction({
   name: 'config-changed',
   data: {
-    config: Config.optional(),
+    config: GivenConfig.optional(),
     settings: LeaderSettings.optional(),
     databag: Databags.optional(),
     unit: z.string().min(1).max(253).optional(),

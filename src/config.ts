@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { CoordinatorConfig, WorkerConfig } from './cluster/config.ts'
-import { CustomMeshPolicy, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
+import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
 import { Policy } from './mesh/models.ts'
+import { policyProblems } from './policies/validation.ts'
 import { Databags } from './relations/application-data.ts'
 import { Versions } from './relations/versions.ts'
 import { Services } from './services/provided.ts'
@@ -51,6 +52,8 @@ export const Config = z.strictObject({
   meshPolicies: z.array(CustomMeshPolicy).optional(),
   /** AuthorizationPolicies to hold as they are, besides. */
   rawPolicies: z.array(RawPolicy).optional(),
+  /** `audit` writes policies as dry runs, the application's own and, by its beacon, those that it asks for. @default enforce */
+  enforcement: Enforcement.optional(),
   /** Makes the application a beacon. */
   mesh: MeshConfig.optional(),
   /** Makes the application the coordinator of a cluster of workers. */
@@ -72,3 +75,10 @@ export const Config = z.strictObject({
   serviceAccounts: ServiceAccounts.optional(),
 })
 export type Config = z.infer<typeof Config>
+
+/** A config as it is given, which holds no policy that Istio refuses. One that is remembered is read as it is. */
+export const GivenConfig = Config.superRefine(({ rawPolicies = [] }, context) => {
+  for (const [index, policy] of rawPolicies.entries())
+    for (const { path, message } of policyProblems(policy))
+      context.addIssue({ code: 'custom', path: ['rawPolicies', index, ...path], message })
+})

@@ -6,9 +6,12 @@ import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
 import { requesterName } from './mesh/asked.ts'
 import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
 import { consumerReport } from './mesh/consumer.ts'
+import { auditedRequesters } from './mesh/enforcement.ts'
 import { servicesOfPolicies } from './mesh/services.ts'
 import { trustDomainsOf } from './mesh/trust-domains.ts'
 import { ownerLabels } from './owner.ts'
+import { audited } from './policies/audit.ts'
+import { effectWarnings } from './policies/effect.ts'
 import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
@@ -69,16 +72,18 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
   const labels = labelsOf(subject, resolved)
   const services = offeredServices(subject, state)
   const isClusterUnknown = dependsOnUnknown(state, unknown)
+  const raw = rawPolicies(owner, config?.rawPolicies ?? [])
   const objects = [
     ...(beacon?.objects ?? []),
     ...authorizationPolicies(requests, { ...owner, ...identitiesIn(config) }, [
       ...(beacon?.guards ?? []),
       ...cluster.guards,
     ]),
-    ...rawPolicies(owner, config?.rawPolicies ?? []),
+    ...raw,
     ...[...cluster.objects, ...workloadDesire(subject, state)].map((object) => labelled(object, owner.labels)),
   ]
-  const named = [...Map.groupBy(objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
+  const audit = audited(objects, auditedRequesters(subject, state))
+  const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
@@ -100,6 +105,8 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       ...workloadMessages(subject, state),
       ...ownedKeys(config?.databag, state.relations),
       ...ownedKeys(state.databag, state.relations),
+      ...audit.messages,
+      ...raw.flatMap((policy) => effectWarnings(policy, config?.mesh?.rootNamespace ?? 'istio-system')),
       ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
     ]),
   }

@@ -1,8 +1,9 @@
 import type { Authenticate } from './authorize.ts'
 import type { Clock } from './clock.ts'
+import { requestersBehind } from './explain/memories.ts'
 import { observe } from './explain/observe.ts'
 import { type Question, readQuestion } from './explain/question.ts'
-import { situationOf } from './explain/situation.ts'
+import { meshOf, situationOf } from './explain/situation.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type Decision, decide } from './policies/decide.ts'
 
@@ -16,11 +17,11 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-type Subject = Question['from']
+type Subject = Question['to']
 
 /** The decision, and the question with its defaults, both names as `{namespace}/{application}`. */
 export type Explanation = Decision & {
-  readonly request: Omit<Question, 'from' | 'to'> & { readonly from: string; readonly to: string }
+  readonly request: Omit<Question, 'from' | 'to'> & { readonly from?: string; readonly to: string }
 }
 
 /**
@@ -36,12 +37,19 @@ export const createExplain =
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize(question.to)
-    const { request, world, steps } = situationOf(question, await observe(kubernetes, question))
-    const decision = decide(request, world)
+    const observed = await observe(kubernetes, question)
+    const { request, world, steps } = situationOf(question, observed)
+    const decision = decide(request, world, requestersBehind(question.to, observed.memory, question.from))
+    const { from, ...asked } = question
     return {
       ...decision,
       steps: [...steps, ...decision.steps],
-      request: { ...question, from: nameOf(question.from), to: nameOf(question.to) },
+      request: {
+        ...(from && { from: nameOf(from) }),
+        ...asked,
+        to: nameOf(question.to),
+        ...meshOf(question, observed),
+      },
     }
   }
 

@@ -5,9 +5,9 @@ import { createExplain } from '../src/explain.ts'
 import { createKubernetes } from '../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../src/kubernetes/objects.ts'
 import { authorizationPolicies } from '../src/policies/grant.ts'
-import { externalTraffic, hardenedMode, ingressToBackend } from '../src/policies/static.ts'
+import { externalAuthorizer, externalTraffic, hardenedMode, ingressToBackend } from '../src/policies/static.ts'
 import { fakeClock } from './helpers/clock.ts'
-import { application, bookinfo, createMesh, WAYPOINT } from './helpers/mesh.ts'
+import { application, bookinfo, createMesh, WAYPOINT, waypoint } from './helpers/mesh.ts'
 import { isWrite } from './helpers/world.ts'
 import { custom, detailsPolicy, hardened, managed, pods, service } from './policies/bookinfo.ts'
 import { endpoint, meshPolicy, owner, request } from './policies/samples.ts'
@@ -42,7 +42,7 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
       true,
       [`the waypoint shop/${WAYPOINT} lets it through for policy ${NAME} (asked for by ${ASKED})`],
     ],
-    ['an allowed path', both, { path: '/health' }, true, [NAME]],
+    ['an allowed path', both, { path: '/health', autoAllowWaypoint: 'true' }, true, [NAME]],
     ...['POST', 'PUT', 'DELETE'].map(
       (method): [string, readonly KubernetesObject[], Record<string, string>, boolean, string[]] => [
         `${method} where only GET is allowed`,
@@ -107,7 +107,7 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
     [
       'a pod, past its waypoint',
       managed,
-      { via: 'pod' },
+      { via: 'pod', autoAllowWaypoint: 'true' },
       false,
       ['resets the connection', `istio_allow_waypoint_shop_${WAYPOINT}`],
     ],
@@ -127,7 +127,7 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
       policy: 'shop/deny',
     })
     const ask = custom('ask', { ...deny.spec, action: 'CUSTOM', provider: { name: 'oidc' } })
-    expect(await createMesh([...bookinfo, ...managed, deny, ask]).explain()).toMatchObject({
+    expect(await createMesh([...bookinfo, ...managed, ask]).explain()).toMatchObject({
       allowed: false,
       decided: false,
     })
@@ -195,24 +195,30 @@ describe('the answer', () => {
         via: 'service',
         trustDomain: 'cluster.local',
         rootNamespace: 'istio-system',
-        autoAllowWaypoint: true,
       },
     })
   })
 
   test('depends on the trust domain and the root namespace', async () => {
     const mesh = createMesh([...bookinfo, ...managed])
-    expect(await mesh.explain({ trustDomain: 'example.org' })).toMatchObject({ allowed: false })
+    // a waypoint takes cluster.local for whatever the own trust domain is called, and a ztunnel does not
+    expect(await mesh.explain({ trustDomain: 'example.org' })).toMatchObject({ allowed: true })
+    const principals = ['cluster.local/ns/shop/sa/productpage']
+    const allow = custom('allow', { ...pods('details'), rules: [{ from: [{ source: { principals } }] }] })
+    const guarded = createMesh([...bookinfo, allow])
+    const straight = { via: 'pod', autoAllowWaypoint: 'false' }
+    expect(await guarded.explain(straight)).toMatchObject({ allowed: true })
+    expect(await guarded.explain({ ...straight, trustDomain: 'example.org' })).toMatchObject({ allowed: false })
     const closed = hardenedMode({ ...owner, application: 'istio' }, 'mesh')
     const other = createMesh([...bookinfo, ...closed])
     expect(await other.explain()).toMatchObject({ allowed: true })
     expect(await other.explain({ rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
   })
 
-  test('comes after nine calls, none of which writes', async () => {
+  test('comes after twelve calls, none of which writes', async () => {
     const mesh = createMesh([...bookinfo, ...managed])
     await mesh.explain()
-    expect(mesh.calls).toHaveLength(9)
+    expect(mesh.calls).toHaveLength(12)
     expect(mesh.calls.filter(isWrite)).toEqual([])
   })
 
@@ -309,5 +315,247 @@ describe('who may ask', () => {
 
   test('is who may send events about the destination', async () => {
     expect(await explainAs('Bearer good')).toMatchObject({ request: { to: 'shop/details' } })
+  })
+})
+
+describe('what decides besides policies', () => {
+  const AMBIENT = { 'istio.io/dataplane-mode': 'ambient' }
+  const principals = ['cluster.local/ns/shop/sa/productpage']
+  const onlyProductpage = custom('only', { ...pods('details'), rules: [{ from: [{ source: { principals } }] }] })
+  const straight = { via: 'pod', autoAllowWaypoint: 'false' }
+  const client = (labels: Record<string, string>, podSpec: Record<string, unknown> = {}) =>
+    application('productpage', { labels, podSpec })
+  const details = application('details', { labels: AMBIENT })
+
+  test('pods without a ServiceAccount run as default', async () => {
+    const named = createMesh([...details, ...client(AMBIENT), onlyProductpage])
+    expect(await named.explain(straight)).toMatchObject({ allowed: true })
+    const unnamed = createMesh([...details, ...client(AMBIENT, { serviceAccountName: undefined }), onlyProductpage])
+    const answer = await unnamed.explain(straight)
+    expect(answer).toMatchObject({ allowed: false, decided: true })
+    expect(answer.sentence).toContain('shop/default may not')
+  })
+
+  test.each([
+    ['by its name', { name: 'tcp-details' }],
+    ['by its appProtocol', { name: 'http', appProtocol: 'tcp' }],
+    ['as it is encrypted', { name: 'https' }],
+    ['as its server speaks first', { port: 3306 }],
+  ])('on a port that carries TCP %s, a waypoint sees no HTTP', async (_, changes) => {
+    const port = { port: 9080, ...changes }
+    const destination = application('details', { serviceSpec: { ports: [port] } })
+    const open = custom('open', { ...service('details'), rules: [{ to: [{ operation: { methods: ['GET'] } }] }] })
+    const mesh = createMesh([...destination, ...application('productpage'), waypoint(), open])
+    const answer = await mesh.explain({ port: `${port.port}` })
+    expect(answer).toMatchObject({ allowed: false, decided: true, at: 'waypoint' })
+    expect(answer.sentence).toContain('its methods cannot be seen on a port that carries TCP')
+  })
+
+  test.each([
+    ['http-web', undefined, true],
+    ['web', 'kubernetes.io/h2c', true],
+    ['grpc-web', undefined, true],
+    ['web', undefined, true],
+  ])('on a port named %s with the appProtocol %s it sees HTTP: %s', async (name, appProtocol, allowed) => {
+    const destination = application('details', { serviceSpec: { ports: [{ port: 9080, name, appProtocol }] } })
+    const open = custom('open', { ...service('details'), rules: [{ to: [{ operation: { methods: ['GET'] } }] }] })
+    const mesh = createMesh([...destination, ...application('productpage'), waypoint(), open])
+    expect(await mesh.explain()).toMatchObject({ allowed, at: 'waypoint' })
+  })
+
+  test.each(['workload', 'all'])('a waypoint for %s judges what goes straight to pods', async (purpose) => {
+    const metadata = { name: WAYPOINT, namespace: 'shop', labels: { 'istio.io/waypoint-for': purpose } }
+    const refs = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: WAYPOINT }]
+    const get = [{ to: [{ operation: { methods: ['GET'] } }] }]
+    const mesh = createMesh([
+      ...application('details'),
+      ...application('productpage'),
+      waypoint({ metadata }),
+      custom('get', { targetRefs: refs, rules: get }),
+    ])
+    expect(await mesh.explain(straight)).toMatchObject({ allowed: true, at: 'waypoint' })
+    expect(await mesh.explain({ ...straight, method: 'POST' })).toMatchObject({ allowed: false, at: 'waypoint' })
+  })
+
+  const strict = (metadata: object, spec: object): KubernetesObject => ({
+    apiVersion: 'security.istio.io/v1',
+    kind: 'PeerAuthentication',
+    metadata: { name: 'strict', ...metadata },
+    spec: { ...spec },
+  })
+  const mtls = { mode: 'STRICT' }
+  const selector = { matchLabels: { 'app.kubernetes.io/name': 'details' } }
+
+  test.each<[string, KubernetesObject[], boolean]>([
+    ['the mesh', [strict({ namespace: 'istio-system' }, { mtls })], false],
+    ['the namespace', [strict({ namespace: 'shop' }, { mtls })], false],
+    ['the pods', [strict({ namespace: 'shop' }, { selector, mtls })], false],
+    ['the port', [strict({ namespace: 'shop' }, { selector, portLevelMtls: { 9080: mtls } })], false],
+    ['another port', [strict({ namespace: 'shop' }, { selector, portLevelMtls: { 80: mtls } })], true],
+    ['another namespace', [strict({ namespace: 'bank' }, { mtls })], true],
+    [
+      'the mesh, but not for the namespace',
+      [
+        strict({ namespace: 'istio-system' }, { mtls }),
+        strict({ namespace: 'shop' }, { mtls: { mode: 'PERMISSIVE' } }),
+      ],
+      true,
+    ],
+  ])('plaintext is refused where mutual TLS is strict for %s', async (_, peers, allowed) => {
+    const mesh = createMesh([...details, ...client({}), ...peers])
+    const answer = await mesh.explain()
+    expect(answer).toMatchObject({ allowed, decided: true, at: 'ztunnel' })
+    if (!allowed) expect(answer.sentence).toContain('/strict takes no plaintext, and the client is outside the mesh')
+    const onMesh = createMesh([...details, ...client(AMBIENT), ...peers])
+    expect(await onMesh.explain()).toMatchObject({ allowed: true })
+  })
+
+  test.each(['true', 'True', 't', '1'])(
+    'a dry run (%s) decides nothing, and the answer says what it would',
+    async (value) => {
+      const dry = (name: string, spec: object) =>
+        custom(name, { ...spec }, { annotations: { 'istio.io/dry-run': value } })
+      const guarded = createMesh([...bookinfo, dry('dry', { ...service('details'), rules: [] })])
+      const answer = await guarded.explain()
+      expect(answer).toMatchObject({ allowed: true, enforced: { allowed: false, at: 'waypoint', policy: 'shop/dry' } })
+      expect(answer.sentence).toContain(
+        `; were the dry runs enforced: the waypoint shop/${WAYPOINT} answers 403, as no ALLOW policy matches`,
+      )
+      const beside = createMesh([...bookinfo, dry('dry', { ...pods('details') })])
+      expect(await beside.explain()).toMatchObject({ allowed: true })
+      expect(await beside.explain()).not.toHaveProperty('enforced')
+    },
+  )
+
+  test.each(['false', 'yes', 'TRue', ''])('what Istio does not read as a dry run (%j) is enforced', async (value) => {
+    const policy = custom('p', { ...service('details') }, { annotations: { 'istio.io/dry-run': value } })
+    expect(await createMesh([...bookinfo, policy]).explain()).toMatchObject({ allowed: false, decided: true })
+  })
+})
+
+describe('an answer knows what the beacon remembers', () => {
+  const joined = async (mesh: Record<string, unknown>) => {
+    const world = createMesh([...bookinfo, ...application('other')])
+    const relation = (id: number, endpoint: string, role: 'provides' | 'requires') => ({
+      relation: { id, endpoint, interface: endpoint === 'service-mesh' ? 'service_mesh' : 'http', role },
+    })
+    await world.send('config-changed', { application: 'beacon', config: { mesh } })
+    const policies = [{ type: 'app', relation: 'details', endpoints: [{ methods: ['GET'] }] }]
+    await world.send('config-changed', { application: 'details', config: { policies } })
+    await world.send('relation-changed', {
+      application: 'details',
+      ...relation(1, 'service-mesh', 'requires'),
+      remote: { application: 'beacon', data: {} },
+    })
+    for (const [id, application] of [
+      [3, 'productpage'],
+      [4, 'reviews'],
+    ] as const)
+      await world.send('relation-changed', {
+        application: 'details',
+        ...relation(id, 'details', 'provides'),
+        remote: { application, data: {} },
+      })
+    await world.send('resync', { application: 'beacon' })
+    return world
+  }
+
+  test('and names the relation that a person made', async () => {
+    const world = await joined({})
+    const answer = await world.explain()
+    expect(answer).toMatchObject({ allowed: true, relations: ['relation 3 (details) of shop/details'] })
+    expect(answer.sentence).toContain('(asked for by relation 3 (details) of shop/details)')
+    const refused = await world.explain({ method: 'POST', from: 'shop/other' })
+    expect(refused).toMatchObject({
+      allowed: false,
+      relations: ['relation 3 (details) of shop/details', 'relation 4 (details) of shop/details'],
+    })
+  })
+
+  test('and goes by its trust domain and its root namespace', async () => {
+    const world = await joined({ trustDomain: 'example.org', rootNamespace: 'mesh' })
+    expect(await world.explain()).toMatchObject({
+      allowed: true,
+      request: { trustDomain: 'example.org', rootNamespace: 'mesh' },
+    })
+    const closed = hardenedMode({ ...owner, application: 'istio' }, 'mesh')
+    world.api.seed(closed)
+    expect(await world.explain({ via: 'pod' })).toMatchObject({ allowed: false })
+    expect(await world.explain({ to: 'shop/reviews' })).toMatchObject({ allowed: true })
+    expect(await world.explain({ to: 'shop/reviews', rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
+  })
+})
+
+describe('an ingress gateway', () => {
+  const gateway = (listener: object = { protocol: 'HTTP' }): KubernetesObject => ({
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'Gateway',
+    metadata: { name: 'ingress', namespace: 'shop' },
+    spec: { gatewayClassName: 'istio', listeners: [{ name: 'web', port: 80, ...listener }] },
+  })
+  const ingress = { namespace: 'shop', application: 'ingress', labels: {} }
+  const external = (cidrs: string[]) => externalTraffic(ingress, { gateway: 'ingress', cidrs })
+  const outside = { from: undefined, address: '10.200.0.1', to: 'shop/ingress', port: '80' }
+
+  test.each<[string, readonly KubernetesObject[], Record<string, string>, boolean]>([
+    ['is open', [], {}, true],
+    ['takes whom externalTraffic lists', [external(['10.0.0.0/8'])], {}, true],
+    ['takes nobody else', [external(['10.0.0.0/8'])], { address: '192.168.0.1' }, false],
+    ['takes nobody where it lists none', [external([])], {}, false],
+    ['takes nobody in a hardened mesh', hardened, {}, false],
+    ['takes whom externalTraffic lists in a hardened mesh', [...hardened, external(['10.0.0.0/8'])], {}, true],
+  ])('%s', async (_, policies, changes, allowed) => {
+    const mesh = createMesh([...bookinfo, gateway(), ...policies])
+    const answer = await mesh.explain({ ...outside, ...changes })
+    expect(answer).toMatchObject({ status: 200, allowed, decided: true, at: 'gateway' })
+    expect(answer.sentence).toContain('outside the mesh, may')
+    expect(answer.sentence).toContain('to the gateway shop/ingress on port 80')
+  })
+
+  test('leaves it open for a client whose address is not told', async () => {
+    const mesh = createMesh([...bookinfo, gateway(), external(['10.0.0.0/8'])])
+    expect(await mesh.explain({ to: 'shop/ingress', port: '80' })).toMatchObject({ allowed: false, decided: false })
+  })
+
+  test('asks its external authorizer', async () => {
+    const mesh = createMesh([
+      ...bookinfo,
+      gateway(),
+      externalAuthorizer(ingress, { gateway: 'ingress', provider: 'oidc' }),
+    ])
+    expect(await mesh.explain(outside)).toMatchObject({
+      allowed: false,
+      decided: false,
+      policy: 'shop/ext-authz-ingress',
+    })
+  })
+
+  test('sees no HTTP in what it does not decrypt', async () => {
+    const get = custom('get', { ...external([]).spec, rules: [{ to: [{ operation: { methods: ['GET'] } }] }] })
+    const [http, tls] = [gateway(), gateway({ protocol: 'TLS' })].map((one) => createMesh([...bookinfo, one, get]))
+    expect(await http?.explain(outside)).toMatchObject({ allowed: true })
+    expect(await tls?.explain(outside)).toMatchObject({ allowed: false })
+  })
+
+  test('goes by the policies that select its pods', async () => {
+    const labels = { 'gateway.networking.k8s.io/gateway-name': 'ingress' }
+    const selecting = custom('selecting', { selector: { matchLabels: labels } })
+    expect(await createMesh([...bookinfo, gateway(), selecting]).explain(outside)).toMatchObject({
+      allowed: false,
+      policy: 'shop/selecting',
+    })
+  })
+
+  test('is a client as well, under the identity of its pods', async () => {
+    const l4 = ingressToBackend(ingress, { namespace: 'shop', application: 'details', ports: [9080] }, 'cluster.local')
+    const mesh = createMesh([...bookinfo, gateway(), ...hardened, ...l4])
+    const answer = await mesh.explain({ from: 'shop/ingress' })
+    expect(answer).toMatchObject({ allowed: true, at: 'ztunnel', policy: 'shop/details-ingress-shop-l4' })
+    expect(answer.sentence).toContain('shop/ingress-istio may send')
+  })
+
+  test('says so where it has no listener', async () => {
+    const answer = await createMesh([...bookinfo, gateway()]).explain({ ...outside, port: '81' })
+    expect(answer.steps).toContainEqual({ at: 'destination', note: 'the gateway has no listener on port 81' })
   })
 })

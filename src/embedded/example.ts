@@ -10,7 +10,7 @@ const workload = (kind: 'StatefulSet' | 'Deployment', namespace: string, name: s
     ...(kind === 'StatefulSet' && { serviceName: name }),
     template: {
       metadata: { labels: { 'app.kubernetes.io/name': name } },
-      spec: { containers: [{ name, image: `example.invalid/${namespace}-${name}:1` }] },
+      spec: { serviceAccountName: name, containers: [{ name, image: `example.invalid/${namespace}-${name}:1` }] },
     },
   },
 })
@@ -23,7 +23,7 @@ const service = (namespace: string, name: string, port: number): KubernetesObjec
 })
 
 /**
- * Applications that are not on a mesh, as Juju deploys them: in `bookinfo` `details`, with a StatefulSet, and `productpage`, with a
+ * Applications that are not on a mesh, as Juju deploys them, each with a ServiceAccount of its name: in `bookinfo` `details`, with a StatefulSet, and `productpage`, with a
  * Deployment; in `tempo` a coordinator and three workers, that nothing relates yet. And the root namespace of Istio, whose policies hold
  * for all.
  */

@@ -12,17 +12,22 @@ export type Client = {
 }
 
 /**
- * Who sends. Its identity is the ServiceAccount that the pod spec names, else the application's name: that is how Juju calls it, and what
- * policies name. Throws Refused, 404, where there is no such workload.
+ * Who sends. Its identity is the ServiceAccount of its pods, which Kubernetes calls `default` where the pod spec names none. Throws
+ * Refused, 404, where there is no such workload.
  */
-export const clientOf = ({ from: { namespace, application } }: Question, observed: Observed): Client => {
+export const clientOf = ({ from, address }: Question, observed: Observed): Client => {
+  if (from === undefined) return { from: { namespace: '', address }, isGateway: false, steps: [] }
+  const { namespace, application } = from
   const pod = observed.from && typicalPod(observed.from)
   if (observed.from === undefined || pod === undefined)
-    throw new Refused(404, `query.from: there is neither a StatefulSet nor a Deployment ${namespace}/${application}`)
+    throw new Refused(
+      404,
+      `query.from: there is neither a StatefulSet nor a Deployment nor a Gateway ${namespace}/${application}`,
+    )
   const { on, of } = captured(observed.from, observed.fromNamespace?.metadata.labels ?? {})
-  const serviceAccount = on > 0 || isGateway(pod) ? (pod.spec?.serviceAccountName ?? application) : undefined
+  const serviceAccount = on > 0 || isGateway(pod) ? (pod.spec?.serviceAccountName ?? 'default') : undefined
   return {
-    from: { namespace, application, serviceAccount },
+    from: { namespace, application, serviceAccount, address, isGateway: isGateway(pod) },
     isGateway: isGateway(pod),
     steps: on > 0 && on < of ? [{ at: 'client', note: `only ${on} of its ${of} pods are on the mesh` }] : [],
   }

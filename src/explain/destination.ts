@@ -2,8 +2,10 @@ import { Refused } from '../errors.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { AccessRequest, ServiceInWorld, WorkloadInWorld } from '../policies/decide.ts'
 import { at } from '../record.ts'
+import { findIngress, listenerOf } from './ingress.ts'
 import type { Observed } from './observe.ts'
-import { captured, isGateway, labelsOf, type Pod, portNamed, typicalPod } from './pods.ts'
+import { captured, gatewayName, isGateway, labelsOf, type Pod, portNamed, typicalPod } from './pods.ts'
+import { protocolOf, type ServicePort } from './protocol.ts'
 import type { Question } from './question.ts'
 import { waypointOf } from './waypoint.ts'
 
@@ -15,24 +17,42 @@ export type Destination = {
 }
 
 /**
- * Where a request goes. Throws Refused, 404, where it goes to nothing, and 400 where it goes to a gateway, which enforces policies in a
- * way of its own.
+ * Where a request goes: to a Service, to pods, or to the proxy of a Gateway. Throws Refused, 404, where it goes to nothing.
  */
 export const destinationOf = (question: Question, observed: Observed, isFromGateway: boolean): Destination => {
   const { namespace, application } = question.to
-  const service = serviceOf(question, observed)
   const pod = observed.to && typicalPod(observed.to)
-  if (pod && isGateway(pod))
-    throw new Refused(400, `query.to: expected an application, got ${namespace}/${application}, which is a gateway`)
+  if (pod && isGateway(pod)) return gatewayOf(question, observed, pod)
+  const service = serviceOf(question, observed)
   const straight = service && straightBecause(service, observed, isFromGateway)
-  const { podPort, note } = service && !isHeadless(service) ? portOf(service, question.port, pod) : {}
-  const { services, notes } = servicesOf(observed, service)
-  const { workloads, partly } = podsOf(question, observed, pod)
+  const { podPort, protocol, note } = service && !isHeadless(service) ? portOf(service, question.port, pod) : {}
+  const { workloads, notes } = podsOf(question, observed, pod)
   return {
-    to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort },
-    services,
+    to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
+    services: servicesOf(observed),
     workloads,
-    notes: [straight, note, ...notes, partly].filter((one) => one !== undefined),
+    notes: [straight, note, ...notes].filter((one) => one !== undefined),
+  }
+}
+
+/** To the proxy of a Gateway. Throws Refused, 400, where that is a waypoint, which nobody calls by its name. */
+const gatewayOf = ({ to, port }: Question, { gateways, services }: Observed, pod: Pod): Destination => {
+  const { namespace, application } = to
+  const name = gatewayName(pod) ?? application
+  const gateway = findIngress(gateways, { namespace, application: name })
+  if (gateway === undefined)
+    throw new Refused(
+      400,
+      `query.to: expected an application or a Gateway that takes traffic from outside, got ${namespace}/${application}`,
+    )
+  const service = services.find(({ metadata }) => metadata.name === application)
+  const { podPort, note } = service ? portOf(service, port, pod) : {}
+  const listener = listenerOf(gateway, podPort ?? port)
+  return {
+    to: { namespace, application, podPort, protocol: listener.protocol, gateway: { name, labels: labelsOf(pod) } },
+    services: [],
+    workloads: [],
+    notes: [note, listener.note].filter((one) => one !== undefined),
   }
 }
 
@@ -63,54 +83,46 @@ const straightBecause = (
     : undefined
 }
 
-type ServicePort = { readonly port: number; readonly targetPort?: number | string }
-
 const portOf = (
   { spec }: KubernetesObject,
   port: number,
   pod: Pod | undefined,
-): { podPort?: number | undefined; note?: string } => {
+): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string } => {
   const ports = (spec?.ports ?? []) as ServicePort[]
   const found = ports.find((one) => one.port === port)
   if (found === undefined) return { note: `the Service has no port ${port}` }
   const { targetPort = port } = found
-  if (typeof targetPort === 'number') return { podPort: targetPort }
+  const protocol = protocolOf(found)
+  if (typeof targetPort === 'number') return { podPort: targetPort, protocol }
   const podPort = pod && portNamed(pod, targetPort)
   return podPort === undefined
-    ? { note: `no container names its port ${targetPort}: it is taken to be ${port}` }
-    : { podPort }
+    ? { protocol, note: `no container names its port ${targetPort}: it is taken to be ${port}` }
+    : { protocol, podPort }
 }
 
 /** All of the namespace: also a waypoint of another Service may close the pods to everybody else. */
-const servicesOf = (
-  { services, gateways = [], toNamespace }: Observed,
-  asked: KubernetesObject | undefined,
-): { services: ServiceInWorld[]; notes: (string | undefined)[] } => {
-  const attached = services.map((service) => ({
-    service,
+const servicesOf = ({ services, gateways = [], toNamespace }: Observed): ServiceInWorld[] =>
+  services.map((service) => ({
+    namespace: service.metadata.namespace ?? '',
+    name: service.metadata.name,
+    selector: service.spec?.selector as ServiceInWorld['selector'],
     ...waypointOf(service, toNamespace?.metadata.labels ?? {}, gateways),
   }))
-  return {
-    services: attached.map(({ service: { metadata, spec }, waypoint, bypassed }) => ({
-      namespace: metadata.namespace ?? '',
-      name: metadata.name,
-      selector: spec?.selector as ServiceInWorld['selector'],
-      waypoint,
-      bypassed,
-    })),
-    notes: attached.filter(({ service }) => service === asked).map(({ note }) => note),
-  }
-}
 
 const podsOf = (
   { to: { namespace, application } }: Question,
-  { to, toNamespace }: Observed,
+  { to, toNamespace, gateways = [] }: Observed,
   pod: Pod | undefined,
-): { workloads: WorkloadInWorld[]; partly?: string } => {
-  if (to === undefined || pod === undefined) return { workloads: [] }
-  const { on, of } = captured(to, toNamespace?.metadata.labels ?? {})
+): { workloads: WorkloadInWorld[]; notes: (string | undefined)[] } => {
+  if (to === undefined || pod === undefined) return { workloads: [], notes: [] }
+  const namespaceLabels = toNamespace?.metadata.labels ?? {}
+  const { on, of } = captured(to, namespaceLabels)
+  const labels = labelsOf(pod)
+  const metadata = { name: application, namespace, labels: { ...labels } }
+  const { waypoint } = on > 0 ? waypointOf({ metadata }, namespaceLabels, gateways, 'workload') : {}
+  const isPartly = on > 0 && on < of
   return {
-    workloads: [{ namespace, name: application, labels: labelsOf(pod), onMesh: on > 0 }],
-    ...(on > 0 && on < of && { partly: `only ${on} of its ${of} pods are on the mesh, and nothing guards the others` }),
+    workloads: [{ namespace, name: application, labels, onMesh: on > 0, waypoint }],
+    notes: isPartly ? [`only ${on} of its ${of} pods are on the mesh, and nothing guards the others`] : [],
   }
 }

@@ -15,6 +15,7 @@ const Selector = z.object({
 
 const Listener = z.object({
   protocol: z.string(),
+  port: z.number().optional(),
   allowedRoutes: z
     .object({ namespaces: z.object({ from: z.string().optional(), selector: Selector.optional() }).optional() })
     .optional(),
@@ -24,12 +25,7 @@ const Listener = z.object({
 export const Gateway = z.object({
   metadata: z.object({ labels: Texts.default({}), annotations: Texts.default({}) }),
   spec: z.object({ listeners: z.array(Listener) }).catch({ listeners: [] }),
-  status: z
-    .object({
-      addresses: z.array(z.unknown()).default([]),
-      conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
-    })
-    .catch({ addresses: [], conditions: [] }),
+  status: z.object({ addresses: z.array(z.unknown()).default([]) }).catch({ addresses: [] }),
 })
 export type Gateway = z.infer<typeof Gateway>
 
@@ -51,9 +47,5 @@ const selects = ({ matchLabels, matchExpressions }: z.infer<typeof Selector>, la
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
 
-/**
- * Whether a waypoint takes traffic. istiod waits for an address; without one the condition says whether somebody has looked, and is
- * Unknown as long as nobody has.
- */
-export const programmed = ({ status: { addresses, conditions } }: Gateway): string =>
-  addresses.length > 0 ? 'True' : (conditions.find(({ type }) => type === 'Programmed')?.status ?? 'Unknown')
+/** Whether a waypoint takes traffic: istiod counts one that has no address as none. */
+export const isReady = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0

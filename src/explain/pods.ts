@@ -42,8 +42,12 @@ const isCaptured = (labels: Labels, namespace: Labels): boolean =>
   at(labels, MODE) === 'ambient' || (at(labels, MODE) !== 'none' && at(namespace, MODE) === 'ambient')
 
 /** Whether these are proxies that Istio runs for a Gateway. */
-export const isGateway = (pod: Pod): boolean =>
-  at(labelsOf(pod), 'gateway.networking.k8s.io/gateway-name') !== undefined
+export const isGateway = (pod: Pod): boolean => gatewayName(pod) !== undefined
+
+/** The Gateway that a pod is a proxy of. */
+export const gatewayName = (pod: Pod): string | undefined => at(labelsOf(pod), GATEWAY_NAME)
+
+export const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 
 /** The number of the port that is called so by a container. */
 export const portNamed = ({ spec }: Pod, wanted: string): number | undefined =>

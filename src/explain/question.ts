@@ -19,8 +19,12 @@ const Subject = z
   })
 
 const fields = {
-  from: Subject,
+  /** Absent for a client outside the cluster. */
+  from: Subject.optional(),
+  /** A Service, a workload, or a Gateway. */
   to: Subject,
+  /** Where the connection comes from. */
+  address: z.union([z.ipv4(), z.ipv6()], 'expected an IP address').optional(),
   /** That of the Service, or of the pod when it is asked `via=pod`. */
   port: Port,
   method: Method.optional(),
@@ -37,20 +41,25 @@ const fields = {
   trustDomain: z
     .string()
     .regex(/^[-\w.]{1,253}$/, A_TRUST_DOMAIN)
-    .default('cluster.local'),
+    .optional(),
   /** Istio's: policies in it hold for every namespace. */
-  rootNamespace: Namespace.default('istio-system'),
-  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY. */
+  rootNamespace: Namespace.optional(),
+  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; presumed by nobody. */
   autoAllowWaypoint: z
     .enum(['true', 'false'], 'expected true or false')
-    .default('true')
-    .transform((text) => text === 'true'),
+    .transform((text) => text === 'true')
+    .optional(),
 }
 
-const Question = z.strictObject(fields, {
-  error: ({ code }) =>
-    code === 'unrecognized_keys' ? `expected no parameters but ${Object.keys(fields).join(', ')}` : undefined,
-})
+const Question = z
+  .strictObject(fields, {
+    error: ({ code }) =>
+      code === 'unrecognized_keys' ? `expected no parameters but ${Object.keys(fields).join(', ')}` : undefined,
+  })
+  .refine(({ from, address }) => from !== undefined || address !== undefined, {
+    path: ['from'],
+    message: `${A_SUBJECT}, or address= for a client outside the cluster`,
+  })
 export type Question = z.infer<typeof Question>
 
 /** What is asked. Throws Refused, 400, naming the first parameter that is wrong. */

@@ -2,7 +2,9 @@ import { readAuthorizationPolicy } from '../policies/authorization-policy.ts'
 import type { AccessRequest, Step, World } from '../policies/decide.ts'
 import { clientOf } from './client.ts'
 import { destinationOf } from './destination.ts'
+import { meshIn } from './memories.ts'
 import type { Observed } from './observe.ts'
+import { peerAuthenticationsOf } from './peer-authentications.ts'
 import type { Question } from './question.ts'
 
 /** What is to be decided, and what there is to know besides. */
@@ -14,13 +16,36 @@ export type Situation = {
 
 /** A question in the cluster as it was observed. Throws Refused where client or destination is none. */
 export const situationOf = (question: Question, observed: Observed): Situation => {
-  const { port, method, path, host, rootNamespace, trustDomain, autoAllowWaypoint } = question
+  const { port, method, path, host, autoAllowWaypoint } = question
   const { from, isGateway, steps } = clientOf(question, observed)
   const { to, services, workloads, notes } = destinationOf(question, observed, isGateway)
+  const { peerAuthentications, notes: odd } = peerAuthenticationsOf(observed)
   return {
     request: { from, to, port, method, path, host },
-    world: { ...policiesOf(observed), rootNamespace, trustDomain, services, workloads, autoAllowWaypoint },
-    steps: [...steps, ...[...missingKinds(observed), ...notes].map((note): Step => ({ at: 'destination', note }))],
+    world: {
+      ...policiesOf(observed),
+      ...meshOf(question, observed),
+      services,
+      workloads,
+      autoAllowWaypoint,
+      peerAuthentications,
+    },
+    steps: [
+      ...steps,
+      ...[...missingKinds(observed), ...notes, ...odd].map((note): Step => ({ at: 'destination', note })),
+    ],
+  }
+}
+
+/** As the question says, else as the beacon does, else as Istio is installed. */
+export const meshOf = (
+  { rootNamespace, trustDomain }: Pick<Question, 'rootNamespace' | 'trustDomain'>,
+  { memory, beacon }: Pick<Observed, 'memory' | 'beacon'>,
+): { rootNamespace: string; trustDomain: string } => {
+  const mesh = meshIn([memory, beacon])
+  return {
+    rootNamespace: rootNamespace ?? mesh?.rootNamespace ?? 'istio-system',
+    trustDomain: trustDomain ?? mesh?.trustDomain ?? 'cluster.local',
   }
 }
 

@@ -40,6 +40,7 @@ const resources = {
   HorizontalPodAutoscaler: { apiVersion: 'autoscaling/v2', plural: 'horizontalpodautoscalers' },
   PodDisruptionBudget: { apiVersion: 'policy/v1', plural: 'poddisruptionbudgets' },
   AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
+  PeerAuthentication: { apiVersion: 'security.istio.io/v1', plural: 'peerauthentications' },
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
   SubjectAccessReview: { apiVersion: 'authorization.k8s.io/v1', plural: 'subjectaccessreviews', clusterScoped: true },

@@ -15,6 +15,9 @@ export const TrustDomain = z
   .max(255)
   .regex(/^[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/, 'expected a trust domain, like cluster.local')
 
+/** Whether policies are enforced, or only written where proxies log what they would do. */
+export const Enforcement = z.enum(['audit', 'enforce'], 'expected audit or enforce')
+
 /** What makes an application a beacon: it runs the mesh for the applications that are related to it. */
 export const MeshConfig = z.strictObject({
   type: z.literal('istio').optional(),
@@ -28,6 +31,8 @@ export const MeshConfig = z.strictObject({
   manageAuthorizationPolicies: z.boolean().optional(),
   /** Denies whatever no policy allows, in the whole mesh. @default false */
   hardened: z.boolean().optional(),
+  /** `audit` writes all that the beacon grants and denies as dry runs. @default that of the application, else enforce */
+  enforcement: Enforcement.optional(),
   /** Istio's root namespace: policies in it hold for the whole mesh. @default istio-system */
   rootNamespace: name('a namespace').optional(),
   /** @default cluster.local */
@@ -97,30 +102,18 @@ export const CustomMeshPolicy = z
   })
 
 /** An AuthorizationPolicy as a person writes it. Without a namespace it is in the application's own. */
-export const RawPolicy = z
-  .strictObject({
-    apiVersion: z.literal('security.istio.io/v1'),
-    kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
-    metadata: z.strictObject({
-      name: z
-        .string()
-        .max(253)
-        .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object'),
-      namespace: name('a namespace').optional(),
-      labels: z.record(z.string(), z.string()).optional(),
-      annotations: z.record(z.string(), z.string()).optional(),
-    }),
-    spec: AuthorizationPolicySpec.optional(),
-  })
-  .superRefine(({ spec = {} }, context) => {
-    const targets = [spec.selector, spec.targetRef, spec.targetRefs?.length ? spec.targetRefs : undefined]
-    if (targets.filter((target) => target !== undefined).length > 1)
-      context.addIssue({ code: 'custom', message: 'At most one of targetRefs and selector can be set', path: ['spec'] })
-    if (spec.provider !== undefined && spec.action !== 'CUSTOM')
-      context.addIssue({
-        code: 'custom',
-        message: 'CUSTOM action must be set when specifying extension providers',
-        path: ['spec', 'action'],
-      })
-  })
+export const RawPolicy = z.strictObject({
+  apiVersion: z.literal('security.istio.io/v1'),
+  kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
+  metadata: z.strictObject({
+    name: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object'),
+    namespace: name('a namespace').optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: AuthorizationPolicySpec.optional(),
+})
 export type RawPolicy = z.infer<typeof RawPolicy>

@@ -4,6 +4,7 @@ import { beaconLabels } from './beacon.ts'
 import type { MeshConfig } from './config.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { crossModelDatabag } from './cross-model.ts'
+import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
 import { policiesDatabag } from './policies-databag.ts'
 
@@ -41,6 +42,7 @@ const requestDatabag = (subject: Subject, state: EffectiveState): Record<string,
   return {
     ...(asks(state) && { policies: policiesDatabag(requested) }),
     ...(guards.length > 0 && { guarded: pythonJson(guards) }),
+    ...enforcementDatabag(state),
   }
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
 import { problemOf } from '../mesh/problem.ts'
+import { isDryRun } from './dry-run.ts'
 
 const Texts = z.array(z.string()).optional()
 
@@ -82,15 +83,19 @@ export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationP
 
 /**
  * Whether the object is a policy that takes something away from everybody: a DENY, what asks elsewhere, or an ALLOW of nothing. One that
- * guards a Service, or pods, takes nothing from those that are let in there, and has to stand before anything is enrolled.
+ * guards a Service, or pods, takes nothing from those that are let in there, and has to stand before anything is enrolled. A dry run takes
+ * nothing.
  */
-export const isDenying = ({ kind, spec }: KubernetesObject): boolean => {
+export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean => {
   const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
+  if (kind !== 'AuthorizationPolicy' || isDryRun({ metadata })) return false
   const isGuard = selector !== undefined || (targetRefs.length > 0 && targetRefs.every((one) => one.kind === 'Service'))
-  return (
-    kind === 'AuthorizationPolicy' && (action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard))
-  )
+  return action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard)
 }
+
+/** Whether pods enforce it, at their ztunnel, rather than what it refers to. */
+export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
+  targetRef === undefined && targetRefs.length === 0
 
 /** Where a policy holds: for the pods of a selector or of its namespace, or for what it refers to. */
 const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })

@@ -1,18 +1,27 @@
 import { enforce, type Verdict } from './decide/enforce.ts'
 import { nameOf, type Point, type Step } from './decide/look.ts'
 import { routeOf } from './decide/route.ts'
-import { sentenceOf } from './decide/sentence.ts'
+import { reasonOf, sentenceOf } from './decide/sentence.ts'
 import type { AccessRequest, World } from './decide/world.ts'
+import { isDryRun } from './dry-run.ts'
 import { requestersOf } from './requested-by.ts'
 
 export type { Step } from './decide/look.ts'
+export type { PeerAuthentication } from './decide/peer-authentication.ts'
 export type { AccessRequest, ServiceInWorld, Waypoint, WorkloadInWorld, World } from './decide/world.ts'
 
 /** Whether a request would pass, and why. All of it is JSON. */
-export type Decision = {
+export type Decision = Ruling & {
+  readonly sentence: string
+  readonly steps: readonly Step[]
+  /** What would be, were the policies enforced that only run dry; absent where that changes nothing. */
+  readonly enforced?: Ruling
+}
+
+type Ruling = {
   /** False also where it is undecided: what is not known is not promised. */
   readonly allowed: boolean
-  /** False where it cannot be known offline, because an external authorizer has the last word, or a policy cannot be read. */
+  /** False where it cannot be known offline: an external authorizer has the last word, a policy cannot be read, or it depends on what is not asked. */
   readonly decided: boolean
   /** Where it is decided; at the destination when no proxy guards it. */
   readonly at: Point['at'] | 'destination'
@@ -20,36 +29,72 @@ export type Decision = {
   readonly policy?: string
   /** Which relations asked for that policy. */
   readonly relations: readonly string[]
-  readonly sentence: string
-  readonly steps: readonly Step[]
 }
+
+/** Which relations asked for a policy, for a person. @default as the policy says */
+export type Requesters = (policy: Parameters<typeof requestersOf>[0]) => readonly string[]
 
 type Passed = { readonly point: Point; readonly verdict: Verdict }
 
 /**
- * Whether `request` would pass in `world`, decided as Istio's ambient mode does: by the waypoint, which sees the client and HTTP, and by
- * the ztunnel of the pod, which sees connections. What a policy asks for and cannot be known offline counts against the request.
+ * Whether `request` would pass in `world`, decided as Istio's ambient mode does: by the waypoint, which sees the client and HTTP, by the
+ * proxy of a Gateway, and by the ztunnel of the pod, which sees connections. What is not known is allowed and denied by nobody.
  */
-export const decide = (request: AccessRequest, world: World): Decision => {
+export const decide = (request: AccessRequest, world: World, requesters: Requesters = requestersOf): Decision => {
   const { points, steps, bypassed } = routeOf(request, world)
   const passed = pass(points)
-  const deciding = passed.find(({ verdict }) => verdict.outcome !== 'allowed') ?? passed[0]
-  const { outcome, policy } = deciding?.verdict ?? { outcome: 'allowed' }
+  const deciding = findDeciding(passed)
+  const ruling = rulingOf(deciding, requesters)
+  const enforced = world.policies.some(isDryRun) ? enforcedRuling(request, world, requesters) : undefined
+  const isChanged = enforced !== undefined && enforced.ruling.allowed !== ruling.allowed
   const isBehindWaypoint = points[0]?.at === 'waypoint'
+  return {
+    ...ruling,
+    sentence: sentenceOf(request, {
+      decided: deciding && { ...deciding, isBehindWaypoint },
+      bypassed,
+      enforced: isChanged ? enforced.reason : undefined,
+      requesters,
+    }),
+    steps: [...steps, ...passed.flatMap(({ verdict }) => verdict.steps)],
+    ...(isChanged && { enforced: enforced.ruling }),
+  }
+}
+
+/** A request goes no further than the first point that refuses it for certain. */
+const pass = (points: readonly Point[]): Passed[] => {
+  const verdicts = points.map((point) => ({ point, verdict: enforce(point) }))
+  const end = verdicts.findIndex(({ verdict }) => verdict.outcome === 'denied')
+  return end === -1 ? verdicts : verdicts.slice(0, end + 1)
+}
+
+/** Of two that allow, the first knows the client, the second perhaps only the waypoint. */
+const findDeciding = (passed: readonly Passed[]): Passed | undefined =>
+  ['denied', 'undecided', 'allowed'].flatMap((outcome) =>
+    passed.filter(({ verdict }) => verdict.outcome === outcome),
+  )[0]
+
+const rulingOf = (deciding: Passed | undefined, requesters: Requesters): Ruling => {
+  const { outcome, policy } = deciding?.verdict ?? { outcome: 'allowed' }
   return {
     allowed: outcome === 'allowed',
     decided: outcome !== 'undecided',
     at: deciding?.point.at ?? 'destination',
     ...(policy && { policy: nameOf(policy) }),
-    relations: policy ? requestersOf(policy) : [],
-    sentence: sentenceOf(request, deciding && { ...deciding, isBehindWaypoint }, bypassed),
-    steps: [...steps, ...passed.flatMap(({ verdict }) => verdict.steps)],
+    relations: policy ? requesters(policy) : [],
   }
 }
 
-/** A request goes no further than the first point that refuses it. Of two the first knows the client, the second only the waypoint. */
-const pass = (points: readonly Point[]): Passed[] => {
-  const verdicts = points.map((point) => ({ point, verdict: enforce(point) }))
-  const end = verdicts.findIndex(({ verdict }) => verdict.outcome !== 'allowed')
-  return end === -1 ? verdicts : verdicts.slice(0, end + 1)
+const enforcedRuling = (
+  request: AccessRequest,
+  world: World,
+  requesters: Requesters,
+): { ruling: Ruling; reason: string | undefined } => {
+  const { points } = routeOf(request, { ...world, enforcesDryRuns: true })
+  const deciding = findDeciding(pass(points))
+  const isBehindWaypoint = points[0]?.at === 'waypoint'
+  return {
+    ruling: rulingOf(deciding, requesters),
+    reason: deciding && reasonOf({ ...deciding, isBehindWaypoint }, requesters),
+  }
 }

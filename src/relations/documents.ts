@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Application, Config } from '../config.ts'
+import { Application, type Config, GivenConfig } from '../config.ts'
 import { Refused } from '../errors.ts'
 import { DOCUMENT_SELECTOR, fromDocument } from '../events/document.ts'
 import { Resource } from '../events/translation.ts'
@@ -17,7 +17,7 @@ export type Document = { readonly name: string; readonly application?: string } 
 
 const Fields = z.strictObject({ application: Application, document: z.string() })
 const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIdentity, remote: Remote })
-const ConfigDocument = z.strictObject({ ...Fields.shape, config: Config })
+const ConfigDocument = z.strictObject({ ...Fields.shape, config: GivenConfig })
 
 /** The documents of a namespace. */
 export const listDocuments = async (kubernetes: Kubernetes, namespace: string): Promise<Document[]> =>

@@ -70,7 +70,7 @@ describe('the client', () => {
     ],
   ])('%s', async (_, objects, changes, sentence) => {
     const mesh = createMesh([...objects, ...details({}), waypoint(), ...managed])
-    const answer = await mesh.explain(changes)
+    const answer = await mesh.explain({ autoAllowWaypoint: 'true', ...changes })
     expect(answer.sentence.slice(0, sentence.length)).toBe(sentence)
     expect(answer.allowed).toBe(!sentence.includes('may not'))
   })
@@ -196,7 +196,7 @@ describe('the waypoint', () => {
   test('takes nothing that goes to a Service without an address', async () => {
     const headless = details({ serviceSpec: { clusterIP: 'None', ports: [{ port: 9080, targetPort: 8000 }] } })
     const mesh = createMesh([...headless, ...productpage({}), waypoint(), ...managed])
-    const answer = await mesh.explain()
+    const answer = await mesh.explain({ autoAllowWaypoint: 'true' })
     expect(answer).toMatchObject({
       allowed: false,
       at: 'ztunnel',
@@ -235,28 +235,17 @@ describe('the waypoint', () => {
           status: { conditions: [{ type: 'Programmed', status: 'False', ...SINCE }] },
         }),
       ],
-      'is not programmed',
+      'is not ready: Istio has given it no address',
     ],
   ])('that %s enforces nothing, and the sentence says so', async (_, gateways, problem) => {
     const mesh = createMesh([...WITHOUT_BEACON, ...gateways, ...managed])
-    const answer = await mesh.explain({ method: 'POST' })
+    const answer = await mesh.explain({ method: 'POST', autoAllowWaypoint: 'false' })
     expect(answer).toMatchObject({ allowed: true, decided: true, at: 'ztunnel' })
     const why = `the waypoint shop/${WAYPOINT} ${problem}`
     expect(answer.sentence.endsWith(`; ${why}, so no policy of the Service is enforced.`)).toBe(true)
     expect(answer.steps).toContainEqual({ at: 'destination', note: `${why}: no policy of the Service is enforced` })
     const closed = createMesh([...WITHOUT_BEACON, ...gateways, ...managed, ...hardened])
     expect(await closed.explain()).toMatchObject({ allowed: false, at: 'ztunnel' })
-  })
-
-  test('that nobody has looked at is taken to be programmed, and a step says so', async () => {
-    const mesh = createMesh([
-      ...WITHOUT_BEACON,
-      waypoint({ spec: { gatewayClassName: 'other', listeners: LISTENERS } }),
-      ...managed,
-    ])
-    const answer = await mesh.explain({ method: 'POST' })
-    expect(answer).toMatchObject({ allowed: false, at: 'waypoint' })
-    expect(answer.steps[0]?.note).toContain('it is taken to be')
   })
 
   test('of another Service may close the pods as well', async () => {
@@ -270,8 +259,11 @@ describe('the waypoint', () => {
     const objects = [workload, plain].filter((object) => object !== undefined)
     expect(await createMesh([...objects, ...productpage({}), waypoint()]).explain()).toMatchObject({ allowed: true })
     const mesh = createMesh([...objects, ...productpage({}), waypoint(), alias])
-    expect(await mesh.explain()).toMatchObject({ allowed: false, at: 'ztunnel' })
+    expect(await mesh.explain({ autoAllowWaypoint: 'true' })).toMatchObject({ allowed: false, at: 'ztunnel' })
     expect(await mesh.explain({ autoAllowWaypoint: 'false' })).toMatchObject({ allowed: true })
+    const unsaid = await mesh.explain()
+    expect(unsaid).toMatchObject({ allowed: false, decided: false, at: 'ztunnel' })
+    expect(unsaid.sentence).toContain('only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY')
   })
 
   test('with a ServiceAccount of its own is known by that', async () => {

@@ -29,7 +29,7 @@ describe('a question that is not valid is refused, before anything is asked of t
     [
       'a parameter that is not known',
       { verb: 'GET' },
-      'query: expected no parameters but from, to, port, method, path',
+      'query: expected no parameters but from, to, address, port, method, path',
     ],
     ['one that every object has', { constructor: 'x' }, 'query: expected no parameters but from, to'],
     [
@@ -61,7 +61,7 @@ describe('a question about what does not exist has no answer', () => {
       'a client that does not exist',
       { from: 'shop/nobody' },
       404,
-      'query.from: there is neither a StatefulSet nor a Deployment shop/nobody',
+      'query.from: there is neither a StatefulSet nor a Deployment nor a Gateway shop/nobody',
     ],
     [
       'a Service that does not exist',
@@ -76,7 +76,12 @@ describe('a question about what does not exist has no answer', () => {
       'query.to: there is neither a StatefulSet nor a Deployment shop/nothing, nor a Service',
     ],
     ['a namespace that does not exist', { to: 'bank/till' }, 404, 'query.to: there is no Service bank/till'],
-    ['a waypoint as the destination', { to: `shop/${WAYPOINT}` }, 400, `got shop/${WAYPOINT}, which is a gateway`],
+    [
+      'a waypoint as the destination',
+      { to: `shop/${WAYPOINT}` },
+      400,
+      `that takes traffic from outside, got shop/${WAYPOINT}`,
+    ],
   ])('%s', async (_, changes, status, message) => {
     const answer = await createMesh(bookinfo).explain(changes)
     expect(answer).toMatchObject({ status, message: expect.stringContaining(message) })

@@ -55,12 +55,19 @@ describe('a waypoint that labels name is bypassed', () => {
     ['when it is here, and another is named', ELSEWHERE, [gateway()], 'the waypoint mesh/w does not exist'],
     ['when it is for pods', USE, [for_('workload')], 'the waypoint shop/w is for workload, not for Services'],
     ['when it is for nothing', USE, [for_('none')], 'the waypoint shop/w is for none, not for Services'],
-    [
-      'when it is not programmed',
+    ...(
+      [
+        ['is not programmed', condition('False')],
+        ['has not been looked at', condition('Unknown')],
+        ['has no status', undefined],
+        ['has a status that cannot be read', { addresses: 'all' }],
+      ] as const
+    ).map(([what, status]): [string, Labels, KubernetesObject[], string] => [
+      `when it ${what}`,
       USE,
-      [gateway({}, { status: condition('False') })],
-      'the waypoint shop/w is not programmed',
-    ],
+      [{ ...gateway(), status }],
+      'the waypoint shop/w is not ready: Istio has given it no address',
+    ]),
     [
       'when it takes those of its own namespace alone',
       ELSEWHERE,
@@ -141,17 +148,24 @@ describe('a Service has the waypoint', () => {
   ])('%s', (_, labels, namespaceLabels, gateways, waypoint) => {
     expect(waypointOf(service(labels), namespaceLabels, gateways)).toEqual({ waypoint })
   })
+})
 
-  test.each<[string, unknown]>([
-    ['nobody has looked at', { conditions: [{ type: 'Programmed', status: 'Unknown' }] }],
-    ['has no status', undefined],
-    ['has a status that cannot be read', { conditions: 'all' }],
-  ])('that %s, with a note', (_, status) => {
-    const unknown = { ...gateway(), status }
-    expect(waypointOf(service(USE), {}, [unknown])).toEqual({
-      waypoint: W,
-      note: 'nobody says whether the waypoint shop/w is programmed: it is taken to be',
-    })
+describe('a pod has the waypoint', () => {
+  const purposes = (purpose: string) => [gateway({ labels: { 'istio.io/waypoint-for': purpose } })]
+
+  test.each<[string, Labels, Labels, string, object]>([
+    ['that its own label names', USE, {}, 'workload', { waypoint: W }],
+    ['that its namespace names', {}, USE, 'all', { waypoint: W }],
+    [
+      'not where that is for Services',
+      USE,
+      {},
+      'service',
+      { bypassed: 'the waypoint shop/w is for service, not for pods' },
+    ],
+    ['not where no label names one', {}, {}, 'all', {}],
+  ])('%s', (_, labels, namespaceLabels, purpose, attached) => {
+    expect(waypointOf(service(labels), namespaceLabels, purposes(purpose), 'workload')).toEqual(attached)
   })
 })
 

@@ -18,7 +18,7 @@ type Changes = {
   serviceSpec?: Record<string, unknown>
 }
 
-/** A workload and its Service on port 9080, on the mesh behind the beacon's waypoint, but for `changes`. */
+/** A workload that runs as itself, and its Service on port 9080, on the mesh behind the beacon's waypoint, but for `changes`. */
 export const application = (name: string, changes: Changes = {}): KubernetesObject[] => {
   const { kind = 'StatefulSet', namespace = NAMESPACE, labels = ON_MESH, podSpec, serviceSpec } = changes
   const own = { 'app.kubernetes.io/name': name }
@@ -33,7 +33,7 @@ export const application = (name: string, changes: Changes = {}): KubernetesObje
         selector: { matchLabels: own },
         template: {
           metadata: { labels: { ...own, ...labels } },
-          spec: { containers: [{ name: 'c', image: 'x:1' }], ...podSpec },
+          spec: { serviceAccountName: name, containers: [{ name: 'c', image: 'x:1' }], ...podSpec },
         },
       },
     },

@@ -22,6 +22,7 @@ const mesh = [
   'everywhere deployments.apps: get',
   'everywhere gateways.gateway.networking.k8s.io: list',
   'everywhere namespaces: get',
+  'everywhere peerauthentications.security.istio.io: list',
   'everywhere pods: list',
   'everywhere services: get list',
   'everywhere statefulsets.apps: get',

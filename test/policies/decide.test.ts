@@ -119,7 +119,7 @@ describe('bookinfo, in one sentence', () => {
       call({ method: undefined, path: undefined }),
       world(managed),
       false,
-      `shop/productpage may not connect ${DETAILS} 9080: ${miss('the method is not known')}.`,
+      `shop/productpage may or may not connect ${DETAILS} 9080: whether ${WAYPOINT} lets it through for policy shop/${NAME} (asked for by ${ASKED}) is not known: whether the connection carries HTTP is not known.`,
     ],
   ])('%s', (_, asked, where, allowed, sentence) => {
     const decision = decide(asked, where)
@@ -252,7 +252,13 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
   const allow = custom('allow', { ...at, action: 'ALLOW', rules: [{}] })
 
   test.each<[string, World, { allowed: boolean; decided: boolean; policy?: string }]>([
-    ['CUSTOM before all', world([allow, deny, ext]), { allowed: false, decided: false, policy: 'shop/ext' }],
+    ['CUSTOM before ALLOW', world([allow, ext]), { allowed: false, decided: false, policy: 'shop/ext' }],
+    ['a DENY that CUSTOM does not hide', world([deny, ext]), { allowed: false, decided: true, policy: 'shop/deny' }],
+    [
+      'a closed Service that CUSTOM does not hide',
+      world([custom('closed', at), ext]),
+      { allowed: false, decided: true, policy: 'shop/closed' },
+    ],
     ['DENY before ALLOW', world([allow, deny]), { allowed: false, decided: true, policy: 'shop/deny' }],
     ['ALLOW', world([allow]), { allowed: true, decided: true, policy: 'shop/allow' }],
     [
@@ -299,16 +305,16 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
   const header = { when: [{ key: 'request.headers[x-user]', values: ['admin'] }] }
   test.each<[string, World, boolean, string]>([
     [
-      'an ALLOW is not counted on',
+      'an ALLOW may allow',
       world([custom('maybe', { ...at, rules: [header] })]),
       false,
-      'as no ALLOW policy matches; the nearest is shop/maybe: the request.headers[x-user] is not known',
+      'lets it through for policy shop/maybe is not known: the request.headers[x-user] is not known',
     ],
     [
-      'a DENY is taken to match',
+      'a DENY may deny',
       world([custom('maybe', { ...at, action: 'DENY', rules: [header] })]),
       false,
-      'denied by policy shop/maybe: it is taken to match, as the request.headers[x-user] is not known',
+      'refuses it for policy shop/maybe is not known: the request.headers[x-user] is not known',
     ],
     [
       'a condition that fails for certain decides',
@@ -326,7 +332,8 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
 describe('where a policy holds', () => {
   const gatewayApi = 'gateway.networking.k8s.io'
   const nobody = { rules: [] }
-  const ofGateway = { targetRefs: [{ group: gatewayApi, kind: 'Gateway', name: 'shop-beacon-waypoint' }], ...nobody }
+  const gateway = { group: gatewayApi, kind: 'Gateway', name: 'shop-beacon-waypoint' }
+  const ofGateway = { targetRefs: [gateway], ...nobody }
   const ofClass = { targetRefs: [{ group: gatewayApi, kind: 'GatewayClass', name: 'istio-waypoint' }], ...nobody }
 
   test.each<[string, ReturnType<typeof custom>, 'waypoint' | 'ztunnel' | undefined]>([
@@ -345,7 +352,7 @@ describe('where a policy holds', () => {
     ],
     [
       'a reference into another namespace',
-      custom('p', { targetRefs: [{ kind: 'Service', name: 'details', namespace: 'bank' }], ...nobody }),
+      custom('p', { targetRefs: [{ ...gateway, namespace: 'bank' }], ...nobody }),
       undefined,
     ],
     ['the waypoint itself', custom('p', ofGateway), 'waypoint'],
@@ -434,7 +441,7 @@ describe('HTTP at a ztunnel', () => {
       'an operation that says nothing matches nothing',
       where('ALLOW', [{ to: [{ operation: {} }] }]),
       false,
-      'a part of it says nothing, which a ztunnel takes for no match',
+      'a part of it says nothing to a ztunnel, which takes that for no match',
     ],
     ['CUSTOM is not known there', where('CUSTOM', [{}]), true, 'a ztunnel has no CUSTOM action'],
   ])('%s', (_, at, allowed, note) => {

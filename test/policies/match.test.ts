@@ -108,9 +108,10 @@ describe('one source', () => {
   })
 
   test.each<[Source, string]>([
-    [{ ipBlocks: ['0.0.0.0/0'] }, 'yes'],
+    [{ ipBlocks: ['0.0.0.0/0', '::/0'] }, 'yes'],
+    [{ ipBlocks: ['0.0.0.0/0'] }, 'unknown'],
     [{ ipBlocks: ['10.0.0.0/8'] }, 'unknown'],
-    [{ ipBlocks: ['0.0.0.0/0'], notIpBlocks: ['10.0.0.0/8'] }, 'unknown'],
+    [{ ipBlocks: ['0.0.0.0/0', '::/0'], notIpBlocks: ['10.0.0.0/8'] }, 'unknown'],
     [{ notIpBlocks: ['10.0.0.0/8'] }, 'unknown'],
   ])('%j for an address that is not known: %s', (source, expected) => {
     expect(is({ from: [{ source }] }, bare)).toBe(expected)

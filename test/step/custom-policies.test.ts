@@ -19,7 +19,11 @@ const RAW = {
   apiVersion: 'security.istio.io/v1',
   kind: 'AuthorizationPolicy',
   metadata: { name: 'no-deletes' },
-  spec: { action: 'DENY', rules: [{ to: [{ operation: { methods: ['DELETE'] } }] }] },
+  spec: {
+    targetRefs: [{ kind: 'Service', name: 'db' }],
+    action: 'DENY',
+    rules: [{ to: [{ operation: { methods: ['DELETE'], ports: ['80'] } }] }],
+  },
 }
 
 const createDb = () => createMesh(['db', 'web'], false)

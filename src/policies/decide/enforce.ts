@@ -4,33 +4,57 @@ import { nearestMiss, type Truth } from './truth.ts'
 
 type Finding = {
   readonly outcome: 'allowed' | 'denied' | 'undecided'
-  /** The one that decided; of several ALLOW policies that do not match, the one that came nearest to it. */
+  /** The one that decided, or could; of several ALLOW policies that do not match, the one that came nearest to it. */
   readonly policy?: AuthorizationPolicy | undefined
   readonly because: string
 }
 
 export type Verdict = Finding & { readonly steps: readonly Step[] }
 
-type Looked = { readonly policy: AuthorizationPolicy; readonly truth: Truth }
+type Looked = { readonly policy: AuthorizationPolicy; readonly truth: Truth; readonly perhaps?: string }
 
 /**
- * CUSTOM, then DENY, then ALLOW. No ALLOW policy: allowed; some: one must match. What is not known counts against the request: such a
- * DENY is taken to match, such an ALLOW is not. A policy that cannot be read leaves undecided what none before it refuses.
+ * CUSTOM, then DENY, then ALLOW. No ALLOW policy: allowed; some: one must match. A request is allowed or denied only where it is so
+ * whatever that may be which cannot be known offline; else it is undecided. A certain denial needs nothing else to be known.
  */
 export const enforce = (point: Point): Verdict => {
-  const policies = point.policies.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
-  const look = (action: Action): Looked[] =>
-    policies
-      .filter((policy) => actionOf(policy) === action && ignoredBecause(policy, point) === undefined)
-      .map((policy) => ({ policy, truth: matchPolicy(policy, point) }))
-  const [customs, denies, allows] = [look('CUSTOM'), look('DENY'), look('ALLOW')]
-  const steps = [
-    ...policies.flatMap((policy) => ignoredStep(policy, point)),
-    ...[...customs, ...denies, ...allows].map((looked) => stepOf(looked, point)),
-    ...point.unreadable.map((policy) => unreadableStep(policy, point)),
-  ]
-  return { ...(findCustom(customs) ?? findDeny(denies) ?? findUnreadable(point) ?? findAllow(allows)), steps }
+  if (point.at === 'ztunnel' || point.protocol !== undefined) return enforceOne(point)
+  const [http, tcp] = [enforceOne({ ...point, protocol: 'http' }), enforceOne({ ...point, protocol: 'tcp' })]
+  if (http.outcome === tcp.outcome) return http
+  const policy = http.policy ?? tcp.policy
+  return { ...http, policy, outcome: 'undecided', because: 'whether the connection carries HTTP is not known' }
 }
+
+const enforceOne = (point: Point): Verdict => {
+  const { policies, perhaps } = point
+  const present = [...policies.map((policy) => ({ policy })), ...perhaps]
+  const sorted = present.toSorted(({ policy: one }, { policy: other }) => (nameOf(one) < nameOf(other) ? -1 : 1))
+  const look = (action: Action): Looked[] =>
+    sorted
+      .filter(({ policy }) => actionOf(policy) === action && ignoredBecause(policy, point) === undefined)
+      .map((one) => ({ ...one, truth: matchPolicy(one.policy, point) }))
+  const [customs, denies, allows] = [look('CUSTOM'), look('DENY'), look('ALLOW')]
+  const byAllow = findAllow(allows)
+  const isClosed = byAllow.outcome === 'denied' && point.unreadable.length === 0
+  return {
+    ...(findRefusal(point) ??
+      findDeny(denies, 'yes') ??
+      (isClosed ? byAllow : undefined) ??
+      findCustom(customs) ??
+      findDeny(denies, 'unknown') ??
+      findUnreadable(point) ??
+      byAllow),
+    steps: [
+      ...refusalStep(point),
+      ...sorted.flatMap(({ policy }) => ignoredStep(policy, point)),
+      ...[...customs, ...denies, ...allows].map((looked) => stepOf(looked, point)),
+      ...point.unreadable.map((policy) => unreadableStep(policy, point)),
+    ],
+  }
+}
+
+const findRefusal = ({ refuses }: Point): Finding | undefined =>
+  refuses === undefined ? undefined : { outcome: 'denied', because: refuses }
 
 const findCustom = (customs: readonly Looked[]): Finding | undefined => {
   const policy = customs.find(({ truth }) => truth.is !== 'no')?.policy
@@ -38,24 +62,41 @@ const findCustom = (customs: readonly Looked[]): Finding | undefined => {
   return policy && { outcome: 'undecided', policy, because: `the external authorizer ${provider} decides` }
 }
 
-const findDeny = (denies: readonly Looked[]): Finding | undefined => {
-  const hit = denies.find(({ truth }) => truth.is === 'yes') ?? denies.find(({ truth }) => truth.is === 'unknown')
+const findDeny = (denies: readonly Looked[], is: 'yes' | 'unknown'): Finding | undefined => {
+  const hit = denies.find(({ truth }) => truth.is === is)
   if (hit === undefined) return undefined
   const { policy, truth } = hit
-  const because = truth.is === 'yes' ? 'it matches' : `it is taken to match, as ${truth.because}`
-  return { outcome: 'denied', policy, because }
+  return truth.is === 'yes'
+    ? { outcome: 'denied', policy, because: 'it matches' }
+    : { outcome: 'undecided', policy, because: truth.because }
 }
 
 const findUnreadable = ({ unreadable: [first] }: Point): Finding | undefined =>
-  first && { outcome: 'undecided', because: first.unreadable }
+  first && { outcome: 'undecided', because: `it may enforce a policy that cannot be read: ${first.unreadable}` }
 
+/** A policy that is perhaps not there allows nothing for certain, and closes nothing. */
 const findAllow = (allows: readonly Looked[]): Finding => {
-  const hit = allows.find(({ truth }) => truth.is === 'yes')
+  const certain = allows.filter(({ perhaps }) => perhaps === undefined)
+  const hit = certain.find(({ truth }) => truth.is === 'yes')
   if (hit) return { outcome: 'allowed', policy: hit.policy, because: 'it matches' }
-  const nearest = nearestMiss(allows, ({ truth }) => truth)
-  if (nearest) return { outcome: 'denied', policy: nearest.item.policy, because: nearest.miss.because }
-  return { outcome: 'allowed', because: 'no ALLOW policy applies and no DENY policy matches' }
+  const possible = allows.find(({ perhaps, truth }) => perhaps !== undefined && truth.is !== 'no')
+  const nearest = nearestMiss(certain, ({ truth }) => truth)
+  if (nearest === undefined) return findPerhaps(allows)
+  const { policy } = nearest.item
+  if (nearest.miss.is === 'unknown') return { outcome: 'undecided', policy, because: nearest.miss.because }
+  if (possible?.perhaps) return { outcome: 'undecided', policy: possible.policy, because: possible.perhaps }
+  return { outcome: 'denied', policy, because: nearest.miss.because }
 }
+
+/** Where no ALLOW policy is there for certain, those that may be, all or none, must let the request through. */
+const findPerhaps = (allows: readonly Looked[]): Finding => {
+  const [closing] = allows
+  if (closing?.perhaps === undefined || allows.some(({ truth }) => truth.is === 'yes'))
+    return { outcome: 'allowed', because: 'no ALLOW policy applies and no DENY policy matches' }
+  return { outcome: 'undecided', policy: closing.policy, because: closing.perhaps }
+}
+
+const refusalStep = ({ at, refuses }: Point): Step[] => (refuses === undefined ? [] : [{ at, note: refuses }])
 
 const ignoredStep = (policy: AuthorizationPolicy, point: Point): Step[] => {
   const note = ignoredBecause(policy, point)
@@ -70,10 +111,10 @@ const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at 
   note: `it cannot be read: ${unreadable}`,
 })
 
-const stepOf = ({ policy, truth }: Looked, { at }: Point): Step => ({
+const stepOf = ({ policy, truth, perhaps }: Looked, { at }: Point): Step => ({
   at,
   policy: nameOf(policy),
   action: actionOf(policy),
   matches: truth.is,
-  note: truth.is === 'yes' ? 'a rule matches' : truth.because,
+  note: `${truth.is === 'yes' ? 'a rule matches' : truth.because}${perhaps === undefined ? '' : `; ${perhaps}`}`,
 })

@@ -3,7 +3,7 @@ import { principal } from '../../mesh/names.ts'
 import type { Facts, Identity } from './facts.ts'
 import type { Fact } from './field.ts'
 import { matchesPath } from './path.ts'
-import { matchesText } from './text.ts'
+import { matchesGlob, matchesText } from './text.ts'
 
 const NO_IDENTITY = 'the client is outside the mesh and has no identity'
 
@@ -18,10 +18,30 @@ const ofIdentity = (name: string, { identity }: Facts, value: (identity: Identit
   absent: NO_IDENTITY,
 })
 
-export const sourcePrincipal = (facts: Facts): Fact => ofIdentity('source', facts, principal)
+export const sourcePrincipal = (facts: Facts): Fact => {
+  const fact = ofIdentity('source', facts, principal)
+  const { envoy } = facts
+  return envoy ? { ...fact, matches: (pattern) => fact.matches(inTrustDomain(pattern, envoy.trustDomain)) } : fact
+}
 
-export const sourceNamespace = (facts: Facts): Fact =>
-  ofIdentity('source namespace', facts, ({ namespace }) => namespace)
+/**
+ * For an Envoy `cluster.local`, and a pattern that the own trust domain matches, stand for the own trust domain
+ * (istio.io/latest/docs/tasks/security/authorization/authz-td-migration).
+ */
+const inTrustDomain = (pattern: string, trustDomain: string): string => {
+  const [named = '', ...rest] = pattern.split('/')
+  if (rest.length !== 4 || named.startsWith('*')) return pattern
+  const isOwn = named === 'cluster.local' || matchesText(named, trustDomain)
+  return isOwn ? [trustDomain, ...rest].join('/') : pattern
+}
+
+/** An Envoy looks for the pattern anywhere behind `/ns/`, where its `*` also stands for slashes. */
+export const sourceNamespace = (facts: Facts): Fact => {
+  const { envoy, identity } = facts
+  const fact = ofIdentity('source namespace', facts, ({ namespace }) => namespace)
+  if (envoy === undefined || identity === undefined) return fact
+  return { ...fact, matches: (pattern) => matchesGlob(`*/ns/${pattern}/*`, principal(identity)) }
+}
 
 export const sourceTrustDomain = (facts: Facts): Fact =>
   ofIdentity('trust domain', facts, ({ trustDomain }) => trustDomain)
@@ -37,23 +57,31 @@ export const sourceServiceAccount = (facts: Facts, policyNamespace: string): Fac
   }
 }
 
-/** Every address is in a block of size 0, also one that is not known. */
-export const sourceAddress = ({ address }: Facts, blocks: readonly string[] = []): Fact =>
-  address === undefined && blocks.some((block) => block.endsWith('/0'))
-    ? { name: 'source address', value: 'of any kind', matches: (block) => block.endsWith('/0') || undefined }
-    : {
-        name: 'source address',
-        value: address,
-        matches: (block) => address !== undefined && isInBlock(address, block),
-      }
+export const sourceAddress = ({ address }: Facts): Fact => ({
+  name: 'source address',
+  value: address,
+  matches: (block) => address !== undefined && isInBlock(address, block),
+})
+
+/** The blocks that say something: every address is in one of them where both families are there as a whole. */
+export const limiting = (blocks: readonly string[] = []): readonly string[] => {
+  const whole = blocks.filter((block) => block.endsWith('/0'))
+  const hasBoth = whole.some((block) => block.includes(':')) && whole.some((block) => !block.includes(':'))
+  return hasBoth ? [] : blocks
+}
 
 export const destinationPort = ({ port }: Facts): Fact => ({
   name: 'port',
   value: String(port),
-  matches: (pattern) => Number(pattern) === port,
+  matches: (pattern) => (isPort(pattern) ? Number(pattern) === port : undefined),
 })
 
+const isPort = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= 65_535
+
 export const requestMethod = ({ method }: Facts): Fact => text('method', method)
+
+/** As a header, upper and lower case differ. */
+export const requestAuthority = ({ host }: Facts): Fact => text('host', host)
 
 export const requestHost = ({ host }: Facts): Fact => ({
   ...text('host', host),

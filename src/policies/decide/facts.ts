@@ -14,4 +14,6 @@ export type Facts = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
+  /** Set at an Envoy, which compares principals and namespaces in a way of its own: the trust domain that it belongs to. */
+  readonly envoy?: { readonly trustDomain: string } | undefined
 }

@@ -1,7 +1,9 @@
 import type { Condition, Operation, Rule, Source } from '../authorization-policy.ts'
 import {
   destinationPort,
+  limiting,
   notKnown,
+  requestAuthority,
   requestHost,
   requestMethod,
   requestPath,
@@ -20,7 +22,7 @@ export const matchRule = ({ from, to, when = [] }: Rule, facts: Facts, policyNam
   all([
     some(from, ({ source = {} }) => matchSource(source, facts, policyNamespace)),
     some(to, ({ operation = {} }) => matchOperation(operation, facts)),
-    ...when.map((condition) => matchCondition(condition, facts)),
+    ...when.map((condition) => matchCondition(condition, facts, policyNamespace)),
   ])
 
 const some = <T>(alternatives: readonly T[] = [], match: (alternative: T) => Truth): Truth =>
@@ -32,7 +34,7 @@ const matchSource = (source: Source, facts: Facts, policyNamespace: string): Tru
     field(sourceServiceAccount(facts, policyNamespace), source.serviceAccounts, source.notServiceAccounts),
     field(sourceNamespace(facts), source.namespaces, source.notNamespaces),
     field(sourceTrustDomain(facts), source.trustDomains, source.notTrustDomains),
-    field(sourceAddress(facts, source.ipBlocks), source.ipBlocks, source.notIpBlocks),
+    field(sourceAddress(facts), limiting(source.ipBlocks), source.notIpBlocks),
     field(notKnown('client address behind proxies'), source.remoteIpBlocks, source.notRemoteIpBlocks),
     field(notKnown('token of the request'), source.requestPrincipals, source.notRequestPrincipals),
   ])
@@ -46,12 +48,17 @@ const matchOperation = (operation: Operation, facts: Facts): Truth =>
   ])
 
 /** https://istio.io/latest/docs/reference/config/security/conditions/ */
-const matchCondition = ({ key, values, notValues }: Condition, facts: Facts): Truth => {
+const matchCondition = ({ key, values, notValues }: Condition, facts: Facts, policyNamespace: string): Truth => {
   const known = {
     'source.principal': sourcePrincipal(facts),
     'source.namespace': sourceNamespace(facts),
-    'source.ip': sourceAddress(facts, values),
+    'source.serviceAccount': sourceServiceAccount(facts, policyNamespace),
+    'source.trustDomain': sourceTrustDomain(facts),
+    'source.ip': sourceAddress(facts),
     'destination.port': destinationPort(facts),
+    'request.headers[:method]': requestMethod(facts),
+    'request.headers[:authority]': requestAuthority(facts),
   }
-  return field(Object.hasOwn(known, key) ? known[key as keyof typeof known] : notKnown(key), values, notValues)
+  const fact = Object.hasOwn(known, key) ? known[key as keyof typeof known] : notKnown(key)
+  return field(fact, key === 'source.ip' ? limiting(values) : values, notValues)
 }

@@ -6,6 +6,21 @@ export const matchesText = (pattern: string, text: string): boolean => {
   return pattern === text
 }
 
+/** A match with `*` for any text, anywhere in the pattern. */
+export const matchesGlob = (pattern: string, text: string): boolean => {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return pattern === text
+  if (!text.startsWith(first)) return false
+  let end = first.length
+  for (const piece of rest) {
+    const start = text.indexOf(piece, end)
+    if (start === -1) return false
+    end = start + piece.length
+  }
+  return text.length - last.length >= end && text.endsWith(last)
+}
+
 const SHOWN = 5
 
 /** `a, b or 97 others`: as much of a list as a sentence bears. */

@@ -1,4 +1,5 @@
 import type { AuthorizationPolicy, UnreadablePolicy } from '../authorization-policy.ts'
+import type { PeerAuthentication } from './peer-authentication.ts'
 
 export type Waypoint = { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
 
@@ -19,6 +20,8 @@ export type WorkloadInWorld = {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly onMesh: boolean
+  /** The one that traffic to the pods' own addresses passes, by the pods' labels or their namespace's. */
+  readonly waypoint?: Waypoint | undefined
 }
 
 /** What a decision depends on. */
@@ -32,8 +35,12 @@ export type World = {
   readonly trustDomain: string
   readonly services: readonly ServiceInWorld[]
   readonly workloads: readonly WorkloadInWorld[]
-  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY. */
-  readonly autoAllowWaypoint: boolean
+  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; undefined where that is not known. */
+  readonly autoAllowWaypoint?: boolean | undefined
+  /** Of all namespaces. @default none: plaintext is taken everywhere */
+  readonly peerAuthentications?: readonly PeerAuthentication[] | undefined
+  /** Decides as if dry runs were enforced. @default false */
+  readonly enforcesDryRuns?: boolean | undefined
 }
 
 export type AccessRequest = {
@@ -45,6 +52,8 @@ export type AccessRequest = {
     readonly serviceAccount?: string | undefined
     /** Its IP address, where it is known. */
     readonly address?: string | undefined
+    /** It is the proxy of a Gateway, which passes no waypoint of pods. */
+    readonly isGateway?: boolean | undefined
   }
   readonly to: {
     readonly namespace: string
@@ -53,6 +62,10 @@ export type AccessRequest = {
     readonly service?: string | undefined
     /** The port of the pod that the Service sends it on to. @default the port of the request */
     readonly podPort?: number | undefined
+    /** What the Service says that its port carries. @default not said: the waypoint looks at each connection */
+    readonly protocol?: 'http' | 'tcp' | undefined
+    /** The request ends at the proxy of a Gateway of that name, whose pods have these labels. */
+    readonly gateway?: { readonly name: string; readonly labels: Readonly<Record<string, string>> } | undefined
   }
   readonly port: number
   readonly method?: string | undefined

@@ -1,0 +1,33 @@
+/** A port of a Service. */
+export type ServicePort = {
+  readonly port: number
+  readonly targetPort?: number | string
+  readonly name?: string
+  readonly appProtocol?: string
+}
+
+const HTTP = ['http', 'http2', 'grpc', 'grpc-web', 'http_proxy']
+const TCP = ['tcp', 'https', 'tls', 'mongo', 'redis', 'mysql']
+
+/** Of Kubernetes' own names for an appProtocol. */
+const STANDARD: Readonly<Record<string, 'http' | 'tcp'>> = {
+  'kubernetes.io/h2c': 'http',
+  'kubernetes.io/ws': 'http',
+  'kubernetes.io/wss': 'tcp',
+}
+
+/** On these Istio looks at no connection: the server speaks first. SMTP, DNS, MySQL, MongoDB. */
+const SERVER_FIRST = [25, 53, 3306, 27_017]
+
+/**
+ * What a waypoint takes a port for, by its appProtocol, else by its name up to the first hyphen; undefined where it looks at each
+ * connection (istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection). What is encrypted is TCP.
+ */
+export const protocolOf = ({ port, name = '', appProtocol }: ServicePort): 'http' | 'tcp' | undefined => {
+  if (appProtocol !== undefined && Object.hasOwn(STANDARD, appProtocol)) return STANDARD[appProtocol]
+  const said = (appProtocol ?? name).toLowerCase()
+  if (said.startsWith('grpc-web')) return 'http'
+  const [protocol = ''] = said.split('-')
+  if (HTTP.includes(protocol)) return 'http'
+  return TCP.includes(protocol) || SERVER_FIRST.includes(port) ? 'tcp' : undefined
+}
