@@ -42,10 +42,11 @@ export const build = (path: string): KubeObject[] => {
   return parseAllDocuments(output).map((document) => KubeObject.parse(document.toJS()))
 }
 
-const buildCombination = (components: readonly string[]): KubeObject[] => {
+/** Base with components, in a namespace. */
+export const buildCombination = (components: readonly string[], namespace = 'shop'): KubeObject[] => {
   const root = mkdtempSync(join(tmpdir(), 'meshstep-kustomize-'))
   const kustomization = {
-    namespace: 'shop',
+    namespace,
     resources: [relative(root, join(folder, 'base'))],
     components: components.map((name) => relative(root, join(folder, 'components', name))),
   }
@@ -57,8 +58,8 @@ const buildCombination = (components: readonly string[]): KubeObject[] => {
   }
 }
 
-/** Every subset, in an order that keeps `single` last. */
-const combinations: string[][] = ['leases', 'mesh', 'authentication', 'single'].reduce<string[][]>(
+/** Every subset, in an order that keeps `functions` first. */
+const combinations: string[][] = ['functions', 'leases', 'mesh', 'authentication'].reduce<string[][]>(
   (subsets, component) => subsets.flatMap((components) => [components, [...components, component]]),
   [[]],
 )
@@ -68,7 +69,7 @@ export type Build = { name: string; components: readonly string[]; objects: Kube
 const overlays = (): Build[] =>
   readdirSync(join(folder, 'overlays')).map((name) => ({
     name: `overlays/${name}`,
-    components: ['mesh', ...['single', 'authentication'].filter((component) => name.endsWith(`-${component}`))],
+    components: ['mesh', ...['authentication'].filter((component) => name.endsWith(`-${component}`))],
     objects: build(join(folder, 'overlays', name)),
   }))
 

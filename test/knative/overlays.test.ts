@@ -34,8 +34,8 @@ const broker = (name: string) => {
 }
 
 describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
-  test.each(['overlays/dev', 'overlays/dev-single'])('%s has an in-memory broker that answers at once', (name) => {
-    const { annotations, order } = broker(name)
+  test('overlays/dev has an in-memory broker that answers at once', () => {
+    const { annotations, order } = broker('overlays/dev')
     expect(annotations).toEqual([
       {
         'eventing.knative.dev/broker.class': 'MTChannelBasedBroker',
@@ -53,7 +53,6 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
 
   test.each([
     ['overlays/dev', ['meshstep-mesh-meshstep']],
-    ['overlays/dev-single', ['meshstep-mesh-meshstep']],
     ['overlays/kafka', ['meshstep-mesh-meshstep']],
     ['overlays/kafka-authentication', ['meshstep-mesh-meshstep', 'meshstep-reviews-meshstep']],
   ])('%s names what is cluster-scoped after its namespace', (name, names) => {

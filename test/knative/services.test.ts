@@ -3,20 +3,18 @@ import { functions } from '../../functions/index.ts'
 import { builds, cannotBuild } from './builds.ts'
 import { all, functionServices, KnativeService, SinkBinding, Trigger } from './kinds.ts'
 
-const single = (components: readonly string[]): boolean => components.includes('single')
-
 describe.skipIf(cannotBuild)('services', () => {
   describe.each(builds)('$name', ({ objects, components }) => {
     const services = all(objects, KnativeService)
     const containers = services.map(({ spec }) => spec.template.spec.containers[0])
 
-    test('each function has one service, named after it', () => {
+    test('all functions run in one service, or each in one that is named after it', () => {
       const started = functionServices(objects).map(({ metadata, spec }) => ({
         name: metadata.name,
         args: spec.template.spec.containers[0].args,
       }))
       const separate = functions.map(({ name }) => ({ name: `meshstep-${name}`, args: [name] }))
-      const expected = single(components) ? [{ name: 'meshstep', args: [] }] : separate
+      const expected = components.includes('functions') ? separate : [{ name: 'meshstep', args: [] }]
       expect(started).toEqual(expect.arrayContaining(expected))
       expect(started).toHaveLength(expected.length)
     })
