@@ -42,6 +42,16 @@ export const build = (path: string): KubeObject[] => {
   return parseAllDocuments(output).map((document) => KubeObject.parse(document.toJS()))
 }
 
+/** Puts the namespace into what is cluster-scoped, or names it, as an overlay does. */
+const replacements = [
+  ['ClusterRole', ['metadata.name']],
+  ['ClusterRoleBinding', ['metadata.name', 'roleRef.name']],
+  ['ValidatingAdmissionPolicy', ['metadata.name']],
+  ['ValidatingAdmissionPolicyBinding', ['metadata.name', 'spec.policyName']],
+].map(([kind, fieldPaths]) => ({ select: { kind }, fieldPaths, options: { delimiter: '-', index: 2 } }))
+
+const labelOfNamespaces = 'spec.matchResources.namespaceSelector.matchLabels.[kubernetes.io/metadata.name]'
+
 /** Base with components, in a namespace. */
 export const buildCombination = (components: readonly string[], namespace = 'shop'): KubeObject[] => {
   const root = mkdtempSync(join(tmpdir(), 'meshstep-kustomize-'))
@@ -49,6 +59,16 @@ export const buildCombination = (components: readonly string[], namespace = 'sho
     namespace,
     resources: [relative(root, join(folder, 'base'))],
     components: components.map((name) => relative(root, join(folder, 'components', name))),
+    replacements: [
+      {
+        source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
+        targets: [
+          ...replacements,
+          { select: { kind: 'ValidatingAdmissionPolicyBinding' }, fieldPaths: [labelOfNamespaces] },
+          { select: { kind: 'EventPolicy' }, fieldPaths: ['spec.from.0.sub'], options: { delimiter: ':', index: 2 } },
+        ],
+      },
+    ],
   }
   writeFileSync(join(root, 'kustomization.yaml'), JSON.stringify(kustomization))
   try {

@@ -140,6 +140,39 @@ export const RoleBinding = kind('rbac.authorization.k8s.io/v1', 'RoleBinding', b
 export type RoleBinding = z.infer<typeof RoleBinding>
 export const ClusterRoleBinding = kind('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', binding)
 
+const Named = z.strictObject({ name: z.string(), expression: z.string() })
+
+export const ValidatingAdmissionPolicy = kind('admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy', {
+  spec: z.strictObject({
+    failurePolicy: z.string(),
+    matchConstraints: z.strictObject({ resourceRules: z.array(z.record(z.string(), z.array(z.string()))) }),
+    matchConditions: z.array(Named),
+    variables: z.array(Named),
+    validations: z.array(
+      z.strictObject({ expression: z.string(), reason: z.literal('Forbidden'), messageExpression: z.string() }),
+    ),
+  }),
+})
+
+export const ValidatingAdmissionPolicyBinding = kind(
+  'admissionregistration.k8s.io/v1',
+  'ValidatingAdmissionPolicyBinding',
+  {
+    spec: z.strictObject({
+      policyName: z.string(),
+      validationActions: z.array(z.string()),
+      matchResources: z.strictObject({ namespaceSelector: z.strictObject({ matchLabels: Labels }) }),
+    }),
+  },
+)
+
+export const EventPolicy = kind('eventing.knative.dev/v1alpha1', 'EventPolicy', {
+  spec: z.strictObject({
+    to: z.tuple([z.strictObject({ ref: Ref })]),
+    from: z.array(z.strictObject({ sub: z.string() })),
+  }),
+})
+
 type Kind = z.ZodObject<{ apiVersion: z.ZodLiteral<string>; kind: z.ZodLiteral<string> }>
 
 /** The objects of one kind; one that lacks what the tests rely on fails here. */

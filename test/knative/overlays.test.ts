@@ -12,15 +12,21 @@ import {
   functionServices,
   type KubeObject,
   Trigger,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
 } from './kinds.ts'
 
-/** The names of the ClusterRoles, each of which is bound by the ClusterRoleBinding of its name. */
+/** The names of what is cluster-scoped, each of which is bound by the binding of its name. */
 const clusterScoped = (objects: readonly KubeObject[]): string[] => {
+  const guards = all(objects, ValidatingAdmissionPolicy).map(({ metadata }) => metadata.name)
+  const guardBindings = all(objects, ValidatingAdmissionPolicyBinding)
+  expect(guardBindings.map(({ metadata }) => metadata.name)).toEqual(guards)
+  expect(guardBindings.map(({ spec }) => spec.policyName)).toEqual(guards)
   const names = all(objects, ClusterRole).map(({ metadata }) => metadata.name)
   const bindings = all(objects, ClusterRoleBinding)
   expect(bindings.map(({ metadata }) => metadata.name)).toEqual(names)
   expect(bindings.map(({ roleRef }) => roleRef.name)).toEqual(names)
-  return names.toSorted()
+  return [...names, ...guards].toSorted()
 }
 
 const broker = (name: string) => {
@@ -54,7 +60,10 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
   test.each([
     ['overlays/dev', ['meshstep-mesh-meshstep']],
     ['overlays/kafka', ['meshstep-mesh-meshstep']],
-    ['overlays/kafka-authentication', ['meshstep-mesh-meshstep', 'meshstep-reviews-meshstep']],
+    [
+      'overlays/kafka-authentication',
+      ['meshstep-documents-meshstep', 'meshstep-mesh-meshstep', 'meshstep-reviews-meshstep'],
+    ],
   ])('%s names what is cluster-scoped after its namespace', (name, names) => {
     expect(clusterScoped(builds.find((candidate) => candidate.name === name)?.objects ?? [])).toEqual(names)
   })
