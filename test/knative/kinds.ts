@@ -32,7 +32,6 @@ export const KnativeService = kind('serving.knative.dev/v1', 'Service', {
       metadata: z.object({ annotations: Labels, labels: Labels }),
       spec: z.object({
         serviceAccountName: z.string(),
-        automountServiceAccountToken: z.boolean().optional(),
         containerConcurrency: z.number(),
         timeoutSeconds: z.number(),
         responseStartTimeoutSeconds: z.number(),
@@ -123,7 +122,7 @@ export const SinkBinding = kind('sources.knative.dev/v1', 'SinkBinding', {
   }),
 })
 
-export const ServiceAccount = kind('v1', 'ServiceAccount', { automountServiceAccountToken: z.boolean().optional() })
+export const ServiceAccount = kind('v1', 'ServiceAccount', {})
 
 const rules = z.array(
   z.strictObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),

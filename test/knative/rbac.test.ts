@@ -47,7 +47,7 @@ const expectedOfFunctions = (components: readonly string[]): Record<string, stri
 
 const expected = (components: readonly string[]): Record<string, string[]> => ({
   ...expectedOfFunctions(components),
-  'meshstep-dead-letter': [],
+  'meshstep-dead-letter': ['events.events.k8s.io: create patch'],
   'meshstep-pods': ['pods: get list watch'],
   'meshstep-configmaps': ['configmaps: get list watch'],
   ...(components.includes('leases') && { 'meshstep-leases': ['leases.coordination.k8s.io: get list watch'] }),
