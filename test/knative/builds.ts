@@ -94,13 +94,15 @@ const overlays = (): Build[] =>
   }))
 
 const combined = (): Build[] =>
-  combinations.map((components) => ({
+  [...combinations, ['network'], everything].map((components) => ({
     name: ['base', ...components].join(' + '),
     components,
     objects: buildCombination(components),
   }))
 
-/** Each overlay, and base with each combination of components. */
+const everything = ['functions', 'leases', 'mesh', 'authentication', 'network']
+
+/** Each overlay, and base with each combination of components; nothing depends on `network`. */
 export const builds: Build[] = found
   ? [...overlays(), ...combined()]
   : [{ name: `(${cannotBuild})`, components: [], objects: [] }]

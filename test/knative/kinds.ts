@@ -30,7 +30,7 @@ export const KnativeService = kind('serving.knative.dev/v1', 'Service', {
   spec: z.object({
     template: z.object({
       metadata: z.object({ annotations: Labels, labels: Labels }),
-      spec: z.object({
+      spec: z.looseObject({
         serviceAccountName: z.string(),
         containerConcurrency: z.number(),
         timeoutSeconds: z.number(),
@@ -169,6 +169,18 @@ export const EventPolicy = kind('eventing.knative.dev/v1alpha1', 'EventPolicy', 
   spec: z.strictObject({
     to: z.tuple([z.strictObject({ ref: Ref })]),
     from: z.array(z.strictObject({ sub: z.string() })),
+  }),
+})
+
+const Peers = z.array(z.record(z.string(), z.unknown())).min(1)
+const Ports = z.array(z.strictObject({ protocol: z.string(), port: z.number() })).min(1)
+
+export const NetworkPolicy = kind('networking.k8s.io/v1', 'NetworkPolicy', {
+  spec: z.strictObject({
+    podSelector: z.strictObject({ matchLabels: Labels }),
+    policyTypes: z.array(z.string()),
+    ingress: z.array(z.strictObject({ from: Peers, ports: Ports })),
+    egress: z.array(z.strictObject({ to: Peers, ports: Ports })),
   }),
 })
 

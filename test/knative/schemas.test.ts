@@ -34,7 +34,9 @@ describe.skipIf(cannot)(`schemas ${cannot ?? ''}`, () => {
     test('everything else is of a kind that Kubernetes itself serves', () => {
       const types = objects.filter((object) => !isKnative(object)).map(({ apiVersion }) => apiVersion)
       const guards = components.includes('authentication') ? ['admissionregistration.k8s.io/v1'] : []
-      expect([...new Set(types)].toSorted()).toEqual([...guards, 'rbac.authorization.k8s.io/v1', 'v1'])
+      const network = components.includes('network') ? ['networking.k8s.io/v1'] : []
+      const expected = [...guards, ...network, 'rbac.authorization.k8s.io/v1', 'v1']
+      expect([...new Set(types)].toSorted()).toEqual(expected)
     })
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../functions/index.ts'
 import { builds, cannotBuild } from './builds.ts'
-import { all, functionServices, KnativeService, SinkBinding, Trigger } from './kinds.ts'
+import { all, functionServices, KnativeService, NetworkPolicy, SinkBinding, Trigger } from './kinds.ts'
 
 describe.skipIf(cannotBuild)('services', () => {
   describe.each(builds)('$name', ({ objects, components }) => {
@@ -33,7 +33,13 @@ describe.skipIf(cannotBuild)('services', () => {
       expect(new Set(containers.map(({ image }) => image)).size).toBe(1)
     })
 
-    test('all run without root, privileges or a writable file system', () => {
+    test('all meet the pod security standard "restricted", with a file system that is not written', () => {
+      for (const { spec } of services) {
+        // a volume, a namespace of the host or another context would be a key more
+        const keys = Object.keys(spec.template.spec).toSorted()
+        const known = ['containerConcurrency', 'containers', 'responseStartTimeoutSeconds', 'serviceAccountName']
+        expect(keys).toEqual([...known, 'timeoutSeconds'])
+      }
       for (const { securityContext } of containers) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
@@ -67,6 +73,27 @@ describe.skipIf(cannotBuild)('services', () => {
         expect(spec.template.metadata.annotations['autoscaling.knative.dev/max-scale']).toBe('1')
         expect(spec.template.metadata.labels['istio.io/dataplane-mode']).toBe('none')
       }
+    })
+
+    test('with network, all are reached by Knative alone, and reach the broker, DNS and the API server alone', () => {
+      const [policy] = all(objects, NetworkPolicy)
+      expect(policy !== undefined).toBe(components.includes('network'))
+      if (!policy) return
+      const { podSelector, policyTypes, ingress, egress } = policy.spec
+      for (const { spec } of services) expect(spec.template.metadata.labels).toMatchObject(podSelector.matchLabels)
+      expect(policyTypes).toEqual(['Ingress', 'Egress'])
+      const namespaces = (name: string) => [
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
+      ]
+      const numbers = (ports: readonly { port: number }[]) => ports.map(({ port }) => port)
+      expect(ingress.map(({ from, ports }) => [from, numbers(ports)])).toEqual([
+        [namespaces('knative-serving'), [8012, 8013, 8022, 8112, 9090]],
+      ])
+      expect(egress.map(({ to, ports }) => [to, numbers(ports)])).toEqual([
+        [namespaces('knative-eventing'), [8080, 8443]],
+        [namespaces('kube-system'), [53, 53]],
+        [[{ ipBlock: { cidr: '0.0.0.0/0' } }], [443, 6443]],
+      ])
     })
 
     test('none uses the downward API, which Knative refuses by default', () => {
