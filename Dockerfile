@@ -1,5 +1,7 @@
-# The tag is the version of Node that package.json pins: the bundle is tested with it.
-FROM node:24.21.0-bookworm-slim AS node
+# The tag is the version of Node that package.json pins: the bundle is tested with it. A release names the digest as well, by
+# --build-arg NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+FROM ${NODE_IMAGE} AS node
 
 FROM node AS build
 WORKDIR /build

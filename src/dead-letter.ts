@@ -1,23 +1,31 @@
 import { Hono } from 'hono'
 import { createIntake } from './body.ts'
-import { readEvent } from './events/cloud-event.ts'
+import { type Event, readEvent } from './events/cloud-event.ts'
 import { failureOf, respond } from './failure.ts'
 import type { Log } from './function.ts'
 
+type Options = {
+  log: Log
+  /** Makes a dead letter known where its application is looked at. */
+  record?: ((event: Event, reason: string | undefined) => Promise<void>) | undefined
+}
+
 /**
- * A sink for events that could not be delivered: logs each with why (Knative's `knativeerror…` extensions, where there are any) and
- * forgets it. Whoever wants to keep or replay them puts a sink of their own in its place.
+ * A sink for events that could not be delivered: logs and records each with why (Knative's `knativeerror…` extensions, where there are
+ * any) and forgets it. Whoever wants to keep or replay them puts a sink of their own in its place.
  */
-export const createDeadLetterApp = ({ log }: { log: Log }): Hono => {
+export const createDeadLetterApp = ({ log, record = async () => undefined }: Options): Hono => {
   const app = new Hono()
   const intake = createIntake()
   app.post('/', (context) =>
     intake.take(context.req.raw, async (body) => {
       const event = readEvent({ headers: context.req.header(), body })
-      const { knativeerrordata: reason } = event.extensions
-      log.error(
-        { event, ...(reason !== undefined && { reason: Buffer.from(reason, 'base64').toString() }) },
-        'dead letter',
+      const { knativeerrordata } = event.extensions
+      const reason = knativeerrordata === undefined ? undefined : Buffer.from(knativeerrordata, 'base64').toString()
+      log.error({ event, ...(reason !== undefined && { reason }) }, 'dead letter')
+      // it is in the log: nobody would send it again
+      await record(event, reason).catch((error: Error) =>
+        log.warn({ id: event.id, reason: error.message }, 'dead letter without an Event'),
       )
       return context.body(null, 204)
     }),

@@ -6,13 +6,9 @@ import { runUntilSignal } from './run.ts'
 import { startDeadLetterServer, startServer } from './server.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-const endpointFor = async ({ KUBECONFIG }: Settings): Promise<Endpoint> => {
+const findEndpoint = async ({ KUBECONFIG }: Settings): Promise<Endpoint | undefined> => {
   const inCluster = inClusterEndpoint(process.env)
-  if (inCluster) return inCluster
-  if (KUBECONFIG === undefined)
-    throw new Broken(
-      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
-    )
+  if (inCluster || KUBECONFIG === undefined) return inCluster
   const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
   return kubeconfigEndpoint(KUBECONFIG)
 }
@@ -22,7 +18,12 @@ await runUntilSignal(async () => {
   const settings = readSettings(process.env)
   const log = pino({ level: settings.LOG_LEVEL, base: null })
   const names = process.argv.slice(2)
-  if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, log })
-  const transport = createTransport(await endpointFor(settings))
+  const endpoint = await findEndpoint(settings)
+  const transport = endpoint && createTransport(endpoint)
+  if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, transport, log })
+  if (!transport)
+    throw new Broken(
+      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
+    )
   return await startServer({ settings, names, transport, log })
 })

@@ -9,7 +9,9 @@ import { createApplications } from './applications.ts'
 import { createAuthenticate } from './authorize.ts'
 import { systemClock as clock } from './clock.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
+import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
 import { Broken } from './errors.ts'
+import type { Event } from './events/cloud-event.ts'
 import { createExplain } from './explain.ts'
 import { createApp, type Log } from './function.ts'
 import { createHandler } from './handle.ts'
@@ -83,12 +85,22 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   }
 }
 
-/** Serves the dead-letter sink, which needs no API server. */
+/** How long it may take to make an Event of a dead letter. */
+const RECORD_MILLISECONDS = 5_000
+
+/** Serves the dead-letter sink. Without an API server it only logs. */
 export const startDeadLetterServer = async ({
   settings,
+  transport,
   log,
-}: Pick<Options, 'settings' | 'log'>): Promise<RunningServer> => {
-  const { port, close } = await listen(createDeadLetterApp({ log }), settings.PORT)
+}: Pick<Options, 'settings' | 'log'> & { transport?: Transport | undefined }): Promise<RunningServer> => {
+  const record = async (event: Event, reason: string | undefined): Promise<void> => {
+    const now = new Date(clock.now())
+    const told = deadLetterEvent(event, reason, now)
+    if (!transport || !told) return
+    await recordEvent(createKubernetes({ transport, clock, deadline: clock.now() + RECORD_MILLISECONDS }), told, now)
+  }
+  const { port, close } = await listen(createDeadLetterApp({ log, record }), settings.PORT)
   log.info({ port }, 'listening for dead letters')
   return { url: `http://127.0.0.1:${port}`, stop: close }
 }

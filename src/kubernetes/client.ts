@@ -16,7 +16,7 @@ export type TransportRequest = {
 
 export type TransportAnswer = { status: number; headers: Record<string, string | string[] | undefined>; body: string }
 
-export type PatchOperation = { op: 'test' | 'remove'; path: string; value?: unknown }
+export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; value?: unknown }
 
 /**
  * The calls a step makes. Each rejects with ApiError when the API server refuses it, and with Unavailable when the API server is

@@ -42,6 +42,7 @@ const resources = {
   AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
   PeerAuthentication: { apiVersion: 'security.istio.io/v1', plural: 'peerauthentications' },
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
+  Event: { apiVersion: 'events.k8s.io/v1', plural: 'events' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
   SubjectAccessReview: { apiVersion: 'authorization.k8s.io/v1', plural: 'subjectaccessreviews', clusterScoped: true },
 } as const satisfies Record<string, { apiVersion: string; plural: string; clusterScoped?: true }>

@@ -7,6 +7,7 @@ import { ApiError } from '../../src/kubernetes/api-error.ts'
 import {
   createKubernetes,
   type Kubernetes,
+  type Transport,
   type TransportAnswer,
   type TransportRequest,
 } from '../../src/kubernetes/client.ts'
@@ -15,6 +16,8 @@ import { type Kind, type KubernetesObject, pathOf } from '../../src/kubernetes/o
 import { createTransport, type Endpoint } from '../../src/kubernetes/transport.ts'
 import { createQueue } from '../../src/queue.ts'
 import { createStep } from '../../src/step.ts'
+import { buildCombination } from '../knative/builds.ts'
+import type { KubeObject } from '../knative/kinds.ts'
 import { until } from '../process/helpers.ts'
 
 /** Who made the objects, as the API server sees it. */
@@ -24,10 +27,21 @@ export const CREATOR = 'juju'
 const clusterOf = ({ MESHSTEP_CONTRACT, KUBECONFIG }: NodeJS.ProcessEnv): string | undefined =>
   MESHSTEP_CONTRACT === 'cluster' ? KUBECONFIG : undefined
 
-/** A namespace of its own on the cluster that KUBECONFIG names, or else on an embedded API over HTTP. */
+/** Why what the embedded API does not do is not tested, to be shown as the name of the skipped tests. */
+export const noCluster = clusterOf(process.env) ? undefined : 'needs a cluster: npm run test:contract'
+
+/**
+ * A namespace of its own on the cluster that KUBECONFIG names, or else on an embedded API over HTTP. On a cluster the functions run as the
+ * manifests' own account, with the rights that the manifests give it.
+ */
 export type Cluster = {
   readonly namespace: string
+  /** An administrator's. */
   readonly kubernetes: Kubernetes
+  /** One of another user, as an administrator may impersonate any. */
+  as(user: string): Kubernetes
+  /** Makes objects of any kind, and removes those that are in no namespace when the cluster is closed. */
+  install(objects: readonly KubeObject[]): Promise<void>
   create(object: KubernetesObject): Promise<KubernetesObject>
   /** The object as it is now; fails when there is none. */
   read(object: KubernetesObject): Promise<KubernetesObject>
@@ -36,16 +50,26 @@ export type Cluster = {
   /** Deletes an object, whatever its version, and waits until it is gone. */
   erase(object: KubernetesObject): Promise<void>
   /** Hands an event to the functions, over this cluster. */
-  send(name: string, data: { application: string } & Record<string, unknown>): Promise<Handled>
+  send(name: string, data: Record<string, unknown>): Promise<Handled>
   close(): Promise<void>
 }
 
-export const openCluster = async (): Promise<Cluster> => {
+/** The kinds of the manifests that say who may do what. */
+const RIGHTS = ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']
+
+export const openCluster = async (components: readonly string[] = []): Promise<Cluster> => {
   const { endpoint, close } = await endpointFor(clusterOf(process.env))
   const transport = createTransport(endpoint)
   const namespace = `meshstep-contract-${crypto.randomUUID().slice(0, 8)}`
-  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
-  const kubernetes = connect(Number.POSITIVE_INFINITY)
+  const as =
+    (user: string | undefined) =>
+    (deadline: number): Kubernetes => {
+      const impersonate: Record<string, string> = user === undefined ? {} : { 'impersonate-user': user }
+      const send: Transport = (request) => transport({ ...request, headers: { ...request.headers, ...impersonate } })
+      return createKubernetes({ transport: send, clock, deadline })
+    }
+  const kubernetes = as(undefined)(Number.POSITIVE_INFINITY)
+  const connect = as(noCluster ? undefined : `system:serviceaccount:${namespace}:meshstep`)
   const timeoutMilliseconds = 20_000
   const handle = createHandler({
     functions,
@@ -70,9 +94,26 @@ export const openCluster = async (): Promise<Cluster> => {
     path: '/api/v1/namespaces',
     body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
   })
+  const clusterScoped: string[] = []
+  const install = async (objects: readonly KubeObject[]): Promise<void> => {
+    for (const object of objects) {
+      const path = collectionOf(object)
+      await call({ method: 'POST', path, body: object })
+      if (!path.includes('/namespaces/')) clusterScoped.push(`${path}/${object.metadata.name}`)
+    }
+  }
+  if (!noCluster) {
+    await install(buildCombination(components, namespace).filter(({ kind }) => RIGHTS.includes(kind)))
+    const account = connect(Number.POSITIVE_INFINITY)
+    const mayNot = (error: unknown) =>
+      error instanceof ApiError && error.status === 403 ? undefined : Promise.reject(error)
+    await until('the account has its rights', () => account.list('ConfigMap', namespace).catch(mayNot))
+  }
   return {
     namespace,
     kubernetes,
+    as: (user) => as(user)(Number.POSITIVE_INFINITY),
+    install,
     // a pod is refused until its namespace has a service account
     create: (object) =>
       until(`${object.kind} is created`, () =>
@@ -106,7 +147,9 @@ export const openCluster = async (): Promise<Cluster> => {
         {},
       ),
     close: async () => {
-      await call({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}` })
+      for (const path of clusterScoped) await call({ method: 'DELETE', path })
+      const own = await kubernetes.find({ kind: 'Namespace', name: namespace })
+      if (own) await call({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}` })
       transport.close()
       await close()
     },
@@ -117,6 +160,14 @@ const endpointFor = async (files: string | undefined): Promise<{ endpoint: Endpo
   if (files) return { endpoint: kubeconfigEndpoint(files), close: async () => undefined }
   const { url, close } = await startEmbeddedApi({ api: createEmbeddedApi(), port: 0 })
   return { endpoint: { server: url, credentials: async () => ({}) }, close }
+}
+
+/** Where objects of a kind are made: its plural is regular, but for policies. */
+const collectionOf = ({ apiVersion, kind, metadata: { namespace } }: KubeObject): string => {
+  const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+  const isNamespaced = !/^(Cluster|Validating)/.test(kind)
+  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies')
+  return `${root}${isNamespaced ? `/namespaces/${namespace}` : ''}/${plural}`
 }
 
 const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject) => ({

@@ -8,7 +8,7 @@ import { type Access, accessAskedBy, accessOf, isGranted, linesOf } from './acce
 import { builds, cannotBuild, folder } from './builds.ts'
 import { all, type KubeObject, Role, RoleBinding, ServiceAccount } from './kinds.ts'
 
-const ACCOUNT = 'meshstep-relation-changed'
+const ACCOUNT = 'meshstep'
 const elsewhere = <Kubernetes extends KubernetesObject | Role>(object: Kubernetes): Kubernetes => ({
   ...object,
   metadata: { ...object.metadata, namespace: 'bank' },

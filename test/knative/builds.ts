@@ -42,12 +42,33 @@ export const build = (path: string): KubeObject[] => {
   return parseAllDocuments(output).map((document) => KubeObject.parse(document.toJS()))
 }
 
-const buildCombination = (components: readonly string[]): KubeObject[] => {
+/** Puts the namespace into what is cluster-scoped, or names it, as an overlay does. */
+const replacements = [
+  ['ClusterRole', ['metadata.name']],
+  ['ClusterRoleBinding', ['metadata.name', 'roleRef.name']],
+  ['ValidatingAdmissionPolicy', ['metadata.name']],
+  ['ValidatingAdmissionPolicyBinding', ['metadata.name', 'spec.policyName']],
+].map(([kind, fieldPaths]) => ({ select: { kind }, fieldPaths, options: { delimiter: '-', index: 2 } }))
+
+const labelOfNamespaces = 'spec.matchResources.namespaceSelector.matchLabels.[kubernetes.io/metadata.name]'
+
+/** Base with components, in a namespace. */
+export const buildCombination = (components: readonly string[], namespace = 'shop'): KubeObject[] => {
   const root = mkdtempSync(join(tmpdir(), 'meshstep-kustomize-'))
   const kustomization = {
-    namespace: 'shop',
+    namespace,
     resources: [relative(root, join(folder, 'base'))],
     components: components.map((name) => relative(root, join(folder, 'components', name))),
+    replacements: [
+      {
+        source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
+        targets: [
+          ...replacements,
+          { select: { kind: 'ValidatingAdmissionPolicyBinding' }, fieldPaths: [labelOfNamespaces] },
+          { select: { kind: 'EventPolicy' }, fieldPaths: ['spec.from.0.sub'], options: { delimiter: ':', index: 2 } },
+        ],
+      },
+    ],
   }
   writeFileSync(join(root, 'kustomization.yaml'), JSON.stringify(kustomization))
   try {
@@ -57,8 +78,8 @@ const buildCombination = (components: readonly string[]): KubeObject[] => {
   }
 }
 
-/** Every subset, in an order that keeps `single` last. */
-const combinations: string[][] = ['leases', 'mesh', 'authentication', 'single'].reduce<string[][]>(
+/** Every subset, in an order that keeps `functions` first. */
+const combinations: string[][] = ['functions', 'leases', 'mesh', 'authentication'].reduce<string[][]>(
   (subsets, component) => subsets.flatMap((components) => [components, [...components, component]]),
   [[]],
 )
@@ -68,18 +89,20 @@ export type Build = { name: string; components: readonly string[]; objects: Kube
 const overlays = (): Build[] =>
   readdirSync(join(folder, 'overlays')).map((name) => ({
     name: `overlays/${name}`,
-    components: ['mesh', ...['single', 'authentication'].filter((component) => name.endsWith(`-${component}`))],
+    components: ['mesh', ...['authentication'].filter((component) => name.endsWith(`-${component}`))],
     objects: build(join(folder, 'overlays', name)),
   }))
 
 const combined = (): Build[] =>
-  combinations.map((components) => ({
+  [...combinations, ['network'], everything].map((components) => ({
     name: ['base', ...components].join(' + '),
     components,
     objects: buildCombination(components),
   }))
 
-/** Each overlay, and base with each combination of components. */
+const everything = ['functions', 'leases', 'mesh', 'authentication', 'network']
+
+/** Each overlay, and base with each combination of components; nothing depends on `network`. */
 export const builds: Build[] = found
   ? [...overlays(), ...combined()]
   : [{ name: `(${cannotBuild})`, components: [], objects: [] }]

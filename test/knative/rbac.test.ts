@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { functions } from '../../functions/index.ts'
 import { accessOf, linesOf } from './access.ts'
 import { type Build, builds, cannotBuild } from './builds.ts'
 import { all, ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount, Trigger } from './kinds.ts'
@@ -44,14 +43,13 @@ const expectedOfFunctions = (components: readonly string[]): Record<string, stri
     ...step,
     ...(components.includes('mesh') ? mesh : ['namespaces: get']),
     ...(components.includes('authentication') ? reviews : []),
-  ].toSorted()
-  if (components.includes('single')) return { meshstep: rights }
-  return Object.fromEntries(functions.map(({ name }) => [`meshstep-${name}`, rights]))
+  ]
+  return { meshstep: rights.toSorted() }
 }
 
 const expected = (components: readonly string[]): Record<string, string[]> => ({
   ...expectedOfFunctions(components),
-  'meshstep-dead-letter': [],
+  'meshstep-dead-letter': ['events.events.k8s.io: create patch'],
   'meshstep-pods': ['pods: get list watch'],
   'meshstep-configmaps': ['configmaps: get list watch'],
   ...(components.includes('leases') && { 'meshstep-leases': ['leases.coordination.k8s.io: get list watch'] }),
@@ -78,7 +76,8 @@ describe.skipIf(cannotBuild)('permissions', () => {
     test('every role is bound, to accounts of this namespace, but for the one that other models are given', () => {
       const bindings = [...all(objects, RoleBinding), ...all(objects, ClusterRoleBinding)]
       const roles = [...all(objects, Role), ...all(objects, ClusterRole)].map(({ metadata }) => metadata.name)
-      expect([...bindings.map(({ roleRef }) => roleRef.name), 'meshstep-reader'].toSorted()).toEqual(roles.toSorted())
+      const bound = [...bindings.map(({ roleRef }) => roleRef.name), 'meshstep-reader']
+      expect(bound.toSorted()).toEqual(roles.toSorted())
       expect(new Set(bindings.flatMap(({ subjects }) => subjects.map((subject) => subject.namespace)))).toEqual(
         new Set([namespaceOf(build)]),
       )
@@ -89,18 +88,15 @@ describe.skipIf(cannotBuild)('permissions', () => {
       expect(reader?.rules).toEqual([{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }])
     })
 
-    test('every function is bound, and no account that does not exist', () => {
-      const functionAccounts = Object.keys(expectedOfFunctions(components)).toSorted()
+    test("the functions' account is bound, and no account that does not exist", () => {
       const bindings = [...all(objects, RoleBinding), ...all(objects, ClusterRoleBinding)]
       const ofFunctions = bindings.filter(({ roleRef }) => /^meshstep-(step|mesh-.+|reviews-.+)$/.test(roleRef.name))
       const clusterWide = components.filter((component) => ['mesh', 'authentication'].includes(component))
       expect(ofFunctions).toHaveLength(1 + clusterWide.length)
-      for (const { subjects } of ofFunctions)
-        expect(subjects.map(({ name }) => name).toSorted()).toEqual(functionAccounts)
+      for (const { subjects } of ofFunctions) expect(subjects.map(({ name }) => name)).toEqual(['meshstep'])
     })
 
-    test('with authentication, the accounts of all triggers, and no other, may send', () => {
-      if (!components.includes('authentication')) return
+    test('the accounts of all triggers, and no other, may send', () => {
       const senders = all(objects, Trigger).map(({ metadata }) => {
         expect(metadata.name.length, 'a longer name would be hashed').toBeLessThanOrEqual(63 - 34)
         return `${metadata.name}-oidc-eventing.knative.dev-trigger`

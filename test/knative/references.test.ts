@@ -13,7 +13,12 @@ import {
 
 const text = ({ apiVersion, kind, name }: Ref): string => `${apiVersion} ${kind} ${name}`
 
-const clusterScoped = ['ClusterRole', 'ClusterRoleBinding']
+const clusterScoped = [
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+]
 
 describe.skipIf(cannotBuild)('references', () => {
   describe.each(builds)('$name', ({ objects }) => {

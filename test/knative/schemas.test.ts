@@ -5,10 +5,9 @@ import { builds, cannotBuild } from './builds.ts'
 import { validators } from './crd-schema.ts'
 import type { KubeObject } from './kinds.ts'
 
-const files = ['service', 'broker', 'trigger', 'apiserversource', 'pingsource', 'sinkbindings'].flatMap(
-  (name) => sharedFile(`fixtures/crds/knative-${name}.yaml`) ?? [],
-)
-const noSchemas = files.length === 6 ? undefined : "needs Knative's CRDs in shared/fixtures/crds"
+const names = ['service', 'broker', 'trigger', 'apiserversource', 'pingsource', 'sinkbindings', 'eventpolicy']
+const files = names.flatMap((name) => sharedFile(`fixtures/crds/knative-${name}.yaml`) ?? [])
+const noSchemas = files.length === names.length ? undefined : "needs Knative's CRDs in shared/fixtures/crds"
 const cannot = cannotBuild ?? noSchemas
 
 const byType = new Map<string, ValidateFunction>(files.flatMap(validators))
@@ -26,7 +25,7 @@ const validate = (object: KubeObject): string[] => {
 const isKnative = ({ apiVersion }: KubeObject): boolean => apiVersion.includes('.knative.dev/')
 
 describe.skipIf(cannot)(`schemas ${cannot ?? ''}`, () => {
-  describe.each(builds)('$name', ({ objects }) => {
+  describe.each(builds)('$name', ({ objects, components }) => {
     test.each(objects.filter(isKnative).map((object) => ({ object, name: object.metadata.name, kind: object.kind })))(
       '$kind $name is what its CRD describes',
       ({ object }) => expect(validate(object)).toEqual([]),
@@ -34,7 +33,10 @@ describe.skipIf(cannot)(`schemas ${cannot ?? ''}`, () => {
 
     test('everything else is of a kind that Kubernetes itself serves', () => {
       const types = objects.filter((object) => !isKnative(object)).map(({ apiVersion }) => apiVersion)
-      expect([...new Set(types)].toSorted()).toEqual(['rbac.authorization.k8s.io/v1', 'v1'])
+      const guards = components.includes('authentication') ? ['admissionregistration.k8s.io/v1'] : []
+      const network = components.includes('network') ? ['networking.k8s.io/v1'] : []
+      const expected = [...guards, ...network, 'rbac.authorization.k8s.io/v1', 'v1']
+      expect([...new Set(types)].toSorted()).toEqual(expected)
     })
   })
 

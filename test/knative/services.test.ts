@@ -1,30 +1,27 @@
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../functions/index.ts'
 import { builds, cannotBuild } from './builds.ts'
-import { all, functionServices, KnativeService, SinkBinding, Trigger } from './kinds.ts'
-
-const single = (components: readonly string[]): boolean => components.includes('single')
+import { all, functionServices, KnativeService, NetworkPolicy, SinkBinding, Trigger } from './kinds.ts'
 
 describe.skipIf(cannotBuild)('services', () => {
   describe.each(builds)('$name', ({ objects, components }) => {
     const services = all(objects, KnativeService)
     const containers = services.map(({ spec }) => spec.template.spec.containers[0])
 
-    test('each function has one service, named after it', () => {
+    test('all functions run in one service, or each in one that is named after it', () => {
       const started = functionServices(objects).map(({ metadata, spec }) => ({
         name: metadata.name,
         args: spec.template.spec.containers[0].args,
       }))
       const separate = functions.map(({ name }) => ({ name: `meshstep-${name}`, args: [name] }))
-      const expected = single(components) ? [{ name: 'meshstep', args: [] }] : separate
+      const expected = components.includes('functions') ? separate : [{ name: 'meshstep', args: [] }]
       expect(started).toEqual(expect.arrayContaining(expected))
       expect(started).toHaveLength(expected.length)
     })
 
-    test('the dead-letter service holds no token', () => {
+    test('there is one dead-letter service beside the functions', () => {
       const service = services.find(({ metadata }) => metadata.name === 'meshstep-dead-letter')
       expect(service?.spec.template.spec.containers[0].args).toEqual(['dead-letter'])
-      expect(service?.spec.template.spec.automountServiceAccountToken).toBe(false)
       expect(services).toHaveLength(functionServices(objects).length + 1)
     })
 
@@ -36,7 +33,13 @@ describe.skipIf(cannotBuild)('services', () => {
       expect(new Set(containers.map(({ image }) => image)).size).toBe(1)
     })
 
-    test('all run without root, privileges or a writable file system', () => {
+    test('all meet the pod security standard "restricted", with a file system that is not written', () => {
+      for (const { spec } of services) {
+        // a volume, a namespace of the host or another context would be a key more
+        const keys = Object.keys(spec.template.spec).toSorted()
+        const known = ['containerConcurrency', 'containers', 'responseStartTimeoutSeconds', 'serviceAccountName']
+        expect(keys).toEqual([...known, 'timeoutSeconds'])
+      }
       for (const { securityContext } of containers) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
@@ -70,6 +73,27 @@ describe.skipIf(cannotBuild)('services', () => {
         expect(spec.template.metadata.annotations['autoscaling.knative.dev/max-scale']).toBe('1')
         expect(spec.template.metadata.labels['istio.io/dataplane-mode']).toBe('none')
       }
+    })
+
+    test('with network, all are reached by Knative alone, and reach the broker, DNS and the API server alone', () => {
+      const [policy] = all(objects, NetworkPolicy)
+      expect(policy !== undefined).toBe(components.includes('network'))
+      if (!policy) return
+      const { podSelector, policyTypes, ingress, egress } = policy.spec
+      for (const { spec } of services) expect(spec.template.metadata.labels).toMatchObject(podSelector.matchLabels)
+      expect(policyTypes).toEqual(['Ingress', 'Egress'])
+      const namespaces = (name: string) => [
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
+      ]
+      const numbers = (ports: readonly { port: number }[]) => ports.map(({ port }) => port)
+      expect(ingress.map(({ from, ports }) => [from, numbers(ports)])).toEqual([
+        [namespaces('knative-serving'), [8012, 8013, 8022, 8112, 9090]],
+      ])
+      expect(egress.map(({ to, ports }) => [to, numbers(ports)])).toEqual([
+        [namespaces('knative-eventing'), [8080, 8443]],
+        [namespaces('kube-system'), [53, 53]],
+        [[{ ipBlock: { cidr: '0.0.0.0/0' } }], [443, 6443]],
+      ])
     })
 
     test('none uses the downward API, which Knative refuses by default', () => {

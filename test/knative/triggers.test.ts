@@ -1,10 +1,12 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { functions } from '../../functions/index.ts'
 import type { JsonMap } from '../../src/embedded/json.ts'
 import { matches as selects } from '../../src/embedded/selector-object.ts'
 import { waypointObjects as istioObjects } from '../../src/embedded/waypoint-objects.ts'
 import { waypointObjects } from '../../src/mesh/waypoint.ts'
-import { type Build, builds, cannotBuild } from './builds.ts'
+import { type Build, builds, cannotBuild, folder } from './builds.ts'
 import { type Attributes, matches } from './filters.ts'
 import { ApiServerSource, all, KnativeService, PingSource, Trigger } from './kinds.ts'
 
@@ -85,10 +87,14 @@ const strangers: Sample[] = [
   resource('Secret', 'add', { meshstepdocument: 'relation' }),
 ].map((attributes) => ({ name: JSON.stringify(attributes), attributes, wakes: [] }))
 
+/** The names of the Services that get an event: its function's, or the one of all. */
 const wokenBy = ({ objects }: Build, attributes: Attributes): string[] =>
   all(objects, Trigger)
     .filter(({ spec }) => spec.filters.every((filter) => matches(filter, attributes)))
-    .map(({ metadata }) => metadata.name.replace('meshstep-', ''))
+    .map(({ spec }) => spec.subscriber.ref.name)
+
+const servicesOf = ({ components }: Build, names: readonly string[]): string[] =>
+  names.map((name) => (components.includes('functions') ? `meshstep-${name}` : 'meshstep'))
 
 describe.skipIf(cannotBuild)('triggers', () => {
   describe.each(builds)('$name', (build) => {
@@ -96,7 +102,7 @@ describe.skipIf(cannotBuild)('triggers', () => {
     const samples = [...ownSamples, ...apiServerSamples(build), ...pingSamples(build), ...strangers]
 
     test.each(samples)('$name wakes $wakes', ({ attributes, wakes }) => {
-      expect(wokenBy(build, attributes)).toEqual(wakes)
+      expect(wokenBy(build, attributes)).toEqual(servicesOf(build, wakes))
     })
 
     test('has the sources its components promise', () => {
@@ -116,7 +122,7 @@ describe.skipIf(cannotBuild)('triggers', () => {
         { 'app.kubernetes.io/name': 'web', 'istio.io/dataplane-mode': 'ambient' },
         true,
       ],
-      ['a function', { 'serving.knative.dev/service': 'meshstep-resync' }, false],
+      ['a function', { 'serving.knative.dev/service': 'meshstep' }, false],
       ['a source', { 'eventing.knative.dev/source': 'apiserver-source-controller' }, false],
       ["a beacon's waypoint", waypointLabels(), false],
     ])('that a pod of %s is added, by its labels %j, is sent: %s', (_, labels, isTold) => {
@@ -129,7 +135,7 @@ describe.skipIf(cannotBuild)('triggers', () => {
       for (const { metadata, spec } of all(objects, Trigger)) {
         const service = services.find((candidate) => candidate.metadata.name === spec.subscriber.ref.name)
         const args = service?.spec.template.spec.containers[0].args
-        expect(args).toEqual(components.includes('single') ? [] : [metadata.name.replace('meshstep-', '')])
+        expect(args).toEqual(components.includes('functions') ? [metadata.name.replace('meshstep-', '')] : [])
       }
     })
 
@@ -147,4 +153,10 @@ describe.skipIf(cannotBuild)('triggers', () => {
       }
     })
   })
+})
+
+test.each(functions.map(({ type }) => type))('%s is named in two files of the manifests', (type) => {
+  const manifests = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'))
+  const naming = manifests.filter((file) => readFileSync(join(folder, file), 'utf8').includes(type))
+  expect(naming.toSorted()).toEqual(['base/trigger.yaml', 'components/functions/functions.yaml'])
 })

@@ -211,7 +211,7 @@ describe('over HTTP', () => {
 })
 
 describe('the dead-letter sink', () => {
-  test('needs no cluster, logs what it takes as an error, and answers 204', async () => {
+  test('logs what it takes as an error, and answers 204, also where there is no cluster', async () => {
     const server = await serve({ names: ['dead-letter'] })
     const extensions = { knativeerrorcode: '500', knativeerrordata: Buffer.from('no labels').toString('base64') }
     const sent = event('relation-changed', meshRelation(), { extensions })
@@ -224,6 +224,18 @@ describe('the dead-letter sink', () => {
     })
     expect((await fetch(`${server.url}/health/readiness`)).status).toBe(200)
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  })
+
+  test('makes a Kubernetes Event where there is a cluster', async () => {
+    const cluster = await startCluster()
+    cluster.intercept = ({ method, path }) =>
+      method === 'POST' && path.startsWith('/apis/events.k8s.io/v1/namespaces/shop/events')
+        ? { status: 201, headers: {}, body: '{"kind":"Event","metadata":{"name":"x"}}' }
+        : undefined
+    const server = await serve({ names: ['dead-letter'], environment: cluster.environment })
+    expect((await post(server.url, event('relation-changed', meshRelation()))).status).toBe(204)
+    expect(cluster.calls).toHaveLength(1)
+    expect(server.lines.filter(({ msg }) => msg === 'dead letter without an Event')).toEqual([])
   })
 
   test('refuses what is no event', async () => {

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { builds, cannotBuild } from './builds.ts'
+import {
+  ApiServerSource,
+  all,
+  Broker,
+  EventPolicy,
+  PingSource,
+  SinkBinding,
+  Trigger,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+} from './kinds.ts'
+
+const authenticated = builds.filter(({ components }) => components.includes('authentication'))
+const others = builds.filter(({ components }) => !components.includes('authentication'))
+
+/** The names of the variables that an expression uses. */
+const usedIn = (expression: string): string[] =>
+  [...expression.matchAll(/variables\.(\w+)/g)].map(([, name]) => `${name}`)
+
+describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () => {
+  test.each(others)('$name guards nothing, as it needs no feature of the cluster', ({ objects }) => {
+    expect([...all(objects, ValidatingAdmissionPolicy), ...all(objects, EventPolicy)]).toEqual([])
+  })
+
+  describe.each(authenticated)('$name', ({ objects }) => {
+    const namespace = all(objects, Broker)[0]?.metadata.namespace
+    const [policy] = all(objects, ValidatingAdmissionPolicy)
+    const [binding] = all(objects, ValidatingAdmissionPolicyBinding)
+
+    test('every write of a ConfigMap is asked about, and refused where that fails', () => {
+      expect(policy?.spec.failurePolicy).toBe('Fail')
+      expect(policy?.spec.matchConstraints.resourceRules).toEqual([
+        { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE', 'UPDATE', 'DELETE'] },
+      ])
+      expect(binding?.spec.validationActions).toEqual(['Deny'])
+    })
+
+    test('it is asked in this namespace alone', () => {
+      expect(binding?.spec.policyName).toBe(policy?.metadata.name)
+      const { matchLabels } = binding?.spec.matchResources.namespaceSelector ?? {}
+      expect(matchLabels).toEqual({ 'kubernetes.io/metadata.name': namespace })
+    })
+
+    test('every variable is defined before it is used, and used', () => {
+      const { variables = [], validations = [] } = policy?.spec ?? {}
+      const names = variables.map(({ name }) => name)
+      for (const [index, { expression }] of variables.entries())
+        expect(names.slice(0, index)).toEqual(expect.arrayContaining(usedIn(expression)))
+      const used = [...variables, ...validations].flatMap(({ expression }) => usedIn(expression))
+      expect(new Set(used)).toEqual(new Set(names))
+    })
+
+    test('each validation asks for one permission, and names it', () => {
+      const asked = policy?.spec.validations.map(({ expression, messageExpression }) => {
+        const subresource = /subresource\('(\w+)'\)/.exec(expression)?.[1]
+        if (subresource) expect(messageExpression).toContain(`applications.meshstep.dev/${subresource} `)
+        expect(expression).toContain(".name(name).check('update').allowed()")
+        return subresource
+      })
+      expect(asked).toEqual([undefined, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
+    })
+
+    test('the broker takes events of the sources, the functions and the triggers, and of nobody else', () => {
+      const [eventPolicy, ...more] = all(objects, EventPolicy)
+      expect(more).toEqual([])
+      expect(eventPolicy?.spec.to[0].ref).toEqual({
+        apiVersion: 'eventing.knative.dev/v1',
+        kind: 'Broker',
+        name: 'meshstep',
+      })
+      expect(eventPolicy?.spec.from).toEqual([{ sub: `system:serviceaccount:${namespace}:meshstep*` }])
+      const senders = [ApiServerSource, PingSource, SinkBinding, Trigger].flatMap((kind) => all(objects, kind))
+      for (const { metadata } of senders) expect(metadata.name).toMatch(/^meshstep/)
+    })
+  })
+})
