@@ -1,3 +1,4 @@
+import { isSayingUnits } from './cluster/surroundings.ts'
 import type { Place } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
@@ -21,7 +22,7 @@ export const observeUnits = async (
   const units = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
   if (!isAsked(state, units) || workload === undefined || workload.target.kind === 'Service') return units
   // a workload that could not be made has replaced nothing
-  if (workload.places === undefined && !state.config?.worker) return units
+  if (workload.places === undefined && !isSayingUnits(state)) return units
   const live = await podsOf(kubernetes, workload)
   return observePods(units, { live: live.map(podIn) }, deployed)
 }
@@ -34,9 +35,7 @@ const isUndeployed = (state: State): boolean =>
 
 /** What a unit says of itself counts for as long as its pod is there. */
 const isAsked = (state: State, { present }: Units): boolean =>
-  isOwn(state) ||
-  state.config?.worker !== undefined ||
-  Object.values(present).some(({ report }) => report !== undefined)
+  isOwn(state) || isSayingUnits(state) || Object.values(present).some(({ report }) => report !== undefined)
 
 const podsOf = async (kubernetes: Kubernetes, { target, places = [] }: Workload): Promise<KubernetesObject[]> => {
   const objects = places.map(({ object }) => object)

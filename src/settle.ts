@@ -1,11 +1,13 @@
 import { applicationStatus } from './application-status.ts'
 import type { Clock } from './clock.ts'
-import type { Environment } from './cluster/desire.ts'
+import type { Surroundings } from './cluster/surroundings.ts'
 import { type Desired, desire, lookups, ownedKinds } from './desire.ts'
 import { type Facts, observeFacts } from './facts.ts'
 import { isDifferent, observe, type Place, reconcileLabels } from './kubernetes/apply-labels.ts'
 import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
 import { isUnknown, type WantedLabels } from './kubernetes/label-difference.ts'
+import type { KubernetesObject } from './kubernetes/objects.ts'
+import { livePods } from './kubernetes/pods.ts'
 import type { DesiredLabels } from './labels/desired.ts'
 import { type Content, isStored, type Memory, memoryObject, saveMemory } from './memory.ts'
 import { observeUnits } from './observe-units.ts'
@@ -25,6 +27,7 @@ import {
   withIntents,
 } from './relations/progress.ts'
 import { isSameTarget, type State, type Subject, type Target, targetsOf } from './state.ts'
+import { annotate, isAnnotated } from './template-annotations.ts'
 import { withoutRun } from './workload/loop.ts'
 import type { ApplicationStatus } from './workload/status.ts'
 
@@ -46,9 +49,9 @@ type Found = { target: Target; places: readonly Place[] | undefined }
 type Targets = { current: readonly Found[]; earlier: readonly Found[]; library: readonly Target[] }
 
 /** The cluster as far as a step looks at it. */
-export type Observed = { facts: Facts; owned: Owned; targets: Targets }
+export type Observed = { facts: Facts; owned: Owned; targets: Targets; pods?: readonly KubernetesObject[] | undefined }
 
-type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
+type Dependencies = { kubernetes: Kubernetes; clock: Clock; surroundings: Surroundings }
 
 /** Reads what the state desires something of; what was read before by the same client is not read again. */
 export const observeCluster = async (
@@ -62,7 +65,18 @@ export const observeCluster = async (
     observeOwned(kubernetes, subject, state),
     observeTargets(kubernetes, subject, state),
   ])
-  return { facts, owned, targets }
+  return { facts, owned, targets, pods: await observeReloading(kubernetes, state, targets) }
+}
+
+/** The pods of an application that rolls them out for its nginx, which tell the file that they started with. */
+const observeReloading = async (
+  kubernetes: Kubernetes,
+  { config }: State,
+  { current: [workload] }: Targets,
+): Promise<KubernetesObject[] | undefined> => {
+  const [place] = workload?.places ?? []
+  const isAsked = config?.coordinator?.reload === true && workload?.target.kind !== 'Service'
+  return isAsked && place && workload?.target.on !== 'pods' ? await livePods(kubernetes, place.object) : undefined
 }
 
 /** Whether a workload or a Service of the application is there. */
@@ -104,7 +118,11 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const step: Step = { ...dependencies, ...input, resolved, ...(await planned(dependencies, { ...input, resolved })) }
   const intents = dueIntents(subject, next, resolved, peers)
   const isQuiet =
-    step.objects.isQuiet && isLabelled(step) && intents.every(isNothing) && memory.state.writing === undefined
+    step.objects.isQuiet &&
+    isLabelled(step) &&
+    isTemplateAnnotated(step) &&
+    intents.every(isNothing) &&
+    memory.state.writing === undefined
   if (isQuiet) return await finish(step, memory, observed.targets, await holdLabels(step, observed.targets))
   const mark = dependencies.clock.random().toString(36).slice(2, 12)
   const saved = await saveMemory(
@@ -145,10 +163,10 @@ const isOvertaken = async (
 type Step = Dependencies & Input & { desired: Desired; objects: OwnedObjects; fence: string | undefined }
 
 const planned = async (
-  { kubernetes, environment }: Dependencies,
+  { kubernetes, surroundings }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark, wrote }: Input,
 ): Promise<{ desired: Desired; objects: OwnedObjects; fence: string | undefined }> => {
-  const all = desire(subject, resolved, observed.facts, environment)
+  const all = desire(subject, resolved, observed.facts, surroundings)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const fence = memory.state.writing === ownMark ? undefined : memory.state.writing
   const objects = await ownedObjects({
@@ -177,6 +195,31 @@ const isLabelled = ({ subject, next, desired, observed: { targets } }: Step): bo
   )
 }
 
+const isTemplateAnnotated = ({ subject, desired, observed: { targets } }: Step): boolean => {
+  const current = placesOf(targets.current)
+  return (
+    isAnnotated(current, desired.annotations, subject.application) &&
+    isAnnotated(without(placesOf(targets.earlier), current), RELEASED_ANNOTATIONS, subject.application)
+  )
+}
+
+const RELEASED_ANNOTATIONS: WantedLabels = { labels: {}, unknown: [], inherited: {} }
+
+/** After the objects: pods that start for an annotation find the file that it tells of. */
+const holdAnnotations = async (
+  { kubernetes, subject, desired, wrote }: Step,
+  targets: Targets,
+): Promise<Conflict[]> => {
+  const current = placesOf(targets.current)
+  const earlier = without(placesOf(targets.earlier), current)
+  const reports = [
+    ...(await annotate(kubernetes, current, desired.annotations, subject.application)),
+    ...(await annotate(kubernetes, earlier, RELEASED_ANNOTATIONS, subject.application)),
+  ]
+  for (const name of reports.flatMap(({ written }) => written)) wrote(name)
+  return reports.flatMap(({ conflicts }) => conflicts)
+}
+
 /** Write-ahead record: the labels that are newly wanted, and that something is being written. */
 const ahead = ({ memory, desired }: Step, state: State, mark: string): Content => ({
   state: { ...state, writing: mark },
@@ -196,11 +239,12 @@ const execute = async (step: Step): Promise<Executed> => {
   const found = isNew && isOwn ? await observeTargets(kubernetes, subject, next) : observed.targets
   const targets = objects.refusedSpec() ? withRunning(subject, found) : found
   const conflicts = first && found === observed.targets ? first : await holdLabels(step, targets)
+  const onTemplates = await holdAnnotations(step, targets)
   await objects.holdModelLabels()
   await objects.deny()
   await objects.touch()
   await objects.removeStale()
-  return { targets: found, conflicts }
+  return { targets: found, conflicts: [...conflicts, ...onTemplates] }
 }
 
 const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from './clock.ts'
-import type { Environment } from './cluster/desire.ts'
+import { type Environment, isSayingUnits, surroundingsOf } from './cluster/surroundings.ts'
 import { isDue } from './derive.ts'
 import { ownedKinds } from './desire.ts'
 import { Unavailable } from './errors.ts'
@@ -81,8 +81,9 @@ export const createStep =
     }
 
     let attempted = await untilWon()
-    // the pods that were seen may have brought a leader back
-    if (attempted.settled && isDue(subject, attempted.settled.state)) attempted = await untilWon()
+    // the pods that were seen may have brought a leader back, or be others than were told of
+    if (attempted.settled && (isDue(subject, attempted.settled.state) || isUnsaid(attempted)))
+      attempted = await untilWon()
     const { settled, found } = attempted
     const written = [...progress.written]
     const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, settled && { ...settled, written }))
@@ -95,7 +96,19 @@ export const createStep =
 const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 
 /** `settled` is undefined where there is nothing to do: no change was taken, or just a note. */
-type Attempted = { readonly settled: Settled | undefined; readonly found: Found }
+type Attempted = {
+  readonly settled: Settled | undefined
+  readonly found: Found
+  /** The units from which followed what was said. */
+  readonly units?: State['units']
+}
+
+/** Whether a unit has come or gone since, of an application that tells of its units. */
+const isUnsaid = ({ settled, units }: Attempted): boolean =>
+  settled !== undefined &&
+  units !== undefined &&
+  isSayingUnits(settled.state) &&
+  !isDeepStrictEqual(settled.state.units.present, units.present)
 
 type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
 
@@ -139,15 +152,16 @@ const attempt = async (
     )
   const carried = withObservedLabels(memory, subject, state, observed)
   const resolved = carried === state ? seen : effective(subject, carried, found.peers)
+  const surroundings = surroundingsOf(environment, subject, observed)
   const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
   const settled = await settle(
-    { kubernetes, clock, environment },
+    { kubernetes, clock, surroundings },
     {
       subject,
       memory,
       next: withoutForgotten(
         subject,
-        withTargets(memory, subject, withSaid(subject, carried, resolved, environment), now),
+        withTargets(memory, subject, withSaid(subject, carried, resolved, surroundings), now),
         found,
         changes,
         now,
@@ -166,7 +180,7 @@ const attempt = async (
   )
   if (settled === undefined) return undefined
   progress.taken ??= taken
-  return { settled, found }
+  return { settled, found, units: carried.units }
 }
 
 const LIBRARY_KEEPS_IT =

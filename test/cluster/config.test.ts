@@ -39,7 +39,7 @@ describe('what is not a config', () => {
     ['two roles in one', { roles: ['read,write'] }, ['roles', 0], /^expected a role/],
     ['a port', { workerMetricsPort: 0 }, ['workerMetricsPort'], /^expected a port/],
     ['half a proxy', { telemetryProxy: { httpPort: 80 } }, ['telemetryProxy', 'httpsPort'], /^expected a port/],
-    ['half of TLS', { tls: { caCert: 'x' } }, ['tls'], /^expected true, false, or caCert, serverCert and/],
+    ['half of TLS', { tls: { caCert: 'x' } }, ['tls'], /^expected true, false, a secret, or caCert, serverCert and/],
     ['a number as config', { workerConfig: 5 }, ['workerConfig'], /^expected text or an object/],
     [
       'ports of another role',
@@ -82,6 +82,7 @@ describe('what follows from it', () => {
       remoteWrite: 'send-remote-write',
       charmTracing: 'charm-tracing',
       workloadTracing: 'workload-tracing',
+      certificates: 'receive-ca-cert',
       serviceMesh: 'service-mesh',
       serviceMeshProvideCmrMesh: 'provide-cmr-mesh',
       serviceMeshRequireCmrMesh: 'require-cmr-mesh',
@@ -96,6 +97,7 @@ describe('what follows from it', () => {
       remoteWrite: 'd',
       charmTracing: 'e',
       workloadTracing: 'f',
+      certificates: 'j',
       serviceMesh: 'g',
       serviceMeshProvideCmrMesh: 'h',
       serviceMeshRequireCmrMesh: 'i',
@@ -111,8 +113,7 @@ describe('what follows from it', () => {
   ])('TLS %j decides where the proxy listens', (tls, expected, proxy) => {
     const config = configWith({ tls, workerMetricsPort: 3200, nginxExporterPort: 9114 })
     expect(isTls(config)).toBe(expected)
-    const grpc = [(config.telemetryProxy?.httpPort ?? 0) + 1, (config.telemetryProxy?.httpPort ?? 0) + 2]
-    expect(portsOf(config)).toEqual({ workerMetrics: 3200, nginxExporter: 9114, proxy, grpc })
+    expect(portsOf(config)).toEqual({ workerMetrics: 3200, nginxExporter: 9114, proxy, grpc: [3302, 3303] })
   })
 
   test.each([
