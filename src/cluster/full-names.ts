@@ -8,9 +8,12 @@ export type Search = { readonly namespaces: readonly string[]; readonly domain: 
  * where `logs` is one of the namespaces, and `loki.logs.svc` lacks the domain. Every other name is taken for a full one.
  */
 export const withFullName = (url: string, search: Search): string =>
-  url.replace(/^([a-z]+:\/\/)?([^/?#@:[\]]+)(?=[:/?#]|$)/i, (_, scheme: string | undefined, host: string) => {
-    return `${scheme ?? ''}${fullName(host, search)}`
-  })
+  url.replace(
+    /^([a-z]+:\/\/)?([^/?#@:[\]]+)(?=(?::\d+)?(?:[/?#]|$))/i,
+    (_, scheme: string | undefined, host: string) => {
+      return `${scheme ?? ''}${fullName(host, search)}`
+    },
+  )
 
 const fullName = (host: string, { namespaces: [first = '', ...others], domain }: Search): string => {
   const labels = host.split('.')
