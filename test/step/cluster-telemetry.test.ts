@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { linesOf } from '../cluster/telemetry/nginx-file.ts'
 import {
   COORDINATOR,
@@ -7,6 +8,7 @@ import {
   locations,
   meshOf,
   nginxFile,
+  relate,
   relationTo,
   saidBy,
   scale,
@@ -14,7 +16,7 @@ import {
   toldBy,
   WORKERS,
 } from '../helpers/cluster.ts'
-import { createWorld, isWrite, service, type World, workload } from '../helpers/world.ts'
+import { APPLICATION, createWorld, isWrite, service, type World, workload } from '../helpers/world.ts'
 
 const ORIGIN = 'http://tempo.shop.svc.cluster.local:3300'
 
@@ -132,6 +134,48 @@ describe('the telemetry of workers', () => {
         /^coordinator\.telemetryProxy: expected httpPort and httpsPort: on a mesh routing is mandatory/,
       ),
     ])
+  })
+})
+
+describe('on a mesh whoever scrapes is let in', () => {
+  /** An application whose pods carry its name, and run under its account. */
+  const deployed = (name: string): KubernetesObject[] => {
+    const objects = JSON.stringify([workload('StatefulSet', name), service(name)])
+    return JSON.parse(
+      objects
+        .replaceAll(`"${APPLICATION}"`, `"${name}"`)
+        .replaceAll('"containers"', `"serviceAccountName":"${name}","containers"`),
+    )
+  }
+
+  const explained = async () => {
+    const world = createWorld([COORDINATOR, 'querier', 'prometheus'].flatMap(deployed), { isOwnSink: true })
+    await world.send('config-changed', { application: 'beacon', config: { mesh: {} } })
+    await configure(world, { minimalDeployment: [] })
+    await world.send('config-changed', { application: 'querier', config: { worker: { roles: ['querier'] } } })
+    await relate(world, 'querier', 1)
+    await tell(world, meshOf())
+    await world.send('relation-changed', { application: 'prometheus', ...meshOf(98) })
+    await tell(world, relationTo('prometheus', 30, 'metrics-endpoint', { role: 'provides' }))
+    return async (query: string): Promise<boolean> => {
+      const answer = await world.app.request(`/explain?from=shop/prometheus&${query}`)
+      return ((await answer.json()) as { allowed: boolean }).allowed
+    }
+  }
+
+  test('to each exporter at its pod, and to the metrics of workers through the coordinator, and to nothing else', async () => {
+    const isAllowed = await explained()
+    const proxied = 'to=shop/tempo&port=3300&path=/proxy/worker/querier-0/metrics'
+    expect(await isAllowed('to=shop/tempo&via=pod&port=9113')).toBe(true)
+    expect(await isAllowed(`${proxied}&method=GET`)).toBe(true)
+    for (const query of [
+      'to=shop/tempo&via=pod&port=3300',
+      'to=shop/querier&via=pod&port=8080',
+      `${proxied}&method=POST`,
+      'to=shop/tempo&port=3300&path=/proxy/loki/loki-0/push&method=GET',
+      'to=shop/tempo&port=9113&path=/metrics&method=GET',
+    ])
+      expect([query, await isAllowed(query)]).toEqual([query, false])
   })
 })
 
