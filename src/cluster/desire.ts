@@ -143,6 +143,7 @@ const coordinatorDesire = (
       ...authorities.problems,
       ...(nginx?.problems ?? []),
       ...published.problems,
+      ...reloadProblems(state),
     ],
     waiting: isLate
       ? [`the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`]
@@ -170,6 +171,14 @@ const TELEMETRY_KEYS = [
   'workload_tracing_receivers',
   'scrape_jobs',
 ] as const
+
+/** Pods that are labelled as they run are not restarted by their template. */
+const reloadProblems = ({ config }: EffectiveState): string[] =>
+  config?.coordinator?.reload && config.enrolment === 'in-place'
+    ? [
+        'coordinator.reload: expected enrolment rolling: with in-place nothing restarts the pods, and others are told of routes at once',
+      ]
+    : []
 
 const isMissing = (hash: string, { nginxHashes = [] }: Surroundings): boolean =>
   nginxHashes.some((loaded) => loaded !== hash)

@@ -59,8 +59,14 @@ export const surroundingsOf = (
 ): Surroundings => ({
   ...environment,
   modelUuid: uuidOf(facts.get(nameOf({ kind: 'Namespace', name: namespace }))),
-  nginxHashes: pods?.map(({ metadata }) => at(metadata.annotations, NGINX_HASH)),
+  nginxHashes: pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH)),
 })
+
+/** A pod that was evicted stays as an object, and starts with nothing any more. */
+const isServing = ({ status }: KubernetesObject): boolean => {
+  const { phase } = (status ?? {}) as { phase?: string }
+  return phase !== 'Failed' && phase !== 'Succeeded'
+}
 
 /** Juju writes the id of a model on its namespace. */
 const uuidOf = (namespace: KubernetesObject | undefined): string | undefined => {

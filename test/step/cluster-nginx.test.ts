@@ -3,6 +3,7 @@ import { makeCertificate } from '../cluster/telemetry/certificate.ts'
 import { linesOf } from '../cluster/telemetry/nginx-file.ts'
 import {
   COORDINATOR,
+  COORDINATOR_CONFIG,
   configure,
   createCluster,
   locations,
@@ -189,6 +190,30 @@ describe('with reload', () => {
     expect(handled.status).toBe('unchanged')
     await pretend(world, null)
     expect((await world.send('resync', { application: COORDINATOR })).status).toBe('waiting')
+  })
+
+  test('pods that were evicted are waited for no more', async () => {
+    const world = await startedCluster({ reload: true })
+    await pretend(world, null)
+    world.intercept = ({ method, path }) => {
+      if (method !== 'GET' || !path.includes('/pods?')) return undefined
+      const answer = world.api.handle({ method, path, headers: {} })
+      return Promise.resolve(answer).then((found) => {
+        const list = JSON.parse(String(found.body)) as { items: object[] }
+        const items = list.items.map((pod) => ({ ...pod, status: { phase: 'Failed' } }))
+        return { ...found, body: JSON.stringify({ ...list, items }) }
+      })
+    }
+    expect((await world.send('resync', { application: COORDINATOR })).status).toBe('unchanged')
+  })
+
+  test('is named where pods are labelled in place, as nothing restarts them', async () => {
+    const world = await startedCluster()
+    const handled = await world.send('config-changed', {
+      application: COORDINATOR,
+      config: { enrolment: 'in-place', coordinator: { ...COORDINATOR_CONFIG, reload: true } },
+    })
+    expect(handled.messages).toEqual([expect.stringMatching(/^coordinator\.reload: expected enrolment rolling/)])
   })
 
   test('an application that is removed takes the annotation with it', async () => {
