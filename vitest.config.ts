@@ -6,6 +6,7 @@ const SLOW = [
   'test/explorer/**',
   'test/simulator/**',
   'test/process/**',
+  'test/step/cluster-orders.test.ts',
   'test/step/properties.test.ts',
   'test/step/guarded-always.test.ts',
 ]

@@ -1,6 +1,8 @@
-import { clusterDesire, clusterRequesters, dependsOnUnknown, type Environment } from './cluster/desire.ts'
+import { type ClusterDesire, clusterDesire, clusterRequesters, dependsOnUnknown } from './cluster/desire.ts'
+import { clusterLookups, type Surroundings } from './cluster/surroundings.ts'
 import type { Config } from './config.ts'
 import type { Facts } from './facts.ts'
+import type { WantedLabels } from './kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
 import { requesterName } from './mesh/asked.ts'
@@ -27,6 +29,8 @@ import { workloadKinds, workloadObjects } from './workload/objects.ts'
 /** What a memory desires of the cluster. */
 export type Desired = {
   readonly labels: DesiredLabels
+  /** Of the template of the pods. */
+  readonly annotations: WantedLabels
   readonly objects: readonly KubernetesObject[]
   /** Whose requests cannot be read: what was made for them stays. */
   readonly unknown: readonly string[]
@@ -39,6 +43,7 @@ export type Desired = {
 export const lookups = (subject: Subject, { state }: Effective): Reference[] => [
   ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
   ...servicesOfPolicies(subject, state),
+  ...clusterLookups(subject, state),
 ]
 
 /** The labels that are desired. Those of relations with unknown data are kept. */
@@ -53,7 +58,7 @@ export const ownedKinds = ({ config }: Pick<State, 'config'>): OwnedKind[] => {
   const workload = ownWorkload(config)
   const kinds: OwnedKind[] = [
     ...(hasPolicies || config?.mesh || config?.coordinator ? (['AuthorizationPolicy'] as const) : []),
-    ...(config?.coordinator?.telemetryProxy ? (['ConfigMap'] as const) : []),
+    ...(config?.coordinator?.telemetryProxy || config?.coordinator?.nginx ? (['ConfigMap'] as const) : []),
     ...(config?.mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
     ...(workload ? workloadKinds(workload) : []),
   ]
@@ -61,12 +66,12 @@ export const ownedKinds = ({ config }: Pick<State, 'config'>): OwnedKind[] => {
 }
 
 /** What the memory of an application desires, as a pure function of it, of the facts that it looks up, and of where it runs. */
-export const desire = (subject: Subject, resolved: Effective, facts: Facts, environment: Environment): Desired => {
+export const desire = (subject: Subject, resolved: Effective, facts: Facts, surroundings: Surroundings): Desired => {
   const { state, blocked, problems, unknown } = resolved
   const { config } = state
   const owner = { ...subject, labels: ownerLabels(subject) }
   const beacon = config?.mesh && beaconDesire(subject, state, meshIn(config), owner, facts)
-  const cluster = clusterDesire(subject, state, environment)
+  const cluster = clusterDesire(subject, state, surroundings)
   const requests = [...(beacon?.requests ?? []), ...cluster.requests, ...customRequests(subject, state)]
   const consumer = consumerReport(subject, state, facts)
   const labels = labelsOf(subject, resolved)
@@ -86,6 +91,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
   const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
+    annotations: annotationsOf(cluster, isClusterUnknown),
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: [
       ...(beacon?.unknown ?? []),
@@ -93,7 +99,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
       ...(isClusterUnknown ? clusterRequesters(subject, state) : []),
     ],
     // a beacon that is a consumer of another one as well has the same to say of some relations
-    waiting: distinct([...consumer.waiting, ...(beacon?.waiting ?? []), ...services.waiting]),
+    waiting: distinct([...consumer.waiting, ...(beacon?.waiting ?? []), ...cluster.waiting, ...services.waiting]),
     messages: distinct([
       ...blocked,
       ...problems,
@@ -111,6 +117,12 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, envi
     ]),
   }
 }
+
+const annotationsOf = ({ annotations }: Pick<ClusterDesire, 'annotations'>, isUnknown: boolean): WantedLabels => ({
+  labels: annotations,
+  unknown: isUnknown ? 'all' : [],
+  inherited: {},
+})
 
 const REPEATED = 'is in the config more than once, or made for it by another part of it: only the first is applied'
 

@@ -1,3 +1,4 @@
+import { isSayingUnits } from './cluster/surroundings.ts'
 import type { Place } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
@@ -33,7 +34,7 @@ export const observeRunning = async (
   if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
   const objects = found.places?.map(({ object }) => object)
   // a workload that could not be made has replaced nothing
-  if (objects === undefined) return state.config?.worker && !isOwn(state) ? { pods: [] } : {}
+  if (objects === undefined) return isSayingUnits(state) && !isOwn(state) ? { pods: [] } : {}
   if (found.target.on === 'pods') return { pods: objects }
   const [workload] = objects
   if (workload === undefined) return {}
@@ -60,9 +61,12 @@ const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config
 const isUndeployed = (state: State): boolean =>
   !isOwn(state) && (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet')
 
-/** Whether anything goes by which units there are: a leader, what waits for one, or what a unit said. */
-export const dependsOnUnits = ({ config, leader, pending, units }: State): boolean =>
-  isOwn({ config }) || [config?.worker, leader, pending].some((part) => part !== undefined) || isSpeaking(units)
+/** Whether anything goes by which units there are: what is said in a cluster, a leader, what waits for one, or what a unit said. */
+export const dependsOnUnits = (state: State): boolean =>
+  isOwn(state) ||
+  isSayingUnits(state) ||
+  [state.config?.coordinator?.reload, state.leader, state.pending].some((part) => part !== undefined) ||
+  isSpeaking(state.units)
 
 const isSpeaking = ({ present }: Units): boolean =>
   Object.values(present).some(({ report, databag }) => report !== undefined || databag !== undefined)

@@ -1,4 +1,6 @@
-import { clusterDesire, dependsOnUnknown, type Environment } from './cluster/desire.ts'
+import type { OwnSide } from './cluster/databag.ts'
+import { clusterDesire, dependsOnUnknown } from './cluster/desire.ts'
+import type { Surroundings } from './cluster/surroundings.ts'
 import { meshDatabag } from './mesh/databags.ts'
 import { at } from './record.ts'
 import { withOwnData } from './relations/application-data.ts'
@@ -21,15 +23,15 @@ import {
  * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
  * any more by an application without a config, it is as it was.
  */
-export const withSaid = (subject: Subject, state: State, resolved: Effective, environment: Environment): State => {
-  const content = contents(subject, resolved.state, environment)
+export const withSaid = (subject: Subject, state: State, resolved: Effective, surroundings: Surroundings): State => {
+  const content = contents(subject, resolved.state, surroundings)
   const keeps = keptWhileUnknown(resolved)
   const next = (key: string, entry: RelationEntry): Said | undefined => {
     const before = entry.says === undefined ? undefined : at(state.says, entry.says)
     const relation = at(resolved.state.relations, key)
     if (relation === undefined || (before && keeps(relation))) return before
     const said = at(content, key) ?? (isWithdrawn(resolved.state, relation, before) ? NOTHING : undefined)
-    const all = withOwnData(subject.application, state, relation, said && withRequests(said, before))
+    const all = withOwnData(subject.application, state, relation, said && withRequests(withKept(said, before), before))
     return all ? versioned(relation, all, state.config) : before
   }
   const entries = Object.entries(state.relations).map(([key, entry]) => ({ key, entry, next: next(key, entry) }))
@@ -46,7 +48,17 @@ export const withSaid = (subject: Subject, state: State, resolved: Effective, en
   }
 }
 
-const NOTHING: Said = { data: {} }
+const NOTHING: OwnSide = { data: {} }
+
+/** Some of it is said once it is true, and until then as before. */
+const withKept = ({ kept = [], ...said }: OwnSide, before: Said | undefined): Said => {
+  const isKept = ([key]: [string, string]) => kept.includes(key)
+  const data = [
+    ...Object.entries(said.data).filter((entry) => !isKept(entry)),
+    ...Object.entries(before?.data ?? {}).filter(isKept),
+  ]
+  return { ...said, data: Object.fromEntries(data) }
+}
 
 /** Whoever asked for policies before asks for none, and does not leave that to others. */
 const withRequests = (said: Said, before: Said | undefined): Said =>
@@ -73,13 +85,13 @@ const keptWhileUnknown = ({ state, unknown }: Effective): ((relation: Relation) 
 }
 
 /** What this side says, by the key of the relation, in the flat keys of the interface. */
-const contents = (subject: Subject, state: EffectiveState, environment: Environment): Record<string, Said> => {
+const contents = (subject: Subject, state: EffectiveState, surroundings: Surroundings): Record<string, OwnSide> => {
   const each = relationsIn(state).flatMap((relation) => {
     const data =
       meshDatabag(subject, state, relation) ?? serviceContent(relation, subject.namespace, state.config?.services)
     return data === undefined ? [] : [[relation.key, { data }] as const]
   })
-  return { ...Object.fromEntries(each), ...clusterDesire(subject, state, environment).databags }
+  return { ...Object.fromEntries(each), ...clusterDesire(subject, state, surroundings).databags }
 }
 
 const versioned = ({ interface: name }: Pick<Relation, 'interface'>, said: Said, config: State['config']): Said =>

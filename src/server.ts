@@ -1,5 +1,6 @@
 import { getServers } from 'node:dns'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
@@ -8,6 +9,7 @@ import { functions as all } from '../functions/index.ts'
 import { createApplications } from './applications.ts'
 import { createAuthenticate } from './authorize.ts'
 import { systemClock as clock } from './clock.ts'
+import { parseClusterDomain } from './cluster/surroundings.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
 import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
 import { Broken } from './errors.ts'
@@ -58,7 +60,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
-  const environment = { resolver: resolverOf(getServers()) }
+  const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
   const handle = createHandler({
     functions,
@@ -107,6 +109,10 @@ export const startDeadLetterServer = async ({
 
 /** The cluster's DNS, which this process asks itself; Node names a port other than 53 beside the address. */
 const resolverOf = ([server = '127.0.0.1']: readonly string[]): string => /^\[(.*)\]/.exec(server)?.[1] ?? server
+
+/** Where this process runs in no pod there is nothing to read. */
+const readClusterDomain = async (): Promise<string | undefined> =>
+  parseClusterDomain(await readFile('/etc/resolv.conf', 'utf8').catch(() => ''))
 
 const functionsNamed = (names: readonly string[]) => {
   const known = all.map(({ name }) => name)

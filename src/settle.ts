@@ -1,6 +1,6 @@
 import { applicationStatus } from './application-status.ts'
 import type { Clock } from './clock.ts'
-import type { Environment } from './cluster/desire.ts'
+import type { Surroundings } from './cluster/surroundings.ts'
 import { desire } from './desire.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { followingOwnWrites, type Kubernetes } from './kubernetes/client.ts'
@@ -10,7 +10,7 @@ import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { findNamesakes, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
 import type { Conflict } from './outcome.ts'
-import { hashOf, headsOf, type Operation, PHASES } from './plan/operation.ts'
+import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { requestersOf } from './policies/requested-by.ts'
@@ -41,7 +41,7 @@ export type Settled = {
   application: ApplicationStatus
 }
 
-type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
+type Dependencies = { kubernetes: Kubernetes; clock: Clock; surroundings: Surroundings }
 
 export type Input = {
   subject: Subject
@@ -178,10 +178,10 @@ const isCurrent = async (
 }
 
 const lookUp = async (
-  { kubernetes, environment }: Dependencies,
+  { kubernetes, surroundings }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
-  const all = desire(subject, resolved, observed.facts, environment)
+  const all = desire(subject, resolved, observed.facts, surroundings)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark
@@ -249,11 +249,11 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     application: subject.application,
     workload,
     conflicts,
-    failed: failed.flatMap(({ operation }) => ('difference' in operation ? [operation.object] : [])),
+    failed: failed.flatMap(({ operation }) => (isLabelling(operation) ? [operation.object] : [])),
   })
   const done = acted(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(requestersOf)),
-    isLabelling: failed.some(({ operation }) => 'difference' in operation),
+    isLabelling: failed.some(({ operation }) => isLabelling(operation)),
   })
   const state = withFormerKinds(withRefusals({ ...done, units }, planned, reports, memory.state.refused), next, now)
   const content = { state: defined({ ...state, awaits: planned.awaits }), labels: held.labels }

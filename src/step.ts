@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { admit } from './admit.ts'
 import type { Clock } from './clock.ts'
-import type { Environment } from './cluster/desire.ts'
+import { type Environment, isSayingUnits, surroundingsOf } from './cluster/surroundings.ts'
 import { isDue } from './derive.ts'
 import { ownedKinds } from './desire.ts'
 import { Unavailable } from './errors.ts'
@@ -90,8 +90,9 @@ export const createStep =
     }
 
     let attempted = await untilWon()
-    // the pods that were seen may have brought a leader back
-    if (attempted.settled && isDue(subject, attempted.settled.state)) attempted = await untilWon()
+    // the pods that were seen may have brought a leader back, or be others than were told of
+    if (attempted.settled && (isDue(subject, attempted.settled.state) || isUnsaid(attempted)))
+      attempted = await untilWon()
     const { settled, found } = attempted
     const written = [...progress.written]
     const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, settled && { ...settled, written }))
@@ -104,7 +105,19 @@ export const createStep =
 const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 
 /** `settled` is undefined where there is nothing to do: no change was taken, or just a note. */
-type Attempted = { readonly settled: Settled | undefined; readonly found: Found }
+type Attempted = {
+  readonly settled: Settled | undefined
+  readonly found: Found
+  /** The units from which followed what was said. */
+  readonly units?: State['units']
+}
+
+/** Whether a unit has come or gone since, of an application that tells of its units. */
+const isUnsaid = ({ settled, units }: Attempted): boolean =>
+  settled !== undefined &&
+  units !== undefined &&
+  isSayingUnits(settled.state) &&
+  !isDeepStrictEqual(settled.state.units.present, units.present)
 
 type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
 
@@ -150,9 +163,11 @@ const attempt = async (
     )
   const carried = withObservedLabels(memory, subject, state, observed)
   const resolved = carried === state ? seen : effective(subject, carried, found.peers)
+  const pods = carried.config?.coordinator?.reload ? observed.running.pods : undefined
+  const surroundings = surroundingsOf(environment, subject, { facts: observed.facts, pods })
   const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
   const settled = await settle(
-    { kubernetes, clock, environment },
+    { kubernetes, clock, surroundings },
     {
       subject,
       memory,
@@ -161,7 +176,7 @@ const attempt = async (
         withTargets(
           memory,
           subject,
-          withSaid(subject, withNotices(carried, resolved, now), resolved, environment),
+          withSaid(subject, withNotices(carried, resolved, now), resolved, surroundings),
           now,
         ),
         found,
@@ -187,7 +202,7 @@ const attempt = async (
   )
   if (settled === undefined) return undefined
   progress.taken ??= taken
-  return { settled, found }
+  return { settled, found, units: carried.units }
 }
 
 /** Who leads, and who may speak, is decided by the pods that are there: an event about one that went may be lost. */

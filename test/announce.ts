@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { nginxProgram } from './cluster/telemetry/nginx-program.ts'
+import { hasPrometheus } from './cluster/telemetry/prometheus-program.ts'
 import { sharedFile } from './shared.ts'
 
 const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0
@@ -13,6 +14,7 @@ const skipped = (): string[] => [
     ? []
     : ['kubectl against the embedded API, the manifests: no kubectl of 1.22 or later']),
   ...(runs('openssl', 'version') ? [] : ['TLS to the API server, and of telemetry: no openssl']),
+  ...(hasPrometheus ? [] : ['what Prometheus takes and scrapes: no prometheus and promtool']),
   ...(nginxProgram === undefined ? ['telemetry through the configured nginx: no nginx'] : []),
 ]
 

@@ -66,7 +66,7 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
         due.map(({ worker, why }) => [worker.key, why === undefined ? databagFor(worker, input) : labelsFor(input)]),
       ),
     },
-    status: coordinatorStatus(topology.relations.length > 0, missing),
+    status: coordinatorStatus(config, topology.relations.length > 0, topology.roles),
     messages: [
       ...topology.problems,
       ...sources.problems,
@@ -101,13 +101,14 @@ const workerLabels = ({ application, mesh }: CoordinatorInput) => sorted({ ...me
 const databagFor = ({ announced = [], roles }: WorkerRelation, input: CoordinatorInput): OwnSide => {
   const { config, endpoints } = input
   const { workerConfig = '', tls, s3TlsCaChain } = config
-  const material = typeof tls === 'object' ? tls : undefined
+  const certificate = typeof tls === 'object' ? tls : undefined
+  const material = certificate && 'serverCert' in certificate ? certificate : undefined
   return {
     data: coordinatorDatabag({
       ...endpoints,
       worker_config: typeof workerConfig === 'string' ? workerConfig : JSON.stringify(workerConfig),
       worker_ports: workerPortsOf(config, [...announced, ...roles]),
-      ca_cert: material?.caCert,
+      ca_cert: certificate?.caCert,
       server_cert: material?.serverCert,
       privkey_secret_id: material?.privkeySecretId,
       s3_tls_ca_chain: s3TlsCaChain,

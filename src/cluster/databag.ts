@@ -10,6 +10,8 @@ export type OwnSide = {
   readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** It is not all there is to tell, as something is missing for that. */
   readonly partial?: true
+  /** Keys of `data` that stay as they were said before, and are not there where they were not. */
+  readonly kept?: readonly string[]
 }
 
 const text = (what: string) => z.string(`expected ${what}: a string`)

@@ -1,28 +1,29 @@
+import { createHash } from 'node:crypto'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { desiredMeshLabels } from '../labels/mesh.ts'
 import type { Guard, PolicyRequest } from '../policies/grant.ts'
-import { pythonJson } from '../python-json.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
 import { endpointsName } from '../workload/objects.ts'
 import { unitName } from '../workload/units.ts'
+import { bounded, MOST_BYTES, routeBytes } from './bounds.ts'
+import { type Authorities, authoritiesOf } from './certificates.ts'
 import type { CoordinatorConfig, WorkerConfig } from './config.ts'
 import { coordinate } from './coordinator.ts'
 import type { OwnSide } from './databag.ts'
+import { withFullName } from './full-names.ts'
 import { clusterGuard } from './policies.ts'
-import { coordinatorStatus, missingRoles, type Status } from './roles.ts'
-import { endpointsOf, isTls, portsOf } from './settings.ts'
-import { type Sources, sourcesOf } from './sources.ts'
+import { publishedTelemetry } from './published-telemetry.ts'
+import { coordinatorStatus, type Status } from './roles.ts'
+import { isTls, portsOf } from './settings.ts'
+import { sourcesOf } from './sources.ts'
+import { type Environment, NGINX_HASH, type Surroundings } from './surroundings.ts'
+import { AUTHORITIES_FILE } from './telemetry/http.ts'
 import { directEndpoints, nginxConfiguration, proxiedEndpoints, type Routing } from './telemetry/routing.ts'
-import { scrapeJobs } from './telemetry/scrape-jobs.ts'
+import type { CoordinatorUnit, JujuTopology } from './telemetry/scrape-jobs.ts'
 import { type Topology, topologyOf } from './topology.ts'
 import { work } from './worker.ts'
-
-/** What the process knows of the cluster it runs in. */
-export type Environment = {
-  /** The IP address of the cluster's DNS. */
-  readonly resolver: string
-}
+import type { WorkerUnit } from './worker-relation.ts'
 
 /** What belonging to a cluster of workers desires. */
 export type ClusterDesire = {
@@ -32,16 +33,28 @@ export type ClusterDesire = {
   /** What this side says, by the key of the relation; of one that is not here it stays as it is. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
+  /** What does not exist yet, a sentence each. */
+  readonly waiting: readonly string[]
+  /** Annotations to hold on the template of the application's pods. */
+  readonly annotations: Readonly<Record<string, string>>
 }
 
-const NOTHING: ClusterDesire = { objects: [], requests: [], guards: [], databags: {}, messages: [] }
+const NOTHING: ClusterDesire = {
+  objects: [],
+  requests: [],
+  guards: [],
+  databags: {},
+  messages: [],
+  waiting: [],
+  annotations: {},
+}
 
 /** What a coordinator desires, or a worker; nothing for every other application. */
-export const clusterDesire = (subject: Subject, state: EffectiveState, environment: Environment): ClusterDesire => {
+export const clusterDesire = (subject: Subject, state: EffectiveState, surroundings: Surroundings): ClusterDesire => {
   const { coordinator, worker } = state.config ?? {}
-  if (coordinator) return coordinatorDesire(subject, state, coordinator, environment)
+  if (coordinator) return coordinatorDesire(subject, state, coordinator, surroundings)
   if (!worker) return NOTHING
-  const { databags, messages } = workOf(subject, state, worker)
+  const { databags, messages } = workOf(subject, state, worker, surroundings)
   return { ...NOTHING, databags, messages }
 }
 
@@ -50,7 +63,7 @@ export const clusterStatus = (subject: Subject, state: EffectiveState): Status |
   const { coordinator, worker } = state.config ?? {}
   if (!coordinator) return worker && workOf(subject, state, worker).status
   const { relations, roles } = topologyOf(state.relations, subject.namespace, coordinator)
-  return coordinatorStatus(relations.length > 0, missingRoles(coordinator, roles))
+  return coordinatorStatus(coordinator, relations.length > 0, roles)
 }
 
 /**
@@ -73,24 +86,37 @@ export const clusterRequesters = (subject: Subject, { relations }: EffectiveStat
 
 const nginxName = ({ application }: Subject): string => `${application}-nginx`
 
-const workOf = (subject: Subject, state: EffectiveState, config: WorkerConfig) =>
+const workOf = (
+  subject: Subject,
+  state: EffectiveState,
+  config: WorkerConfig,
+  environment?: Pick<Environment, 'clusterDomain'>,
+) =>
   work({
     application: subject.application,
     config,
     relations: state.relations,
-    units: workerUnits(subject, state),
+    units: podUnits(subject, state, config, environment).map(({ unit, hostname }) => ({
+      unit,
+      address: hostname,
+      charmName: config.charm ?? subject.application,
+    })),
   })
 
 const coordinatorDesire = (
   subject: Subject,
   state: EffectiveState,
   config: CoordinatorConfig,
-  environment: Environment,
+  surroundings: Surroundings,
 ): ClusterDesire => {
   const { relations } = state
   const topology = topologyOf(relations, subject.namespace, config)
-  const routing = routingOf(subject, config, topology, sourcesOf(relations, config), environment)
-  const isProxied = config.telemetryProxy !== undefined
+  const authorities = authoritiesOf(relations, config)
+  const { routing, workers, problems } = routingOf(subject, state, config, { topology, authorities, surroundings })
+  const { isProxied } = routing
+  const nginx = isProxied || config.nginx ? nginxConfiguration(routing) : undefined
+  const file = nginx && fileOf(nginx.text, authorities)
+  const isLate = file !== undefined && config.reload === true && isMissing(file.hash, surroundings)
   const coordination = coordinate({
     ...subject,
     config,
@@ -100,57 +126,162 @@ const coordinatorDesire = (
     endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
     configured: new Set(Object.keys(relations).filter((key) => relations[key]?.isConfigured)),
   })
-  const nginx = isProxied ? nginxConfiguration(routing) : undefined
-  const scraped = scrapeJobs({
+  const published = publishedTelemetry({
+    relations,
+    config,
     routing,
-    topology: topology.units,
-    model: subject.namespace,
-    proxied: isProxied,
-    nginxExporterPort: portsOf(config).nginxExporter,
+    workers,
+    topology,
+    coordinator: jujuTopology(subject, config, surroundings),
+    coordinatorUnits: podUnits(subject, state, config, surroundings),
   })
-  const metrics = relationsWith(relations, { role: 'provides', endpoint: endpointsOf(config).metrics })
+  const databags = { ...coordination.databags, ...published.databags }
   return {
-    objects: nginx ? [configMap(subject, nginx.text)] : [],
+    objects: file ? [configMap(subject, file.data)] : [],
     requests: coordination.meshPolicies,
     guards: coordination.meshPolicies.length > 0 ? [clusterGuard(subject)] : [],
-    databags: {
-      ...coordination.databags,
-      ...Object.fromEntries(metrics.map(({ key }) => [key, { data: { scrape_jobs: pythonJson(scraped.jobs) } }])),
-    },
-    messages: [...coordination.messages, ...(nginx?.problems ?? []), ...scraped.problems],
+    databags: isLate ? mapValues(databags, (own) => ({ ...own, kept: TELEMETRY_KEYS })) : databags,
+    messages: [
+      ...coordination.messages,
+      ...problems,
+      ...authorities.problems,
+      ...(nginx?.problems ?? []),
+      ...published.problems,
+      ...reloadProblems(state),
+    ],
+    waiting: isLate
+      ? [`the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`]
+      : [],
+    annotations: file && config.reload ? { [NGINX_HASH]: file.hash } : {},
   }
+}
+
+const jujuTopology = (
+  { namespace, application }: Subject,
+  config: CoordinatorConfig,
+  { modelUuid }: Surroundings,
+): JujuTopology => ({
+  model: namespace,
+  modelUuid: config.modelUuid ?? modelUuid,
+  application,
+  charm: config.charm ?? application,
+})
+
+/** What tells others of routes: it stays as it was said before until the routes are there. */
+const TELEMETRY_KEYS = [
+  'loki_endpoints',
+  'remote_write_endpoints',
+  'charm_tracing_receivers',
+  'workload_tracing_receivers',
+  'scrape_jobs',
+] as const
+
+/** Pods that are labelled as they run are not restarted by their template. */
+const reloadProblems = ({ config }: EffectiveState): string[] =>
+  config?.coordinator?.reload && config.enrolment === 'in-place'
+    ? [
+        'coordinator.reload: expected enrolment rolling: with in-place nothing restarts the pods, and others are told of routes at once',
+      ]
+    : []
+
+const isMissing = (hash: string, { nginxHashes = [] }: Surroundings): boolean =>
+  nginxHashes.some((loaded) => loaded !== hash)
+
+const mapValues = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+
+type File = { readonly data: Readonly<Record<string, string>>; readonly hash: string }
+
+const fileOf = (text: string, { pem }: Authorities): File => {
+  const data = { 'nginx.conf': text, ...(pem !== undefined && { [AUTHORITIES_FILE]: pem }) }
+  return { data, hash: createHash('sha256').update(Object.values(data).join('\0')).digest('hex').slice(0, 16) }
+}
+
+type Seen = {
+  readonly topology: Topology
+  readonly authorities: Authorities
+  readonly surroundings: Surroundings
+}
+
+type Routed = {
+  readonly routing: Routing & { readonly isProxied: boolean }
+  readonly workers: readonly (WorkerUnit & { readonly roles: readonly string[] })[]
+  readonly problems: readonly string[]
 }
 
 const routingOf = (
   { namespace, application }: Subject,
+  { relations }: EffectiveState,
   config: CoordinatorConfig,
-  { units }: Topology,
-  { problems: _, ...sources }: Sources,
-  { resolver }: Environment,
-): Routing => ({
-  namespace,
-  application,
-  hostname: `${application}.${namespace}.svc.cluster.local`,
-  ports: config.telemetryProxy ?? { httpPort: 8080, httpsPort: 8443 },
-  tls: isTls(config),
-  resolver,
-  workers: units,
-  workerMetricsPort: portsOf(config).workerMetrics,
-  ...sources,
-})
+  { topology, authorities, surroundings }: Seen,
+): Routed => {
+  const domain = domainOf(config, surroundings)
+  const isProxied = config.telemetryProxy !== undefined
+  const complete = (url: string, home = namespace) => withFullName(url, { namespaces: [home, namespace], domain })
+  const { problems, ...sources } = sourcesOf(relations, config, isProxied ? complete : undefined)
+  const workers = bounded(
+    topology.relations.map(({ name, units, roles }) => ({
+      relation: name,
+      items: units.map((unit) => ({ ...unit, roles })),
+    })),
+    ({ address }) => routeBytes(address),
+    MOST_BYTES.workers,
+  )
+  const verified = authorities.pem !== undefined
+  return {
+    routing: {
+      namespace,
+      application,
+      hostname: `${application}.${namespace}.svc.${domain}`,
+      ports: config.telemetryProxy ?? { httpPort: 8080, httpsPort: 8443 },
+      tls: isTls(config),
+      certificate: certificateFiles(config),
+      verified,
+      isProxied,
+      gateway: config.nginx && {
+        gateway: config.nginx,
+        units: workers.items,
+        metaRoles: config.metaRoles ?? {},
+        tls: isTls(config),
+        verified,
+      },
+      resolver: surroundings.resolver,
+      workers: workers.items,
+      workerMetricsPort: portsOf(config).workerMetrics,
+      ...sources,
+    },
+    workers: workers.items,
+    problems: [...problems, ...workers.problems],
+  }
+}
+
+/** Those of a Secret of the type kubernetes.io/tls have names of their own. */
+const certificateFiles = ({ tls }: CoordinatorConfig) =>
+  typeof tls === 'object' && 'secret' in tls ? { certificate: 'tls.crt', key: 'tls.key' } : undefined
 
 /** Where the coordinator's nginx finds its configuration. */
-const configMap = ({ namespace, application }: Subject, text: string): KubernetesObject => ({
+const configMap = ({ namespace, application }: Subject, data: Readonly<Record<string, string>>): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: nginxName({ namespace, application }), namespace },
-  data: { 'nginx.conf': text },
+  data: { ...data },
 })
 
-/** The headless Service of an application names its pods; Juju calls it so. */
-const workerUnits = ({ namespace, application }: Subject, { units }: EffectiveState) =>
-  Object.values(units.present).map(({ pod, number }) => ({
+type PodNames = Pick<WorkerConfig, 'headlessService' | 'clusterDomain'>
+
+const domainOf = (config: PodNames, environment: Pick<Environment, 'clusterDomain'> = {}): string =>
+  config.clusterDomain ?? environment.clusterDomain ?? 'cluster.local'
+
+/** The units of the application, and the names that its headless Service gives its pods. */
+const podUnits = (
+  { namespace, application }: Subject,
+  { units }: EffectiveState,
+  config: PodNames,
+  environment?: Pick<Environment, 'clusterDomain'>,
+): CoordinatorUnit[] => {
+  const service = `${config.headlessService ?? endpointsName(application)}.${namespace}.svc.${domainOf(config, environment)}`
+  return Object.values(units.present).map(({ pod, number }) => ({
     unit: unitName(application, number),
-    address: `${pod}.${endpointsName(application)}.${namespace}.svc.cluster.local`,
-    charmName: application,
+    hostname: `${pod}.${service}`,
   }))
+}

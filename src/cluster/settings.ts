@@ -20,8 +20,20 @@ export const portsOf = (config: CoordinatorConfig): ClusterPorts => ({
 
 const grpcPorts = ({ telemetryProxy }: CoordinatorConfig): number[] => {
   if (telemetryProxy === undefined) return []
-  const first = telemetryProxy.grpcPort ?? telemetryProxy.httpPort + 1
+  const first = firstGrpcPort(telemetryProxy)
   return [first, first + 1].filter((port) => port <= 65_535)
+}
+
+type ProxyPorts = {
+  readonly httpPort: number
+  readonly httpsPort: number
+  readonly grpcPort?: number | undefined
+}
+
+/** The port of workloads' tracing over gRPC; that of charms is the next. The same with TLS and without. */
+export const firstGrpcPort = ({ httpPort, httpsPort, grpcPort }: ProxyPorts): number => {
+  const next = httpPort + 1
+  return grpcPort ?? (httpsPort === next || httpsPort === next + 1 ? httpsPort + 1 : next)
 }
 
 export const isTls = ({ tls }: CoordinatorConfig): boolean => tls !== undefined && tls !== false
@@ -34,6 +46,7 @@ export const endpointsOf = ({ endpoints = {} }: CoordinatorConfig) => ({
   remoteWrite: endpoints.remoteWrite ?? 'send-remote-write',
   charmTracing: endpoints.charmTracing ?? 'charm-tracing',
   workloadTracing: endpoints.workloadTracing ?? 'workload-tracing',
+  certificates: endpoints.certificates ?? 'receive-ca-cert',
   serviceMesh: endpoints.serviceMesh ?? 'service-mesh',
   serviceMeshProvideCmrMesh: endpoints.serviceMeshProvideCmrMesh ?? 'provide-cmr-mesh',
   serviceMeshRequireCmrMesh: endpoints.serviceMeshRequireCmrMesh ?? 'require-cmr-mesh',

@@ -4,6 +4,7 @@ import { groups } from '../policies/groups.ts'
 import { pythonJson } from '../python-json.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName } from '../state.ts'
+import { bounded, routeBytes } from './bounds.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { OwnSide } from './databag.ts'
 import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
@@ -49,25 +50,56 @@ const Receiver = z
     path: ['url'],
     error: `${A_URL}, or for grpc a host and a port`,
   })
-type Receiver = z.infer<typeof Receiver>
 
 /** What the relations of the coordinator with `config` tell. A unit that tells no endpoint gives none; what is wrong is named. */
-export const sourcesOf = (relations: EffectiveState['relations'], config: CoordinatorConfig): Sources => {
+export const sourcesOf = (
+  relations: EffectiveState['relations'],
+  config: CoordinatorConfig,
+  /** Makes a URL that an application of the namespace `home` told, the own one where that is undefined, one that is understood here. */
+  complete: (url: string, home: string | undefined) => string = (url) => url,
+): Sources => {
   const endpoints = endpointsOf(config)
-  const at = (endpoint: string) => relationsWith(relations, { role: 'requires', endpoint })
-  const logging = at(endpoints.logging).flatMap((relation) => unitUrls(relation, 'endpoint'))
-  const remoteWrite = at(endpoints.remoteWrite).flatMap((relation) => unitUrls(relation, 'remote_write'))
-  const charm = at(endpoints.charmTracing).flatMap(receiversOf)
-  const workload = at(endpoints.workloadTracing).flatMap(receiversOf)
   const { charmTracing, workloadTracing } = protocolsOf(config)
+  const at = (endpoint: string, read: (relation: Relation) => Read<Told>[]) =>
+    relationsWith(relations, { role: 'requires', endpoint }).map((relation) => ({
+      relation: relationName(relation),
+      reads: read(relation).map((one) =>
+        andThen(one, ({ name, url }) => ({ value: { name, url: complete(url, relation.remote.namespace) } })),
+      ),
+    }))
+  const told = [
+    ...backends(
+      'logging',
+      at(endpoints.logging, (relation) => unitUrls(relation, 'endpoint')),
+    ),
+    ...backends(
+      'remoteWrite',
+      at(endpoints.remoteWrite, (relation) => unitUrls(relation, 'remote_write')),
+    ),
+    ...backends('charmTracing', at(endpoints.charmTracing, receiversOf(charmTracing))),
+    ...backends('workloadTracing', at(endpoints.workloadTracing, receiversOf(workloadTracing))),
+  ]
+  const { items, problems } = bounded(told, ({ url }) => routeBytes(url))
   return {
-    logging: valuesOf(logging),
-    remoteWrite: valuesOf(remoteWrite).map(({ url }) => ({ url })),
-    charmTracing: byProtocol(valuesOf(charm), charmTracing),
-    workloadTracing: byProtocol(valuesOf(workload), workloadTracing),
-    problems: [logging, remoteWrite, charm, workload].flatMap(problemsOf),
+    logging: items.flatMap((one) => (one.kind === 'logging' ? [{ unit: one.name, url: one.url }] : [])),
+    remoteWrite: items.flatMap(({ kind, url }) => (kind === 'remoteWrite' ? [{ url }] : [])),
+    charmTracing: byProtocol(items.filter(({ kind }) => kind === 'charmTracing')),
+    workloadTracing: byProtocol(items.filter(({ kind }) => kind === 'workloadTracing')),
+    problems: [...told.flatMap((one) => one.problems), ...problems],
   }
 }
+
+type Kind = 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'
+
+/** A URL that one side of a relation tells, by the name of a unit or a protocol. */
+type Told = { readonly name: string; readonly url: string }
+
+const backends = (kind: Kind, told: readonly { relation: string; reads: readonly Read<Told>[] }[]) =>
+  told.map(({ relation, reads }) => ({
+    relation,
+    items: valuesOf(reads).map((one) => ({ kind, ...one })),
+    problems: problemsOf(reads),
+  }))
 
 /** What is asked for at the tracing relations, by the key of the relation: a provider opens the receivers that somebody asks for. */
 export const tracingRequests = (
@@ -93,25 +125,29 @@ const protocolsOf = ({ charmTracingProtocols, workloadTracingProtocols }: Coordi
   workloadTracing: workloadTracingProtocols,
 })
 
-const unitUrls = (relation: Relation, key: string): Read<{ unit: string; url: string }>[] =>
+const unitUrls = (relation: Relation, key: string): Read<Told>[] =>
   unitsOf(relation).map(([unit, databag]) =>
     andThen(readKey(databag, key, UrlObject, `${relationName(relation)}: ${titleOf(unit)}`), ({ url }) => ({
-      value: { unit, url },
+      value: { name: unit, url },
     })),
   )
 
-const receiversOf = (relation: Relation): Read<Receiver>[] => {
-  const name = `${relationName(relation)}: data`
-  const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
-  if ('unreadable' in list) return [list]
-  return (list.value ?? []).map((receiver, index) => check(receiver, Receiver, `${name}.receivers[${index}]`))
-}
+/** The receivers of the protocols that are wanted, of all without such. */
+const receiversOf =
+  (wanted: readonly string[] | undefined) =>
+  (relation: Relation): Read<Told>[] => {
+    const name = `${relationName(relation)}: data`
+    const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
+    if ('unreadable' in list) return [list]
+    return (list.value ?? []).map((receiver, index) =>
+      andThen(check(receiver, Receiver, `${name}.receivers[${index}]`), ({ protocol, url }) => ({
+        value: wanted === undefined || wanted.includes(protocol.name) ? { name: protocol.name, url } : undefined,
+      })),
+    )
+  }
 
-const byProtocol = (receivers: readonly Receiver[], wanted: readonly string[] | undefined): Record<string, string> => {
-  const used = receivers.filter(({ protocol }) => wanted === undefined || wanted.includes(protocol.name))
-  return Object.fromEntries(
-    groups(used, ({ protocol }) => protocol.name).flatMap(([name, offers]) =>
-      offers.slice(0, 1).map(({ url }) => [name, url]),
-    ),
+/** Of several for one protocol the first. */
+const byProtocol = (receivers: readonly Told[]): Record<string, string> =>
+  Object.fromEntries(
+    groups(receivers, ({ name }) => name).flatMap(([name, offers]) => offers.slice(0, 1).map(({ url }) => [name, url])),
   )
-}

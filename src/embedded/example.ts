@@ -23,12 +23,13 @@ const service = (namespace: string, name: string, port: number): KubernetesObjec
 })
 
 /**
- * Applications that are not on a mesh, as Juju deploys them, each with a ServiceAccount of its name: in `bookinfo` `details`, with a StatefulSet, and `productpage`, with a
- * Deployment; in `tempo` a coordinator and three workers, that nothing relates yet. And the root namespace of Istio, whose policies hold
- * for all.
+ * Applications that are not on a mesh, as Juju deploys them, each with a ServiceAccount of its name: in `bookinfo` `details`, with a
+ * StatefulSet, and `productpage`, with a Deployment; in `tempo` a coordinator and three workers, that nothing relates yet; nothing in
+ * `loki`. And the root namespace of Istio, whose policies hold for all.
  */
 export const example: readonly KubernetesObject[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'loki' } },
   workload('StatefulSet', 'bookinfo', 'details'),
   service('bookinfo', 'details', 9080),
   workload('Deployment', 'bookinfo', 'productpage'),

@@ -36,7 +36,30 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
     ...earlier.map((place) =>
       labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards: [] }),
     ),
+    ...current.map((place) => annotated(situation, place, desired.annotations)),
+    ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
   ])
+}
+
+/**
+ * Annotations of a pod template, after the files that they tell of: pods that start for one find them. Pods that run are never annotated, as
+ * that would restart nothing. Another manager holds them than the labels of the same object.
+ */
+const annotated = ({ subject, desired }: Situation, { object, path }: Place, wanted: WantedLabels): Labelled => {
+  if (!path.includes('template')) return NOTHING
+  const place = { object, path: [...path.slice(0, -1), 'annotations'] }
+  const manager = `meshstep-annotations/${subject.application}`
+  const { conflicts, ...difference } = differenceAt(place, wanted, manager)
+  const name = keyOf(object)
+  const files = desired.objects.filter(({ kind }) => kind === 'ConfigMap').map((file) => idOf('apply', keyOf(file)))
+  const operation: Operation = {
+    ...{ id: idOf('annotate', name), phase: 'enrol', object: name, manager, after: files },
+    ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
+  }
+  return {
+    operations: isDue(difference) ? [operation] : [],
+    conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
+  }
 }
 
 /** Labels of the namespace, which stay where it is not time to leave the mesh yet. */

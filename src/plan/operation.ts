@@ -41,7 +41,7 @@ export type Operation = {
 
 export type Write =
   | { readonly verb: 'apply'; readonly desired: KubernetesObject; readonly found: KubernetesObject | undefined }
-  | { readonly verb: 'label' | 'release'; readonly place: Place; readonly difference: Difference }
+  | { readonly verb: 'label' | 'release' | 'annotate'; readonly place: Place; readonly difference: Difference }
   | { readonly verb: 'touch'; readonly found: KubernetesObject; readonly fence: string }
   | { readonly verb: 'remove'; readonly found: KubernetesObject }
 
@@ -89,3 +89,6 @@ export const isRolling = (operation: Operation): boolean => {
   if (operation.verb === 'apply') return ['Deployment', 'StatefulSet'].includes(operation.desired.kind)
   return 'place' in operation && operation.place.path[0] === 'spec'
 }
+
+/** Whether labels are written by it. */
+export const isLabelling = ({ verb }: Operation): boolean => verb === 'label' || verb === 'release'

@@ -125,12 +125,16 @@ describe('the policies of a cluster', () => {
 
 describe('with the least privilege', () => {
   test.each([
-    [{ leastPrivilege: true, workerPorts: [9095, 7946] }, [7946, 8080, 9095], [3300, 3301, 3302]],
-    [{ leastPrivilege: { ports: [9009] }, workerPorts: { read: [9095] }, tls: true }, [8080, 9095], [3301, 3302, 9009]],
+    [{ leastPrivilege: true, workerPorts: [9095, 7946] }, [7946, 8080, 9095], [3300, 3302, 3303]],
+    [
+      { leastPrivilege: { ports: [9009] }, workerPorts: { read: [9095] }, tls: true },
+      [8080, 9095],
+      [3301, 3302, 3303, 9009],
+    ],
     [
       { leastPrivilege: { ports: [3300] }, workerPorts: [8080], workerMetricsPort: 3200 },
       [3200, 8080],
-      [3300, 3301, 3302],
+      [3300, 3302, 3303],
     ],
   ])('%j', (changes, pods, service) => {
     expect(policies([READER], configWith(changes))).toEqual([

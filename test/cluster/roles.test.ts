@@ -33,12 +33,44 @@ test.each([
 
 describe('the status of a coordinator', () => {
   test.each([
-    [false, ['read'], 'blocked', '[consistency] Missing any worker relation.'],
-    [false, [], 'blocked', '[consistency] Missing any worker relation.'],
-    [true, ['read', 'write'], 'blocked', '[consistency] Cluster inconsistent. Missing roles: read, write.'],
-    [true, [], 'active', ''],
-  ] as const)('workers: %s, missing: %j', (hasWorkers, missing, status, message) => {
-    expect(coordinatorStatus(hasWorkers, missing)).toEqual({ status, message })
+    [false, {}, 'blocked', '[consistency] Missing any worker relation.'],
+    [false, { read: 1, write: 1 }, 'blocked', '[consistency] Missing any worker relation.'],
+    [true, {}, 'blocked', '[consistency] Cluster inconsistent. Missing roles: read, write.'],
+    [true, { read: 1, write: 1 }, 'active', ''],
+  ] as const)('workers: %s, units: %j', (hasWorkers, present, status, message) => {
+    expect(coordinatorStatus(CONFIG, hasWorkers, present)).toEqual({ status, message })
+  })
+
+  const UNITS = configWith({
+    minimalDeployment: ['read'],
+    units: { read: { recommended: 3 }, write: { minimum: 2, recommended: 2, maximum: 3 } },
+  })
+
+  test.each([
+    [{ read: 3, write: 1 }, 'blocked', '[consistency] Cluster inconsistent. Missing roles: write (1 of 2).'],
+    [{ read: 0, write: 2 }, 'blocked', '[consistency] Cluster inconsistent. Missing roles: read.'],
+    [{ read: 1, write: 2 }, 'active', '[consistency] Degraded. Recommended: read (1 of 3).'],
+    [{ read: 3, write: 4 }, 'active', '[consistency] Superfluous roles: write (4, at most 3).'],
+    [
+      { read: 2, write: 4 },
+      'active',
+      '[consistency] Degraded. Recommended: read (2 of 3). Superfluous roles: write (4, at most 3).',
+    ],
+    [{ read: 3, write: 2 }, 'active', ''],
+  ] as const)('by rules for units, of which there are %j', (present, status, message) => {
+    expect(coordinatorStatus(UNITS, true, present)).toEqual({ status, message })
+  })
+
+  test('a rule for a meta role is one for each role that it stands for', () => {
+    const config = configWith({ minimalDeployment: [], units: { all: { minimum: 2 } } })
+    expect(missingRoles(config, { read: 2, write: 1 })).toEqual(['write'])
+  })
+
+  test('a role that has no place in the cluster is named', () => {
+    const config = configWith({ minimalDeployment: [], units: { write: { maximum: 0 } } })
+    expect(coordinatorStatus(config, true, { write: 1 }).message).toBe(
+      '[consistency] Superfluous roles: write (1, at most 0).',
+    )
   })
 })
 

@@ -89,6 +89,15 @@ export const startedCluster = async (config: Data = {}): Promise<World> => {
   return world
 }
 
+/** Scales a StatefulSet, of which nobody is told. */
+export const scale = (world: World, name: string, replicas: number) =>
+  world.api.handle({
+    method: 'PATCH',
+    path: `/apis/apps/v1/namespaces/${NAMESPACE}/statefulsets/${name}?fieldManager=somebody`,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify({ spec: { replicas } }),
+  })
+
 type Said = { data: Data; units?: Record<string, Data> }
 
 type Entry = { id: number; word: 'told' | 'ended'; remote: { application: string }; says?: string }

@@ -76,7 +76,14 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     held: {},
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, { objects }),
-    desired: { labels, objects, unknown: [], waiting: [], messages: [] },
+    desired: {
+      labels,
+      annotations: { labels: {}, unknown: [], inherited: {} },
+      objects,
+      unknown: [],
+      waiting: [],
+      messages: [],
+    },
     isHeld: false,
     namespaceAwaits: [],
   }

@@ -166,6 +166,6 @@ test.skipIf(nginxProgram === undefined)(
       body: 'a line',
     })
     expect(await send(`http://127.0.0.1:${port}/`)).toEqual({ status: 200, text: 'OK' })
-    expect((await send(`http://127.0.0.1:${port}/proxy/loki/loki-9/push`)).status).toBe(404)
+    expect((await send(`http://127.0.0.1:${port}/proxy/loki/loki-9/push`)).status).toBe(503)
   },
 )

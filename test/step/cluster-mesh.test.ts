@@ -194,7 +194,7 @@ describe('the policies inside a cluster', () => {
     const ports = policies(world).map(({ spec }) =>
       [...JSON.stringify(spec).matchAll(/"ports":(\[.*?\])/g)].map(([, list = '']) => JSON.parse(list)),
     )
-    expect(ports).toEqual([[['8080', '9095', '9096']], [['3200', '3300', '3301', '3302']]])
+    expect(ports).toEqual([[['8080', '9095', '9096']], [['3200', '3300', '3302', '3303']]])
   })
 
   test('are written once: nothing of a repeat, of another order or of a pod that restarts', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { linesOf } from '../cluster/telemetry/nginx-file.ts'
 import {
   COORDINATOR,
@@ -7,11 +8,15 @@ import {
   locations,
   meshOf,
   nginxFile,
+  relate,
   relationTo,
+  saidBy,
+  scale,
   startedCluster,
   toldBy,
+  WORKERS,
 } from '../helpers/cluster.ts'
-import { createWorld, isWrite, service, type World, workload } from '../helpers/world.ts'
+import { APPLICATION, createWorld, isWrite, service, type World, workload } from '../helpers/world.ts'
 
 const ORIGIN = 'http://tempo.shop.svc.cluster.local:3300'
 
@@ -44,7 +49,9 @@ describe('the telemetry of workers', () => {
         'loki/0': `${ORIGIN}/proxy/loki/loki-0/push`,
         'loki/1': `${ORIGIN}/proxy/loki/loki-1/push`,
       },
-      remote_write_endpoints: [{ url: `${ORIGIN}/proxy/remote-write/prometheus-0/write` }],
+      remote_write_endpoints: [
+        { url: expect.stringMatching(`^${ORIGIN}/proxy/remote-write/prometheus-0\\.[0-9a-f]{12}/write$`) },
+      ],
       charm_tracing_receivers: { otlp_http: `${ORIGIN}/proxy/charm-tracing/otlp_http/` },
       workload_tracing_receivers: {},
     })
@@ -56,8 +63,10 @@ describe('the telemetry of workers', () => {
       ),
       '= /proxy/loki/loki-0/push',
       '= /proxy/loki/loki-1/push',
+      expect.stringMatching(/^= \/proxy\/remote-write\/prometheus-0\.[0-9a-f]{12}\/write$/),
       '= /proxy/remote-write/prometheus-0/write',
-      '/proxy/charm-tracing/otlp_http/',
+      '^~ /proxy/charm-tracing/otlp_http/',
+      '^~ /proxy/',
       '/',
     ])
     expect(linesOf(nginxFile(world) ?? '')).toContain(
@@ -128,6 +137,48 @@ describe('the telemetry of workers', () => {
   })
 })
 
+describe('on a mesh whoever scrapes is let in', () => {
+  /** An application whose pods carry its name, and run under its account. */
+  const deployed = (name: string): KubernetesObject[] => {
+    const objects = JSON.stringify([workload('StatefulSet', name), service(name)])
+    return JSON.parse(
+      objects
+        .replaceAll(`"${APPLICATION}"`, `"${name}"`)
+        .replaceAll('"containers"', `"serviceAccountName":"${name}","containers"`),
+    )
+  }
+
+  const explained = async () => {
+    const world = createWorld([COORDINATOR, 'querier', 'prometheus'].flatMap(deployed), { isOwnSink: true })
+    await world.send('config-changed', { application: 'beacon', config: { mesh: {} } })
+    await configure(world, { minimalDeployment: [] })
+    await world.send('config-changed', { application: 'querier', config: { worker: { roles: ['querier'] } } })
+    await relate(world, 'querier', 1)
+    await tell(world, meshOf())
+    await world.send('relation-changed', { application: 'prometheus', ...meshOf(98) })
+    await tell(world, relationTo('prometheus', 30, 'metrics-endpoint', { role: 'provides' }))
+    return async (query: string): Promise<boolean> => {
+      const answer = await world.app.request(`/explain?from=shop/prometheus&${query}`)
+      return ((await answer.json()) as { allowed: boolean }).allowed
+    }
+  }
+
+  test('to each exporter at its pod, and to the metrics of workers through the coordinator, and to nothing else', async () => {
+    const isAllowed = await explained()
+    const proxied = 'to=shop/tempo&port=3300&path=/proxy/worker/querier-0/metrics'
+    expect(await isAllowed('to=shop/tempo&via=pod&port=9113')).toBe(true)
+    expect(await isAllowed(`${proxied}&method=GET`)).toBe(true)
+    for (const query of [
+      'to=shop/tempo&via=pod&port=3300',
+      'to=shop/querier&via=pod&port=8080',
+      `${proxied}&method=POST`,
+      'to=shop/tempo&port=3300&path=/proxy/loki/loki-0/push&method=GET',
+      'to=shop/tempo&port=9113&path=/metrics&method=GET',
+    ])
+      expect([query, await isAllowed(query)]).toEqual([query, false])
+  })
+})
+
 describe('a hostile backend', () => {
   test.each([
     ['that ends the directive', 'http://x/;}server{listen 81;}'],
@@ -145,10 +196,10 @@ describe('a hostile backend', () => {
 
   test('at a URL with a variable of nginx is reached at that very URL', async () => {
     const world = await withSources()
-    const units = { 'loki/2': { endpoint: '{"url": "http://x/$request_uri"}' } }
+    const units = { 'loki/2': { endpoint: '{"url": "http://x.example/$request_uri"}' } }
     await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
     expect(linesOf(nginxFile(world) ?? '')).toContain(
-      ['proxy_pass http://x/$', '{dollar}request_uri$is_args$args'].join(''),
+      ['proxy_pass http://x.example/$', '{dollar}request_uri$is_args$args'].join(''),
     )
   })
 
@@ -162,10 +213,17 @@ describe('a hostile backend', () => {
 })
 
 describe('what Prometheus has to scrape', () => {
-  const scraped = async (config: object = {}): Promise<unknown[]> => {
-    const world = createWorld(
-      [COORDINATOR, 'querier'].flatMap((name) => [workload('StatefulSet', name), service(name)]),
-    )
+  const UUID = '8f2c63a1-0d5c-4f0e-9a53-0c5d6b7a8e90'
+
+  const scraped = async (config: object = {}): Promise<World> => {
+    const world = createWorld([
+      {
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name: 'shop', annotations: { 'model.juju.is/id': UUID } },
+      },
+      ...[COORDINATOR, 'querier'].flatMap((name) => [workload('StatefulSet', name), service(name)]),
+    ])
     await configure(world, { minimalDeployment: [], ...config })
     await tell(world, relationTo('prometheus', 5, 'metrics-endpoint', { role: 'provides' }))
     await tell(world, {
@@ -181,42 +239,113 @@ describe('what Prometheus has to scrape', () => {
         },
       },
     })
-    const told = world.published.filter(({ subject }) => subject === 'shop/prometheus').at(-1)
-    const data = told?.data as { remote: { data: { scrape_jobs: string } } } | undefined
-    return JSON.parse(data?.remote.data.scrape_jobs ?? '[]')
+    return world
   }
 
-  const RELABELLED = [
-    { target_label: 'juju_charm', replacement: 'worker-k8s' },
-    { target_label: 'juju_unit', replacement: 'querier/0' },
-    { target_label: 'juju_application', replacement: 'querier' },
-    { target_label: 'juju_model', replacement: 'shop' },
-  ]
+  /** What Prometheus was told last. */
+  const publishedBy = (world: World): Record<string, string> => {
+    const told = world.published.filter(({ subject }) => subject === 'shop/prometheus').at(-1)
+    return (told?.data as { remote: { data: Record<string, string> } } | undefined)?.remote.data ?? {}
+  }
 
-  test('is published on the metrics relation: each worker through the coordinator, and its own exporter', async () => {
-    expect(await scraped()).toEqual([
+  const published = async (config: object = {}) => publishedBy(await scraped(config))
+
+  const relabelled = (charm: string, unit: string) => [
+    { target_label: 'juju_charm', replacement: charm },
+    { target_label: 'juju_unit', replacement: unit },
+    { target_label: 'juju_application', replacement: unit.split('/')[0] },
+    { target_label: 'juju_model', replacement: 'shop' },
+    { target_label: 'juju_model_uuid', replacement: UUID },
+  ]
+  const exporter = (number: number) => ({
+    job_name: `juju_shop_tempo-${number}`,
+    metrics_path: '/metrics',
+    static_configs: [{ targets: [`tempo-${number}.tempo-endpoints.shop.svc.cluster.local:9113`] }],
+    relabel_configs: relabelled('tempo', `tempo/${number}`),
+  })
+
+  test('is published on the metrics relation: each worker through the coordinator, and each of its own exporters', async () => {
+    expect(JSON.parse((await published()).scrape_jobs ?? '')).toEqual([
       {
+        job_name: 'juju_shop_querier-0',
         metrics_path: '/proxy/worker/querier-0/metrics',
         static_configs: [{ targets: ['tempo.shop.svc.cluster.local:3300'] }],
-        relabel_configs: RELABELLED,
+        relabel_configs: relabelled('worker-k8s', 'querier/0'),
       },
-      { static_configs: [{ targets: ['tempo.shop.svc.cluster.local:9113'] }] },
+      exporter(0),
+      exporter(1),
     ])
   })
 
+  test('says whose metrics they are, with the alert rules for each application', async () => {
+    const rule = { alert: 'Down', expr: 'up{%%juju_topology%%} == 0', for: '5m', labels: { severity: 'critical' } }
+    const groups = [{ name: 'up', rules: [rule] }]
+    const told = await published({ alertRules: { workers: { metrics: groups, logs: groups } }, charm: 'tempo-k8s' })
+    expect(JSON.parse(told.scrape_metadata ?? '')).toEqual({
+      model: 'shop',
+      model_uuid: UUID,
+      application: 'tempo',
+      charm_name: 'tempo-k8s',
+    })
+    const whose = { juju_model: 'shop', juju_model_uuid: UUID, juju_application: 'querier', juju_charm: 'worker-k8s' }
+    const labels = `juju_model="shop", juju_model_uuid="${UUID}", juju_application="querier", juju_charm="worker-k8s"`
+    expect(JSON.parse(told.alert_rules ?? '')).toEqual({
+      groups: [
+        {
+          name: 'shop_querier_up',
+          rules: [{ ...rule, expr: `up{${labels}} == 0`, labels: { severity: 'critical', ...whose } }],
+        },
+      ],
+    })
+  })
+
   test('is over TLS where the cluster is', async () => {
-    expect(await scraped({ tls: true })).toMatchObject([
+    expect(JSON.parse((await published({ tls: true })).scrape_jobs ?? '')).toMatchObject([
       { scheme: 'https', static_configs: [{ targets: ['tempo.shop.svc.cluster.local:3301'] }] },
+      { scheme: 'https' },
       { scheme: 'https' },
     ])
   })
 
   test('is each worker itself where nothing is routed', async () => {
-    expect(await scraped({ telemetryProxy: undefined })).toMatchObject([
+    expect(JSON.parse((await published({ telemetryProxy: undefined })).scrape_jobs ?? '')).toMatchObject([
       { metrics_path: '/metrics', static_configs: [{ targets: ['querier-0.example:8080'] }] },
+      {},
       {},
     ])
   })
+
+  test('follows the pods of the coordinator with the event of their coming and going', async () => {
+    const world = await scraped()
+    await scale(world, COORDINATOR, 1)
+    await world.send('resync', { application: COORDINATOR })
+    const jobs = JSON.parse(publishedBy(world).scrape_jobs ?? '') as { job_name: string }[]
+    expect(jobs.map(({ job_name }) => job_name)).toEqual(['juju_shop_querier-0', 'juju_shop_tempo-0'])
+  })
+
+  test('is in another cluster at the names of that one', async () => {
+    const told = await published({ clusterDomain: 'k8s.example', headlessService: 'tempo-pods' })
+    const jobs = JSON.parse(told.scrape_jobs ?? '') as { static_configs: { targets: string[] }[] }[]
+    expect(jobs.flatMap(({ static_configs }) => static_configs.flatMap(({ targets }) => targets))).toEqual([
+      'tempo.shop.svc.k8s.example:3300',
+      'tempo-0.tempo-pods.shop.svc.k8s.example:9113',
+      'tempo-1.tempo-pods.shop.svc.k8s.example:9113',
+    ])
+  })
+
+  test('may be told with an id of the model that the config gives', async () => {
+    const modelUuid = '11111111-2222-4333-8444-555555555555'
+    expect(JSON.parse((await published({ modelUuid })).scrape_metadata ?? '')).toMatchObject({ model_uuid: modelUuid })
+  })
+})
+
+test('Loki is told whose logs it takes, with the alert rules for them', async () => {
+  const rule = { alert: 'Errors', expr: 'rate({%%juju_topology%%} |= "error" [5m]) > 1' }
+  const world = await withSources({ alertRules: { workers: { logs: [{ name: 'logs', rules: [rule] }] } } })
+  const { data } = saidBy(world, COORDINATOR, 'loki') ?? { data: {} }
+  expect(JSON.parse(String(data.metadata))).toMatchObject({ model: 'shop', application: 'tempo' })
+  const { groups } = JSON.parse(String(data.alert_rules)) as { groups: { name: string }[] }
+  expect(groups.map(({ name }) => name)).toEqual(WORKERS.toSorted().map((name) => `shop_${name}_logs`))
 })
 
 test('tracing is asked for at the relation', async () => {
@@ -228,5 +357,5 @@ test('tracing is asked for at the relation', async () => {
 
 test('a coordinator without a worker routes nothing but its health', async () => {
   const world = await createCluster()
-  expect(locations(world)).toEqual(['= /', '= /status', '/'])
+  expect(locations(world)).toEqual(['= /', '= /status', '^~ /proxy/', '/'])
 })

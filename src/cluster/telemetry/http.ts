@@ -23,6 +23,11 @@ const LOG: readonly Directive[] = [
   ['access_log', '/dev/stderr', 'combined', 'if=$loggable'],
 ]
 
+/** Gives a request to a backend the tenant that it came with, or none's. */
+export function setTenant(module: 'proxy' | 'grpc'): Directive {
+  return [`${module}_set_header`, 'X-Scope-OrgID', '$tenant']
+}
+
 /** A header that is set in a location would undo these for it. nginx sends the backend's Host by itself. */
 const TENANT: readonly Directive[] = [
   [
@@ -34,8 +39,8 @@ const TENANT: readonly Directive[] = [
       ['default', '$http_x_scope_orgid'],
     ],
   ],
-  ['proxy_set_header', 'X-Scope-OrgID', '$tenant'],
-  ['grpc_set_header', 'X-Scope-OrgID', '$tenant'],
+  setTenant('proxy'),
+  setTenant('grpc'),
 ]
 
 /** The arguments of a request, to follow others. */
@@ -94,10 +99,23 @@ export const COMMON: readonly Directive[] = [
   ...BACKENDS,
 ]
 
+/** The names of the certificate and its key in the directory of certificates. */
+export type CertificateFiles = { readonly certificate: string; readonly key: string }
+
 /** For all servers of a coordinator that has certificates. */
-export const CERTIFICATE: readonly Directive[] = [
-  ['ssl_certificate', '/etc/nginx/certs/server.cert'],
-  ['ssl_certificate_key', '/etc/nginx/certs/server.key'],
+export const certificateDirectives = ({ certificate, key }: CertificateFiles): readonly Directive[] => [
+  ['ssl_certificate', `/etc/nginx/certs/${certificate}`],
+  ['ssl_certificate_key', `/etc/nginx/certs/${key}`],
   ['ssl_protocols', 'TLSv1.2', 'TLSv1.3'],
   ['ssl_ciphers', 'HIGH:!aNULL:!MD5'],
 ]
+
+/** The authorities of backends: a file beside that of nginx, wherever this is mounted. */
+export const AUTHORITIES_FILE = 'ca.crt'
+
+/** Backends with TLS have to have a certificate for their name. */
+export const VERIFIED: readonly Directive[] = ['proxy', 'grpc'].flatMap((module): Directive[] => [
+  [`${module}_ssl_verify`, 'on'],
+  [`${module}_ssl_verify_depth`, '4'],
+  [`${module}_ssl_trusted_certificate`, AUTHORITIES_FILE],
+])

@@ -15,6 +15,7 @@ export const prefixLocation = ({ path, backend }: Route): Directive => {
   const url = urlOf({ ...backend, path: backend.path.replace(/\/+$/, '') })
   return [
     'location',
+    '^~', // before regular expressions
     path,
     [
       ['if', '($tracing_path', '!~', '^/)', [['return', '404']]],

@@ -1,8 +1,8 @@
 /** Charms and workloads send traces to different backends. */
 export type TracingKind = 'charm' | 'workload'
 
-/** A unit's name ends in a slash and digits, so that no two have the same path. */
-const hyphenated = (unit: string): string => unit.replace('/', '-')
+/** A unit's name without its slash: it ends in a slash and digits, so that no two are the same. */
+export const hyphenated = (unit: string): string => unit.replace('/', '-')
 
 /** Where the metrics of a worker are read through the coordinator. */
 export const workerMetricsPath = (unit: string): string => `/proxy/worker/${hyphenated(unit)}/metrics`

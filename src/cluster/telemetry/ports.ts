@@ -1,3 +1,4 @@
+import { firstGrpcPort } from '../settings.ts'
 import type { TracingKind } from './paths.ts'
 import type { Routing } from './routing.ts'
 
@@ -11,7 +12,7 @@ export const mainPort = ({ ports, tls }: Listening): number => (tls ? ports.http
  * not take HTTP/1.1 and HTTP/2 on one port without TLS.
  */
 export const grpcPort = ({ ports }: Pick<Routing, 'ports'>, kind: TracingKind): number => {
-  const first = ports.grpcPort ?? ports.httpPort + 1
+  const first = firstGrpcPort(ports)
   return kind === 'workload' ? first : first + 1
 }
 

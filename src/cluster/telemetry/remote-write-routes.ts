@@ -6,30 +6,30 @@ import { remoteWritePath } from './paths.ts'
 import { problem, type Route, type Routed, routed } from './route.ts'
 
 /**
- * A backend is named after its host. Where several have that name (two of Prometheus behind one ingress), each has a hash of its URL after
- * it, and a dot between, which no name has: so it is the same whatever comes and goes beside them, as long as there are two.
+ * A backend is named after its host and a hash of its URL, with a dot between, which no host's name has. So its path follows from its URL
+ * alone: whatever comes and goes beside it, whoever writes there goes on.
  */
-export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]): Routed => {
-  const backends = endpoints.map(({ url }) => {
-    const backend = backendOf(url)
-    return typeof backend === 'string' ? problem('remote write', backend, url) : backend
-  })
-  const named = groups(
-    backends.filter((backend) => typeof backend !== 'string'),
-    ({ host }) => sanitizeHostname(host.replaceAll(/[[\]]/g, '')),
+export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]): Routed =>
+  routed(
+    'remote write',
+    endpoints.map(({ url }) => {
+      const backend = backendOf(url)
+      if (typeof backend === 'string') return problem('remote write', backend, url)
+      return routeNamed(`${hostName(backend)}.${digest(urlOf(backend))}`, backend)
+    }),
   )
-  return routed('remote write', [
-    ...backends.filter((backend) => typeof backend === 'string'),
-    ...named.flatMap(([name, same]) => routesNamed(name, same)),
-  ])
-}
 
-const routesNamed = (name: string, backends: readonly Backend[]): Route[] => {
-  const isShared = new Set(backends.map(urlOf)).size > 1
-  return backends.map((backend) => {
-    const unique = isShared ? `${name}.${digest(urlOf(backend))}` : name
-    return { name: unique, path: remoteWritePath(unique), backend }
-  })
-}
+/**
+ * The paths without a hash, as the charm library has them, for workers that were told those: only where one backend has the name. They are
+ * told to nobody.
+ */
+export const formerRemoteWriteRoutes = (routes: readonly Route[]): Route[] =>
+  groups(routes, ({ backend }) => hostName(backend)).flatMap(([name, same]) =>
+    same.length === 1 ? same.map(({ backend }) => routeNamed(name, backend)) : [],
+  )
+
+const routeNamed = (name: string, backend: Backend): Route => ({ name, path: remoteWritePath(name), backend })
+
+const hostName = ({ host }: Backend): string => sanitizeHostname(host.replaceAll(/[[\]]/g, ''))
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)

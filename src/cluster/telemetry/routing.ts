@@ -1,5 +1,7 @@
 import { configuration } from './configuration.ts'
 import { render } from './directives.ts'
+import type { GatewayInput } from './gateway.ts'
+import type { CertificateFiles } from './http.ts'
 import { resolverOf } from './resolver.ts'
 import { routesOf } from './routes.ts'
 
@@ -18,8 +20,16 @@ export type Routing = {
     /** For gRPC tracing of workloads, with TLS and without; that of charms has the port after it. @default the one after httpPort */
     readonly grpcPort?: number | undefined
   }
-  /** The coordinator has certificates: /etc/nginx/certs/server.cert and server.key. Its workers have them, too. */
+  /** The coordinator has a certificate and its key, in /etc/nginx/certs. Its workers have one, too. */
   readonly tls: boolean
+  /** @default server.cert and server.key */
+  readonly certificate?: CertificateFiles | undefined
+  /** Backends with TLS are verified, with the authorities in `ca.crt` beside the file of nginx. @default false */
+  readonly verified?: boolean | undefined
+  /** Telemetry passes the coordinator. @default true */
+  readonly isProxied?: boolean | undefined
+  /** The API of the cluster. */
+  readonly gateway?: GatewayInput | undefined
   /** The IP address of the cluster's DNS. */
   readonly resolver: string
   /** Whether the coordinator's pods have IPv6. @default whether the resolver has an address of IPv6 */

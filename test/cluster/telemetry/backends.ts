@@ -74,6 +74,15 @@ export const startHttpBackend = (at: string, options: Options = {}): Promise<Bac
   )
 }
 
+/** A backend that shows one metric, `kind`, whose label `at` names it. */
+export const startMetrics = (at: string, certificate: Certificate | undefined): Promise<Backend> => {
+  const answer: RequestListener = (request, response) => {
+    if (request.url !== '/metrics') response.statusCode = 404
+    response.end(`# TYPE kind gauge\nkind{at="${at}"} 1\n`)
+  }
+  return listening(certificate === undefined ? createServer(answer) : createHttpsServer(certificate, answer), {})
+}
+
 /** A backend of gRPC that answers each message with what arrived, as the one message of its answer. */
 export const startGrpcBackend = (at: string, options: Options = {}): Promise<Backend> => {
   const server =

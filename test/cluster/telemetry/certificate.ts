@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from '../../process/helpers.ts'
 
-export type Certificate = { readonly cert: string; readonly key: string }
+export type Certificate = {
+  readonly cert: string
+  readonly key: string
+  /** Whom nginx trusts. */
+  readonly authority?: string
+}
 
 /** A new certificate for `names` and this machine that is its own authority. */
 export const makeCertificate = async (...names: string[]): Promise<Certificate> => {

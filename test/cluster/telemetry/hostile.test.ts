@@ -19,7 +19,7 @@ const KNOWN = new Set([
   ...['proxy_pass', 'grpc_pass', 'set', 'if', 'return'],
 ])
 const PATH =
-  /^\/$|^\/status$|^\/proxy\/[-._a-z0-9/]+$|^\/[a-z0-9._]+\.(Trace|Metrics|Logs|Collector)Service\/(Export|PostSpans)$/
+  /^\/$|^\/status$|^\/proxy\/[-._a-z0-9/]*$|^\/[a-z0-9._]+\.(Trace|Metrics|Logs|Collector)Service\/(Export|PostSpans)$/
 const BACKEND = /^(https?|grpcs?):\/\/([-_.a-z0-9]+|\[[0-9a-f:]+\])(:\d+)?(\/[!-~]*|\$tracing_path)?$/
 /** Every dollar sign is of one of these. */
 const DOLLAR = /\$(?!is_args\b|args\b|more_arguments$|tracing_path$|\{dollar\})/

@@ -23,6 +23,9 @@ export const nginxDirectory = async (certificate?: Certificate): Promise<string>
   if (certificate !== undefined) {
     await write(join(directory, 'server.cert'), certificate.cert)
     await write(join(directory, 'server.key'), certificate.key)
+    await write(join(directory, 'tls.crt'), certificate.cert)
+    await write(join(directory, 'tls.key'), certificate.key)
+    if (certificate.authority !== undefined) await write(join(directory, 'ca.crt'), certificate.authority)
   }
   return directory
 }

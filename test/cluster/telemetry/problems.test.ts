@@ -101,7 +101,7 @@ describe('what cannot be routed is named, and nothing else goes without', () => 
   test.each([
     ['HTTP', { httpPort: 80, httpsPort: 443, grpcPort: 80 }, false, 'workload tracing', 80],
     ['HTTP, to charms', { httpPort: 80, httpsPort: 443, grpcPort: 79 }, false, 'charm tracing', 80],
-    ['HTTPS', { httpPort: 442, httpsPort: 443 }, true, 'workload tracing', 443],
+    ['HTTPS', { httpPort: 80, httpsPort: 443, grpcPort: 443 }, true, 'workload tracing', 443],
     ['nothing', { httpPort: 65534, httpsPort: 443 }, false, 'charm tracing', 65536],
   ])('gRPC on the port of %s', (_, ports, tls, what, port) => {
     const overrides = { ports, tls, charmTracing: { otlp_grpc: 'h:1' }, workloadTracing: { otlp_grpc: 'h:1' } }

@@ -13,14 +13,27 @@ const worker = (number: number, address = `mimir-worker-${number}.mimir-worker-e
 const requestOf = (overrides: Partial<ScrapeRequest> = {}): ScrapeRequest => ({
   routing: routingOf({ application: 'mimir', hostname: 'mimir.cos.svc.cluster.local' }),
   topology: [worker(0)],
-  model: 'cos',
-  modelUuid: '8f2c',
+  coordinator: { model: 'cos', modelUuid: '8f2c', application: 'mimir', charm: 'mimir-coordinator-k8s' },
   proxied: true,
   nginxExporterPort: 9113,
+  coordinatorUnits: [{ unit: 'mimir/0', hostname: 'mimir-0.mimir-endpoints.cos.svc.cluster.local' }],
   ...overrides,
 })
 
 const secure = routingOf({ hostname: 'mimir.cos.svc.cluster.local', tls: true })
+
+const EXPORTER = {
+  job_name: 'juju_cos_mimir-0',
+  metrics_path: '/metrics',
+  static_configs: [{ targets: ['mimir-0.mimir-endpoints.cos.svc.cluster.local:9113'] }],
+  relabel_configs: [
+    { target_label: 'juju_charm', replacement: 'mimir-coordinator-k8s' },
+    { target_label: 'juju_unit', replacement: 'mimir/0' },
+    { target_label: 'juju_application', replacement: 'mimir' },
+    { target_label: 'juju_model', replacement: 'cos' },
+    { target_label: 'juju_model_uuid', replacement: '8f2c' },
+  ],
+}
 
 const RELABEL_CONFIGS = [
   { target_label: 'juju_charm', replacement: 'mimir-worker-k8s' },
@@ -58,7 +71,7 @@ describe('a unit that cannot be scraped is named, and the others are', () => {
       { unit: 'mimir/1', hostname: 'b' },
     ]
     const { jobs, problems } = scrapeJobs(requestOf({ topology: [], coordinatorUnits }))
-    expect(jobs).toEqual([{ static_configs: [{ targets: ['b:9113'], labels: { juju_unit: 'mimir/1' } }] }])
+    expect(jobs).toMatchObject([{ job_name: 'juju_cos_mimir-1', static_configs: [{ targets: ['b:9113'] }] }])
     expect(problems).toEqual(['coordinator "mimir/0": expected a DNS name or an IP address, got "a b"'])
   })
 })
@@ -67,11 +80,12 @@ test('a worker is scraped through the coordinator, and the exporter beside it', 
   expect(scrapeJobs(requestOf())).toEqual({
     jobs: [
       {
+        job_name: 'juju_cos_mimir-worker-0',
         metrics_path: '/proxy/worker/mimir-worker-0/metrics',
         static_configs: [{ targets: ['mimir.cos.svc.cluster.local:3300'] }],
         relabel_configs: RELABEL_CONFIGS,
       },
-      { static_configs: [{ targets: ['mimir.cos.svc.cluster.local:9113'] }] },
+      EXPORTER,
     ],
     problems: [],
   })
@@ -80,6 +94,7 @@ test('a worker is scraped through the coordinator, and the exporter beside it', 
 test('a worker is scraped directly', () => {
   const { jobs } = scrapeJobs(requestOf({ proxied: false }))
   expect(jobs[0]).toEqual({
+    job_name: 'juju_cos_mimir-worker-0',
     metrics_path: '/metrics',
     static_configs: [{ targets: ['mimir-worker-0.mimir-worker-endpoints.cos.svc.cluster.local:8080'] }],
     relabel_configs: RELABEL_CONFIGS,
@@ -90,16 +105,23 @@ test('with TLS all are scraped with it, the proxied workers at its port', () => 
   const { jobs } = scrapeJobs(requestOf({ routing: secure }))
   expect(jobs.map(({ scheme, static_configs }) => ({ scheme, targets: static_configs[0]?.targets }))).toEqual([
     { scheme: 'https', targets: ['mimir.cos.svc.cluster.local:3443'] },
-    { scheme: 'https', targets: ['mimir.cos.svc.cluster.local:9113'] },
+    { scheme: 'https', targets: ['mimir-0.mimir-endpoints.cos.svc.cluster.local:9113'] },
   ])
 })
 
-test('each unit of the coordinator has an exporter, with a label', () => {
+test('each unit of the coordinator has an exporter at its own pod, by its own name', () => {
   const coordinatorUnits = [1, 0, 0].map((number) => ({ unit: `mimir/${number}`, hostname: `mimir-${number}` }))
-  expect(scrapeJobs(requestOf({ topology: [], coordinatorUnits })).jobs).toEqual([
-    { static_configs: [{ targets: ['mimir-0:9113'], labels: { juju_unit: 'mimir/0' } }] },
-    { static_configs: [{ targets: ['mimir-1:9113'], labels: { juju_unit: 'mimir/1' } }] },
+  expect(scrapeJobs(requestOf({ topology: [], coordinatorUnits })).jobs).toMatchObject([
+    { job_name: 'juju_cos_mimir-0', static_configs: [{ targets: ['mimir-0:9113'] }] },
+    { job_name: 'juju_cos_mimir-1', static_configs: [{ targets: ['mimir-1:9113'] }] },
   ])
+  expect(scrapeJobs(requestOf({ topology: [], coordinatorUnits: [] })).jobs).toEqual([])
+})
+
+test('a worker of another namespace has the labels of its own model', () => {
+  const { jobs } = scrapeJobs(requestOf({ topology: [{ ...worker(0), namespace: 'far' }] }))
+  expect(jobs[0]).toMatchObject({ job_name: 'juju_far_mimir-worker-0' })
+  expect(jobs[0]?.relabel_configs.slice(3)).toEqual([{ target_label: 'juju_model', replacement: 'far' }])
 })
 
 test.each([
@@ -117,7 +139,7 @@ test('a dollar sign stays one, as Prometheus reads it', () => {
 })
 
 test('without a UUID there is no label for it', () => {
-  const { jobs } = scrapeJobs(requestOf({ modelUuid: undefined }))
+  const { jobs } = scrapeJobs(requestOf({ coordinator: { model: 'cos', application: 'mimir', charm: 'mimir' } }))
   expect(jobs[0]?.relabel_configs).toEqual(RELABEL_CONFIGS.slice(0, 4))
 })
 

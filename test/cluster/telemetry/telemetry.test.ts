@@ -192,22 +192,33 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
         status: 200,
         text: expect.stringMatching(/^Active connections: \d/),
       })
-      for (const path of [
-        '/index.html',
-        '/metrics',
-        '/proxy/worker/mimir-worker-2/metrics',
-        '/proxy/loki/loki-0/push/',
-      ])
-        expect((await get(path)).status).toBe(404)
+      for (const path of ['/index.html', '/metrics']) expect((await get(path)).status).toBe(404)
+    })
+
+    test.each([
+      '/proxy/worker/mimir-worker-2/metrics',
+      '/proxy/loki/loki-0/push/',
+      '/proxy/remote-write/unknown/write',
+      '/proxy/workload-tracing/jaeger/v1',
+    ])('a path that is not mounted, or not any more, is asked again later: %s', async (path) => {
+      expect((await get(path)).status).toBe(503)
+    })
+
+    test('a method of gRPC that is not mounted is asked again later', async () => {
+      const address = endpoints().charm_tracing_receivers.otlp_grpc ?? ''
+      const answer = await call(address, '/jaeger.api_v2.CollectorService/PostSpans', { ca: certificate?.cert })
+      expect(answer).toMatchObject({ status: 503 })
     })
 
     test('a path of the coordinator that is spelled in another way is not found', async () => {
-      for (const path of [
-        '/proxy/workload-tracing%2fotlp_http/v1',
-        '/proxy//workload-tracing/otlp_http/v1',
-        '/%70roxy/workload-tracing/otlp_http/v1',
-      ])
-        expect((await get(path)).status).toBe(404)
+      const statuses = await Promise.all(
+        [
+          '/proxy/workload-tracing%2fotlp_http/v1',
+          '/proxy//workload-tracing/otlp_http/v1',
+          '/%70roxy/workload-tracing/otlp_http/v1',
+        ].map(async (path) => (await get(path)).status),
+      )
+      expect(statuses).toEqual([404, 404, 404])
     })
 
     test('only what fails is logged', async () => {

@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const folder = new URL('../../docs/', import.meta.url)
+
+const textOf = (page: string): string => readFileSync(new URL(page, folder), 'utf8')
+
+/** The pages of the documentation that send events. */
+export const pages = (): string[] =>
+  readdirSync(folder).filter((page) => page.endsWith('.md') && textOf(page).includes('\nsend '))
+
+/** A command as it stands on a page, the status that it is answered with there, and the body that it sends, or its URL. */
+export type Command = { readonly name: string; readonly expected: string | undefined; readonly sent: string }
+
+/** The commands of a page in the order in which they stand there; `curl` is replaced by what prints the body it would send, or its URL. */
+export const commandsOf = (page: string): Command[] => {
+  const blocks = [...textOf(page).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
+  const script = `kubectl() { :; }
+curl() { printf '%s\\0' "\${@: -1}"; }\n${blocks.join('\n')}`
+  const printed = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
+  const lines = blocks.join('\n').match(/^(send|curl) .*$/gm) ?? []
+  return printed.map((sent, index) => ({
+    name: lines[index] ?? '',
+    expected: / # (\w+)$/.exec(lines[index] ?? '')?.[1],
+    sent,
+  }))
+}
+
+/** The HTTP status and the body with which the process at `url` answers a command. */
+export const answerTo = async (
+  { sent }: Command,
+  url: string,
+): Promise<{ code: number; body: Record<string, unknown> }> => {
+  const response = sent.startsWith('{')
+    ? await fetch(url, { method: 'POST', headers: { 'content-type': 'application/cloudevents+json' }, body: sent })
+    : await fetch(sent.replace('localhost:8080', url))
+  return { code: response.status, body: (await response.json()) as Record<string, unknown> }
+}
