@@ -76,7 +76,12 @@ export const createApplications =
     ])
     const running = await observeRunning(kubernetes, subject, remembered, found[0], true)
     const state = withUnits(subject, remembered, running)
-    const leader = currentLeader({ application, leader: state.leader, units: state.units })
+    // a pod of a Deployment that no step has seen yet has no number of its own
+    const isKnown = (uid: string) =>
+      running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
+    const leader = Object.keys(state.units.present).some(isKnown)
+      ? currentLeader({ application, leader: state.leader, units: state.units })
+      : undefined
     const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
     const resolved = gated(subject, state, effective(subject, state, known), known)
     const missing = missingIn(subject, state, found, labelsOf(subject, resolved))
@@ -86,6 +91,7 @@ export const createApplications =
       ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
       settings: settingsOf(state),
       units: Object.entries(state.units.present)
+        .filter(([uid]) => isKnown(uid))
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
         .toSorted((one, other) => one.number - other.number)
         .map(({ number: _, ...unit }) => unit),

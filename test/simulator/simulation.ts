@@ -217,8 +217,8 @@ export const check = (simulation: Simulation): void => {
   expect(seen.settings).toEqual(simulation.settings)
   // J2: nothing waits while somebody leads
   if (seen.leader !== undefined) expect(world.memory()?.state).not.toHaveProperty('pending')
-  // J9: only a unit that is there, and past its start, blocks the application
-  const isBlocking = ({ uid }: { uid: string }) => said.get(uid)?.status === 'blocked' && said.get(uid)?.started
+  // J9: only a unit that is there blocks the application
+  const isBlocking = ({ uid }: { uid: string }) => said.get(uid)?.status === 'blocked'
   if (!seen.units.some(isBlocking)) expect(seen.status.status).not.toBe('blocked')
   // J10: what was asked for stays for as long as the relation is there
   expect(seen.services.map(({ host }) => host)).toEqual(simulation.related ? ['db.shop.svc.cluster.local'] : [])
