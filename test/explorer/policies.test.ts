@@ -4,10 +4,10 @@ import { DEEP, numbered, OWN, TEMPLATE, WIDE } from './race.ts'
 import { runScenarios } from './run-scenarios.ts'
 import { call, type Scenario } from './scenario.ts'
 
-/** `sources` may reach `web`, which grants it itself. */
+/** `sources` may reach the pods of `web`, which grants it itself. */
 const config = (sequence: number, sources: readonly string[], more: Record<string, unknown> = {}) => {
   const policies = sources.map((source) =>
-    meshPolicy({ source_namespace: 'shop', source_app_name: source, target_namespace: 'shop', target_app_name: 'web' }),
+    meshPolicy({ source_app_name: source, target_app_name: 'web', target_type: 'unit' }),
   )
   return numbered(sequence, 'config-changed', { config: { meshPolicies: policies, ...more } })
 }
@@ -15,7 +15,7 @@ const config = (sequence: number, sources: readonly string[], more: Record<strin
 /** As a beacon without a waypoint, `web` holds its own labels, and may harden the mesh. */
 const beacon = (hardened: boolean) => ({ mesh: { waypoint: false, hardened, rootNamespace: 'shop' } })
 
-const WEB = 'web-shop-policy-web-6df12df5e2'
+const WEB = 'web-shop-policy-web-7eda583466'
 const NOTHING = {
   'web-shop-policy-global-allow-nothing-waypoint': [],
   'web-shop-policy-global-allow-nothing-ztunnel': [],

@@ -109,12 +109,12 @@ describe('the calls of a step', () => {
 
   test('one that is refused does not take the others with it', async () => {
     const world = createWorld()
-    const large = { ...meshRelation({}, 2), remote: { application: 'beacon', data: { x: 'x'.repeat(1_000_000) } } }
-    const [first, second, third] = await Promise.all(
-      [meshRelation({ a: '1' }, 1), large, meshRelation({ c: '3' }, 3)].map((data) =>
-        world.post(event('relation-changed', data)),
-      ),
-    )
+    const large = { application: 'web', config: { labels: { x: 'x'.repeat(1_000_000) } } }
+    const [first, second, third] = await Promise.all([
+      world.post(event('relation-changed', meshRelation({ a: '1' }, 1))),
+      world.post(event('config-changed', large)),
+      world.post(event('relation-changed', meshRelation({ c: '3' }, 3))),
+    ])
     expect([first?.status, second?.status, third?.status]).toEqual([200, 413, 200])
     expect(world.memory()?.labels).toEqual({ a: '1', c: '3' })
   })
