@@ -46,7 +46,7 @@ export const application = (name: string, changes: Changes = {}): KubernetesObje
   ]
 }
 
-/** The Gateway of the beacon's waypoint, as the beacon makes it, but for `changes`. */
+/** The Gateway of the beacon's waypoint, as the beacon makes it, and Istio has seen it, but for `changes`. */
 export const waypoint = (changes: Partial<KubernetesObject> = {}): KubernetesObject => ({
   apiVersion: 'gateway.networking.k8s.io/v1',
   kind: 'Gateway',
@@ -55,6 +55,7 @@ export const waypoint = (changes: Partial<KubernetesObject> = {}): KubernetesObj
     gatewayClassName: 'istio-waypoint',
     listeners: [{ name: 'mesh', port: 15008, protocol: 'HBONE', allowedRoutes: { namespaces: { from: 'All' } } }],
   },
+  status: { addresses: [{ type: 'Hostname', value: `${WAYPOINT}.${NAMESPACE}.svc.cluster.local` }] },
   ...changes,
 })
 
