@@ -107,7 +107,7 @@ describe('the calls of a step', () => {
 
   test('one that is refused does not take the others with it', async () => {
     const world = createWorld()
-    const large = { ...meshRelation({}, 2), remote: { application: 'beacon', data: { x: 'x'.repeat(1024 * 1024) } } }
+    const large = { ...meshRelation({}, 2), remote: { application: 'beacon', data: { x: 'x'.repeat(1000 * 1024) } } }
     const [first, second, third] = await Promise.all(
       [meshRelation({ a: '1' }, 1), large, meshRelation({ c: '3' }, 3)].map((data) =>
         world.post(event('relation-changed', data)),
