@@ -41,8 +41,9 @@ export const admit = async ({ kubernetes, memory, subject, changes, found, now }
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
     const remembered = remember(memory, subject, changes, judged, now, check)
-    const hasAsked = await permits.ask()
-    if (missing.size === 0 && !hasAsked) return told(remembered, changes, judged, [...verdicts.values()])
+    // whoever may not ask for it need not know whether it would be taken
+    if (await permits.ask()) continue
+    if (missing.size === 0) return told(remembered, changes, judged, [...verdicts.values()])
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
   }
 }

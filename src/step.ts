@@ -163,7 +163,8 @@ const attempt = async (
     )
   const carried = withObservedLabels(memory, subject, state, observed)
   const resolved = carried === state ? seen : effective(subject, carried, found.peers)
-  const pods = carried.config?.coordinator?.reload ? observed.running.pods : undefined
+  const isReloading = carried.config?.coordinator?.reload === true && carried.config.enrolment !== 'in-place'
+  const pods = isReloading ? observed.running.pods : undefined
   const surroundings = surroundingsOf(environment, subject, { facts: observed.facts, pods })
   const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
   const settled = await settle(

@@ -33,6 +33,11 @@ const reviews = [
   'everywhere tokenreviews.authentication.k8s.io: create',
 ]
 
+/** Events for all applications, and each effect beyond them. */
+const SENDING = ['', '/mesh', '/policies', '/root', '/workload'].map(
+  (effect) => `applications${effect}.meshstep.dev: update`,
+)
+
 const namespaceOf = ({ objects }: Build): string => objects.flatMap(({ metadata }) => metadata.namespace ?? [])[0] ?? ''
 
 const granted = (build: Build, account: string): string[] =>
@@ -103,7 +108,7 @@ describe.skipIf(cannotBuild)('permissions', () => {
       })
       const binding = all(objects, RoleBinding).find(({ roleRef }) => roleRef.name === 'meshstep-sender')
       expect(binding?.subjects.map(({ name }) => name).toSorted()).toEqual(senders.toSorted())
-      for (const sender of senders) expect(granted(build, sender)).toEqual(['applications.meshstep.dev: update'])
+      for (const sender of senders) expect(granted(build, sender)).toEqual(SENDING)
     })
   })
 })

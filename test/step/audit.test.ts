@@ -45,8 +45,9 @@ describe('a beacon in audit', () => {
       'beacon-shop-policy-global-allow-nothing-waypoint': 'true',
       'beacon-shop-external-traffic': 'true',
     })
-    expect(outcome.messages[0]).toContain('shop/ext-authz-beacon')
-    expect(outcome.messages[0]).toContain('shop/beacon-shop-policy-global-allow-nothing-ztunnel')
+    const leftOut = outcome.messages.find((message) => message.startsWith('enforcement is audit'))
+    expect(leftOut).toContain('shop/ext-authz-beacon')
+    expect(leftOut).toContain('shop/beacon-shop-policy-global-allow-nothing-ztunnel')
     expect(policiesIn(world).some(isDenying)).toBe(false)
   })
 

@@ -92,7 +92,7 @@ const contentOf = ({ kind, metadata, spec, data }: KubernetesObject) => {
   const state =
     data?.state &&
     JSON.parse(data.state, (key, value) =>
-      key === 'sent' ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
+      ['sent', 'announced'].includes(key) ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
     )
   return {
     kind,

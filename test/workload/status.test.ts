@@ -55,7 +55,7 @@ describe('the status of an application', () => {
       'what is refused',
       { refused: ['Gateway a: no', 'Gateway b: no'] },
       'error',
-      'the API server refuses: Gateway a: no (and 1 more)',
+      'Gateway a: no (and 1 more)',
     ],
     [
       'a namesake',
