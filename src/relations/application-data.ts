@@ -13,12 +13,12 @@ export type Databags = z.infer<typeof Databags>
 /** What one side of a relation says besides its protocol. */
 export type ToldData = Pick<Said, 'data' | 'units'>
 
-const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules']
+const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
 const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]
 
 /** The keys that the protocol of an interface owns. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
-  service_mesh: [...VERSIONED, 'labels', 'mesh_type', 'policies'],
+  service_mesh: [...VERSIONED, 'labels', 'mesh_type', 'guard', 'policies', 'guarded', 'enforcement'],
   cross_model_mesh: [...VERSIONED, 'cmr_data'],
   'k8s-service': [...VERSIONED, 'service-name', 'service-port', 'name', 'port'],
   cluster: [

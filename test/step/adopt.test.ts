@@ -70,7 +70,7 @@ describe('what the charm library left', () => {
     ],
     ['for a target of the same name in another namespace', { instance: 'beacon', namespace: 'bank' }],
     ['of another purpose', { scope: 'something-else' }],
-    ['for a target that nobody asked for', { spec: { targetRefs: [{ kind: 'Service', name: 'cart' }] } }],
+    ['for a target that nobody asked for', { spec: { targetRefs: [{ kind: 'Service', name: 'cart' }], rules: [{}] } }],
     ['named after another application', { name: 'bea-con-shop-policy-web-shop-db-1234abcd', instance: 'beacon' }],
   ])('stays when it is %s', async (_, made) => {
     const world = createLeft(librarys(made))

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startIstio } from '../../src/embedded/istio.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { linesOf } from '../cluster/telemetry/nginx-file.ts'
 import {
@@ -150,6 +151,8 @@ describe('on a mesh whoever scrapes is let in', () => {
 
   const explained = async () => {
     const world = createWorld([COORDINATOR, 'querier', 'prometheus'].flatMap(deployed), { isOwnSink: true })
+    const istio = startIstio({ api: world.api })
+    onTestFinished(() => istio.stop())
     await world.send('config-changed', { application: 'beacon', config: { mesh: {} } })
     await configure(world, { minimalDeployment: [] })
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: ['querier'] } } })

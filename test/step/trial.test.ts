@@ -69,6 +69,7 @@ test('of those that are taken together only the bad one is refused', async () =>
 test('what waits for a leader is refused at once', async () => {
   const world = createEmptyWorld()
   await world.send('config-changed', GOOD)
+  await world.send('leader-elected', { unit: 'web/7', epoch: 9 })
   const { status } = await answerTo(world, { ...BAD, unit: 'web/7', epoch: 9 })
   expect(status).toBe(400)
   expect(world.memory()?.state).not.toHaveProperty('pending')
