@@ -92,7 +92,7 @@ const contentOf = ({ kind, metadata, spec, data }: KubernetesObject) => {
   const state =
     data?.state &&
     JSON.parse(data.state, (key, value) =>
-      ['sent', 'announced'].includes(key) ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
+      key === 'sent' ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
     )
   return {
     kind,
