@@ -26,6 +26,8 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 export type Sender = {
   /** Rejects with Refused, 403, unless the sender may send events about the application, or about the whole namespace, or ask for the effect. */
   authorize(about: About): Promise<void>
+  /** Answers whether the sender may get the AuthorizationPolicies of a namespace. */
+  mayReadPolicies(namespace: string): Promise<boolean>
 }
 
 /** A permission or account that is taken away counts no longer than this. */
@@ -50,8 +52,12 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
     const key = createHash('sha256').update(token).digest('base64')
     const user = await users(key, () => reviewToken(kubernetes, token, audience))
     const may = (about: About, isKept = isAllowed) =>
-      decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, about), isKept)
+      decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateOf(about)), isKept)
     return {
+      mayReadPolicies: (namespace) => {
+        const attributes = { group: 'security.istio.io', resource: 'authorizationpolicies', verb: 'get', namespace }
+        return decisions(`${key} policies ${namespace}`, () => reviewAccess(kubernetes, user, attributes))
+      },
       authorize: async (about) => {
         const { namespace, application, effect } = about
         // who may send for the whole namespace, as a Trigger, is asked about once and not for each application
@@ -111,20 +117,28 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
   )
 }
 
+/** What a SubjectAccessReview asks about. */
+type Attributes = Readonly<Record<string, string | undefined>>
+
+const updateOf = ({ namespace, application, effect }: About): Attributes => ({
+  group: 'meshstep.dev',
+  resource: 'applications',
+  subresource: effect,
+  verb: 'update',
+  namespace,
+  name: application,
+})
+
 const reviewAccess = async (
   kubernetes: Kubernetes,
   { username, uid, groups, extra }: User,
-  { namespace, application, effect }: About,
+  resourceAttributes: Attributes,
 ): Promise<boolean> => {
-  const resource = { group: 'meshstep.dev', resource: 'applications', subresource: effect, verb: 'update', namespace }
   const { status } = await kubernetes.create({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
     metadata: { name: '' },
-    spec: {
-      ...{ user: username, uid, groups, extra },
-      resourceAttributes: { ...resource, ...(application !== undefined && { name: application }) },
-    },
+    spec: { user: username, uid, groups, extra, resourceAttributes },
   })
   return (status as { allowed?: boolean } | undefined)?.allowed === true
 }

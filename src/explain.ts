@@ -1,7 +1,7 @@
-import type { Authenticate } from './authorize.ts'
+import type { Authenticate, Sender } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import { requestersBehind } from './explain/memories.ts'
-import { observe } from './explain/observe.ts'
+import { type Observed, observe } from './explain/observe.ts'
 import { type Question, readQuestion } from './explain/question.ts'
 import { meshOf, situationOf } from './explain/situation.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
@@ -26,7 +26,8 @@ export type Explanation = Decision & {
 
 /**
  * Whether a request would pass in the cluster as it is now, and why. Throws Refused for a question that is not valid (400), is about
- * something that does not exist (404), or comes from somebody who may not send events about its destination (401, 403).
+ * something that does not exist (404), or comes from somebody who may not send events about both its sides (401, 403). Policies of
+ * namespaces whose policies the sender may not read are not named.
  */
 export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
 
@@ -36,14 +37,14 @@ export const createExplain =
     const question = readQuestion(query)
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
-    await sender?.authorize(question.to)
+    await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
     const observed = await observe(kubernetes, question)
     const { request, world, steps } = situationOf(question, observed)
-    const decision = decide(request, world, requestersBehind(question.to, observed.memory, question.from))
+    const decided = decide(request, world, requestersBehind(question.to, observed.memory, question.from))
+    const decision = { ...decided, steps: [...steps, ...decided.steps] }
     const { from, ...asked } = question
     return {
-      ...decision,
-      steps: [...steps, ...decision.steps],
+      ...(sender ? concealed(decision, await hiddenIn(decision, observed, sender)) : decision),
       request: {
         ...(from && { from: nameOf(from) }),
         ...asked,
@@ -52,5 +53,25 @@ export const createExplain =
       },
     }
   }
+
+/** The namespaces of policies that an answer names, and that the sender may not read. */
+const hiddenIn = async (decision: Decision, { policies = [] }: Observed, sender: Sender): Promise<string[]> => {
+  const text = JSON.stringify(decision)
+  const namespaces = policies.flatMap(({ metadata: { namespace = '', name } }) =>
+    text.includes(`${namespace}/${name}`) ? [namespace] : [],
+  )
+  const asked = [...new Set(namespaces)].toSorted()
+  const readable = await Promise.all(asked.map((namespace) => sender.mayReadPolicies(namespace)))
+  return asked.filter((_, index) => readable[index] === false)
+}
+
+/** Of what the sender may not read, the answer says no more than that it decides. */
+const concealed = ({ allowed, decided, at, ...decision }: Decision, hidden: readonly string[]): Decision =>
+  hidden.length === 0
+    ? { allowed, decided, at, ...decision }
+    : {
+        ...{ allowed, decided, at, relations: [], steps: [] },
+        sentence: `A policy in ${hidden.join(' and ')} has a say in it, and you may not read the policies there.`,
+      }
 
 const nameOf = ({ namespace, application }: Subject): string => `${namespace}/${application}`

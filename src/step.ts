@@ -163,9 +163,7 @@ const attempt = async (
     )
   const carried = withObservedLabels(memory, subject, state, observed)
   const resolved = carried === state ? seen : effective(subject, carried, found.peers)
-  const isReloading = carried.config?.coordinator?.reload === true && carried.config.enrolment !== 'in-place'
-  const pods = isReloading ? observed.running.pods : undefined
-  const surroundings = surroundingsOf(environment, subject, { facts: observed.facts, pods })
+  const surroundings = surroundingsOf(environment, subject, carried, observed)
   const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
   const settled = await settle(
     { kubernetes, clock, surroundings },

@@ -289,14 +289,20 @@ describe('what cannot be known', () => {
 })
 
 describe('who may ask', () => {
-  const explainAs = async (authorization: string | undefined, to = 'shop/details') => {
+  const explainAs = async (
+    authorization: string | undefined,
+    to = 'shop/details',
+    allowed = ['details', 'productpage', 'authorizationpolicies'],
+    objects: readonly KubernetesObject[] = bookinfo,
+  ) => {
     const clock = fakeClock()
     const api = createEmbeddedApi({
       tokens: { good: 'somebody' },
       audiences: ['meshstep'],
-      allows: (_, { name, namespace }) => namespace === 'shop' && name === 'details',
+      allows: (_, { name = '', namespace, resource = '' }) =>
+        namespace === 'shop' && (allowed.includes(name) || allowed.includes(resource)),
     })
-    api.seed(bookinfo)
+    api.seed(objects)
     const connect = (deadline: number) =>
       createKubernetes({ transport: async (asked) => api.handle(asked), clock, deadline })
     const authenticate = createAuthenticate({ audience: 'meshstep', clock })
@@ -313,8 +319,24 @@ describe('who may ask', () => {
     await expect(explainAs(authorization, to)).rejects.toMatchObject({ name: 'Refused', status })
   })
 
-  test('is who may send events about the destination', async () => {
+  test('is not somebody who may send events about one side alone', async () => {
+    for (const side of ['details', 'productpage'])
+      await expect(explainAs('Bearer good', undefined, [side])).rejects.toMatchObject({ status: 403 })
+  })
+
+  test('is who may send events about both sides', async () => {
     expect(await explainAs('Bearer good')).toMatchObject({ request: { to: 'shop/details' } })
+  })
+
+  test('hears nothing of policies in a namespace whose policies the sender may not read, but that they have a say', async () => {
+    const deny = custom('secret-name', { ...pods('details'), action: 'DENY', rules: [{}] })
+    const enrolled = application('details', { labels: { 'istio.io/dataplane-mode': 'ambient' } })
+    const objects = [...enrolled, ...bookinfo.filter(({ metadata }) => metadata.name !== 'details'), deny]
+    const all = await explainAs('Bearer good', undefined, undefined, objects)
+    expect(all).toMatchObject({ allowed: false, sentence: expect.stringContaining('secret-name') })
+    const some = await explainAs('Bearer good', undefined, ['details', 'productpage'], objects)
+    expect(some).toMatchObject({ allowed: false, sentence: expect.stringContaining('may not read') })
+    expect(JSON.stringify(some)).not.toContain('secret-name')
   })
 })
 

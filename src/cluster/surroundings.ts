@@ -47,20 +47,26 @@ export const isSayingUnits = ({ config, relations }: Cluster): boolean =>
 
 type Seen = {
   readonly facts: ReadonlyMap<string, KubernetesObject | undefined>
-  /** The pods of the application, where its config asks for a reload. */
-  readonly pods?: readonly KubernetesObject[] | undefined
+  readonly running: { readonly pods?: readonly KubernetesObject[] | undefined }
 }
 
 /** The environment with what was seen of the application's own surroundings. */
 export const surroundingsOf = (
   environment: Environment,
   { namespace }: Subject,
-  { facts, pods }: Seen,
-): Surroundings => ({
-  ...environment,
-  modelUuid: uuidOf(facts.get(nameOf({ kind: 'Namespace', name: namespace }))),
-  nginxHashes: pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH)),
-})
+  { config }: Pick<EffectiveState, 'config'>,
+  { facts, running: { pods } }: Seen,
+): Surroundings => {
+  // pods that are labelled in place are not restarted by an annotation
+  const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
+  return {
+    ...environment,
+    modelUuid: uuidOf(facts.get(nameOf({ kind: 'Namespace', name: namespace }))),
+    nginxHashes: isReloading
+      ? pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH))
+      : undefined,
+  }
+}
 
 /** A pod that was evicted stays as an object, and starts with nothing any more. */
 const isServing = ({ status }: KubernetesObject): boolean => {
