@@ -4,6 +4,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { appliers } from '../kubernetes/ownership.ts'
 import { fieldManager } from '../owner.ts'
+import { at } from '../record.ts'
 import type { Subject } from '../state.ts'
 import { accountNamed, type PodWorkload } from './config.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
@@ -21,26 +22,29 @@ export const tryWorkload = async (
   subject: Subject,
   workload: PodWorkload,
 ): Promise<Verdict> => {
-  const verdicts = await Promise.all(
-    workloadObjects(subject, workload).map((object) => tryObject(kubernetes, subject, workload, object)),
-  )
+  const verdicts = await Promise.all([
+    ...workloadObjects(subject, workload).map((object) => tryObject(kubernetes, subject, workload, object)),
+    tryAccount(kubernetes, subject, workload),
+  ])
   const refused = verdicts.find((verdict) => verdict && 'refused' in verdict)
-  return (
-    refused ??
-    verdicts.find((verdict) => verdict !== undefined) ??
-    (await missingAccount(kubernetes, subject, workload))
-  )
+  return refused ?? verdicts.find((verdict) => verdict !== undefined)
 }
 
-/** No pod is made for an account that is not there. */
-const missingAccount = async (
+/** Marks what the manifests install, the account of the functions among it. */
+const PART_OF = 'app.kubernetes.io/part-of'
+
+/** No pod is made for an account that is not there, and none may run as the functions, which could do all that they can. */
+const tryAccount = async (
   kubernetes: Kubernetes,
-  { namespace }: Subject,
+  { namespace, application }: Subject,
   { podSpec, serviceAccount }: PodWorkload,
 ): Promise<Verdict> => {
-  const name = accountNamed(podSpec)
-  if (name === undefined || serviceAccount !== undefined) return undefined
-  if (await kubernetes.find({ kind: 'ServiceAccount', namespace, name })) return undefined
+  const named = accountNamed(podSpec)
+  const name = named ?? serviceAccount?.name ?? application
+  const account = await kubernetes.find({ kind: 'ServiceAccount', namespace, name })
+  if (at(account?.metadata.labels, PART_OF) === 'meshstep')
+    return { refused: `ServiceAccount ${namespace}/${name} is the functions' own: no workload may run as it` }
+  if (account !== undefined || named === undefined || serviceAccount !== undefined) return undefined
   const way = 'there are no pods before it does; with serviceAccount in the workload it is made'
   return { note: `ServiceAccount ${namespace}/${name}, which the pod spec names, does not exist: ${way}` }
 }

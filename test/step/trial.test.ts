@@ -53,6 +53,24 @@ test('a bad spec is refused before it is remembered, and nothing is written', as
   expect((await view(world)).status.status).toBe('active')
 })
 
+test.each(['meshstep', undefined])(
+  'a spec that would run as the account of the functions is refused, named by %s',
+  async (name) => {
+    const world = createEmptyWorld()
+    const labels = { 'app.kubernetes.io/part-of': 'meshstep' }
+    const account = {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: name ?? 'web', namespace: NAMESPACE, labels },
+    }
+    world.api.seed([account], { manager: 'kubectl' })
+    const spec = { ...podSpec('web:1'), ...(name && { serviceAccountName: name }) }
+    const { status, text } = await answerTo(world, deployed({ podSpec: spec }))
+    expect([status, text]).toEqual([400, expect.stringContaining("is the functions' own: no workload may run as it")])
+    expect(world.memory()).toBeUndefined()
+  },
+)
+
 test('of those that are taken together only the bad one is refused', async () => {
   const world = createEmptyWorld()
   const { config } = deployed({ podSpec: podSpec('web:3') })
