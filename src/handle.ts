@@ -12,6 +12,8 @@ import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
 import { type Outcome, withDelivered } from './outcome.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
+import type { Change } from './remember.ts'
+import type { Subject } from './state.ts'
 import { type Swept, sweep } from './sweep.ts'
 
 export type HandlerDependencies = {
@@ -53,7 +55,8 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
     const { namespace, application, change } = receive(event, new Date(clock.now()))
-    await sender?.authorize({ namespace, application })
+    const sides = [{ namespace, application }, ...toldRemotes(namespace, change)]
+    await Promise.all(sides.map((about) => sender?.authorize(about)))
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
     const subject = { namespace, application }
@@ -99,6 +102,14 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     return next ? withDelivered(handled, await deliver(next, deadline)) : handled
   }
 }
+
+/** The other sides that take up what is told: of the namespace, as across namespaces each side goes by what it was told itself. */
+const toldRemotes = (namespace: string, { nudge, look }: Change): Subject[] =>
+  nudge
+    ? []
+    : (look?.remotes ?? [])
+        .map(({ application, namespace: other = namespace }) => ({ namespace: other, application }))
+        .filter((remote) => remote.namespace === namespace)
 
 /** How many applications are resynced at a time: one that takes long must not keep all others from their turn. */
 const AT_ONCE = 8

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Config } from '../src/config.ts'
 import { newEffects } from '../src/effects.ts'
 import { emptyState, type State } from '../src/state.ts'
-import { createWorld, event, isWrite } from './helpers/world.ts'
+import { createWorld, event, isWrite, meshRelation } from './helpers/world.ts'
 
 const subject = { namespace: 'shop', application: 'web' }
 
@@ -110,6 +110,12 @@ describe('a sender who may update the application alone', () => {
   test('is refused also as a unit whose words wait for a leader', async () => {
     const world = createOwn()
     expect(await send(world, { rawPolicies: [deny] }, { unit: 'web/0' })).toMatchObject({ status: 403 })
+  })
+
+  test('may relate it to another one alone that it may update as well, which takes the relation up', async () => {
+    const relate = (world: ReturnType<typeof createWorld>) => world.post(event('relation-changed', meshRelation()))
+    expect(await (await relate(createOwn())).text()).toContain('applications.meshstep.dev shop/beacon')
+    expect((await relate(createOwn('beacon'))).status).toBe(200)
   })
 
   test('may ask for an effect with a Role that names its subresource for the namespace', async () => {
