@@ -43,7 +43,7 @@ export const admit = async ({ kubernetes, memory, subject, changes, found, now }
     const remembered = remember(memory, subject, changes, judged, now, check)
     // whoever may not ask for it need not know whether it would be taken
     if (await permits.ask()) continue
-    if (missing.size === 0) return told(remembered, changes, judged, [...verdicts.values()])
+    if (missing.size === 0) return told(remembered, subject, changes, judged, [...verdicts.values()])
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
   }
 }
@@ -70,6 +70,7 @@ const judge =
 /** Whoever sent a document that is refused is told so, and who looked at it is told as well. */
 const told = (
   { state, taken }: Remembered,
+  { application }: Subject,
   changes: readonly Change[],
   { documents }: Found,
   verdicts: readonly Verdict[],
@@ -78,10 +79,13 @@ const told = (
   const answer = (one: Taken, index: number): Taken => {
     if (one instanceof Error) return one
     const { look } = changes[index] ?? {}
-    const problem = documents.found.find(({ name }) => name === look?.document)
-    if (problem && 'problem' in problem && verdicts.some((verdict) => isFor(verdict, problem.problem)))
-      return new Refused(400, problem.problem)
-    const message = [one.message, ...notes].filter((text) => text !== undefined).join('; ')
+    const own = documents.found.filter((document) => (document.application ?? application) === application)
+    const unread = own.flatMap((document) => ('problem' in document ? document : []))
+    const sent = unread.find(({ name }) => name === look?.document)
+    if (sent && verdicts.some((verdict) => isFor(verdict, sent.problem))) return new Refused(400, sent.problem)
+    const message = [one.message, ...notes, ...unread.map(({ problem }) => problem)]
+      .filter((text) => text !== undefined)
+      .join('; ')
     return message === '' ? one : { ...one, message }
   }
   return { state, taken: taken.map(answer) }

@@ -7,7 +7,7 @@ import { isPodOf } from './kubernetes/pods.ts'
 import { memoryName, readState } from './memory.ts'
 import { listOwned } from './observed.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
-import { listDocuments } from './relations/documents.ts'
+import { type Document, listDocuments } from './relations/documents.ts'
 import { remotesOf } from './relations/peers.ts'
 import { emptyState, isRemoved, OwnedKind, type State, type Target, targetsOf } from './state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
@@ -51,7 +51,7 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     const state = states.get(application)
     const told = {
       application,
-      documents: documents.flatMap((document) => (document.application === application ? [document.name] : [])),
+      documents: documents.filter((document) => mayBeOf(document, application)).map(({ name }) => name),
       named: naming.get(application) ?? [],
     }
     // what a memory that cannot be read says is not known: nothing is let go of
@@ -66,6 +66,10 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     }
   })
 }
+
+/** A document that cannot be read may be anybody's. */
+const mayBeOf = (document: Document, application: string): boolean =>
+  (document.application ?? application) === application
 
 /** An application that only the charm library has written to has no state yet. */
 const stateIn = (memory: KubernetesObject): State | undefined => {

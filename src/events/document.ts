@@ -17,7 +17,7 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
     return {
       ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config`,
     }
-  const application = valueIn(document, 'application', 'failsafe')
+  const application = applicationIn(document)
   const { name } = document.metadata
   if (kind === 'config')
     return isGone
@@ -27,6 +27,9 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
   const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
   return { name: 'relation-changed', data: { application, document: name, relation, remote } }
 }
+
+/** The application that a document names, whether or not the rest can be read. Throws Refused. */
+export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', 'failsafe')
 
 /** What a deleted document said last may be unreadable, and then its own name says which relation goes. */
 const relationNamedIn = (document: Resource): { relation?: { id: number } } => {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Application, type Config, GivenConfig } from '../config.ts'
 import { Refused } from '../errors.ts'
-import { DOCUMENT_SELECTOR, fromDocument } from '../events/document.ts'
+import { applicationIn, DOCUMENT_SELECTOR, fromDocument } from '../events/document.ts'
 import { Resource } from '../events/translation.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -48,9 +48,19 @@ const readDocument = (object: KubernetesObject): Document | undefined => {
       told: { ...relation, remote, document: name },
     }))
   } catch (error) {
-    if (error instanceof Refused) return { name, problem: error.message }
-    if (error instanceof z.ZodError) return { name, problem: problemIn(name, error) }
+    const named = applicationNamedIn(object)
+    if (error instanceof Refused) return { name, ...named, problem: `${error.message}; ${STAYS}` }
+    if (error instanceof z.ZodError) return { name, ...named, problem: problemIn(name, error) }
     throw error
+  }
+}
+
+/** Nothing where that cannot be read either: the document may be anybody's. */
+const applicationNamedIn = (object: KubernetesObject): { application?: string } => {
+  try {
+    return { application: Application.parse(applicationIn(Resource.parse(object))) }
+  } catch {
+    return {}
   }
 }
 
@@ -66,4 +76,6 @@ const parsed = <T>(
 }
 
 const problemIn = (name: string, error: z.ZodError): string =>
-  `ConfigMap ${name}: ${z.prettifyError(error).replaceAll('\n', ' ')}; what it said before stays`
+  `ConfigMap ${name}: ${z.prettifyError(error).replaceAll('\n', ' ')}; ${STAYS}`
+
+const STAYS = 'what it said before stays'

@@ -194,3 +194,27 @@ describe('documents while their source is away', () => {
     expect(effects(world)).toEqual({ mesh: 'on', principals: [] })
   })
 })
+
+describe('a document that cannot be read', () => {
+  const broken = [
+    ['the config', configDocument('details'), { config: 'policies: [ {' }, 'data.config is neither JSON nor YAML'],
+    ['the relation', relationDocument('details', USE), { remote: '{' }, 'data.remote is neither JSON nor YAML'],
+    ['a config of nobody', configDocument('details'), { application: '' }, 'ConfigMap details-config'],
+    ['a config of unknown keys', configDocument('details'), { config: '{"polices": []}' }, 'polices'],
+  ] as const
+
+  test.each(broken)(
+    'leaves what it said before, and a resync of the namespace or of the application names it: %s',
+    async (_, document, data, problem) => {
+      const world = await created(ALL)
+      deleteDocument(world, document)
+      applyDocument(world, { ...document, data: { ...document.data, ...data } })
+      await resync(world, undefined)
+      expect(effects(world)).toEqual(WORKING)
+      const { messages } = await world.send('resync', { application: 'details' })
+      expect(messages).toEqual([expect.stringContaining(problem)])
+      expect(messages).toEqual([expect.stringContaining('what it said before stays')])
+      expect(effects(world)).toEqual(WORKING)
+    },
+  )
+})
