@@ -21,7 +21,7 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
   const { held, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
   const phase = isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
-  const current = placesOf(targets.current)
+  const current = inOrder(situation, placesOf(targets.current))
   const earlier = without(placesOf(targets.earlier), current)
   const wantedAt = (place: Place, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
@@ -172,6 +172,13 @@ const isAt = ({ object: { kind, metadata } }: Place, targets: readonly Target[])
   targets.some((target) => target.kind === kind && target.name === metadata.name)
 
 const placesOf = (found: readonly Found[]): Place[] => found.flatMap(({ places }) => places ?? [])
+
+/** Where an application joins, its Service leads to the waypoint before the pods let only that in. */
+const inOrder = ({ subject }: Situation, places: readonly Place[]): Place[] => {
+  const isJoining = places.every((place) => seenAt(place, fieldManager(subject.application)).holders.own.size === 0)
+  const isService = ({ object }: Place) => object.kind === 'Service'
+  return isJoining ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one))) : [...places]
+}
 
 /** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
 const without = (places: readonly Place[], others: readonly Place[]): Place[] =>

@@ -116,7 +116,10 @@ describe('consumers', () => {
     const labelled = ['MODIFIED StatefulSet', 'MODIFIED StatefulSet', 'MODIFIED Service']
     // the Service's, and the one of the pods behind it
     const policies = (type: string) => [`${type} AuthorizationPolicy`, `${type} AuthorizationPolicy`]
-    expect(events).toEqual([...policies('ADDED'), ...labelled, ...labelled, ...policies('DELETED')])
+    expect(events).toEqual([
+      ...[...policies('ADDED'), ...labelled.toReversed()],
+      ...[...labelled, ...policies('DELETED')],
+    ])
   })
 
   test('of one beacon are no business of another of the same name', async () => {

@@ -61,9 +61,9 @@ describe('the calls of a step', () => {
       `POST ${MEMORY}?fieldManager=meshstep`,
       `GET ${BEACON}`,
       // pods are restarted only by whoever was not overtaken
+      `PATCH ${SERVICE}?${MANAGER}`,
       `GET ${NAMED}`,
       `PATCH ${STATEFULSET}?${MANAGER}`,
-      `PATCH ${SERVICE}?${MANAGER}`,
       `PUT ${NAMED}?fieldManager=meshstep`,
       `GET ${NAMED}`,
       `PUT ${NAMED}?fieldManager=meshstep`,

@@ -147,7 +147,7 @@ describe('policies of its own', () => {
     )
     expect(events).toEqual([
       'ADDED AuthorizationPolicy db-shop-p',
-      ...['MODIFIED StatefulSet db', 'MODIFIED StatefulSet db', 'MODIFIED Service db'],
+      ...['MODIFIED Service db', 'MODIFIED StatefulSet db', 'MODIFIED StatefulSet db'],
       'ADDED AuthorizationPolicy no-delete',
     ])
     events.length = 0

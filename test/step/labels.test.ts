@@ -56,7 +56,7 @@ describe('an application joins the mesh', () => {
       namespace: 'shop',
       application: 'web',
       status: 'changed',
-      written: [MEMORY, 'StatefulSet shop/web', 'Service shop/web'],
+      written: [MEMORY, 'Service shop/web', 'StatefulSet shop/web'],
       published: ['relation 7 (service-mesh) to shop/beacon'],
       conflicts: [],
       messages: [],
@@ -417,6 +417,26 @@ describe('an application moves over from the charm library', () => {
     expect(world.memory()?.labels).toEqual({ mesh: 'on' })
   })
 })
+
+test.each([
+  ['rolling', 'StatefulSet'],
+  ['in-place', 'Pod'],
+])(
+  'the Service leads to the waypoint before the pods let only that in, and for as long as they do: %s',
+  async (enrolment, kind) => {
+    const world = createWorld()
+    await world.send('config-changed', { config: { enrolment } })
+    const order: string[] = []
+    world.api.subscribe(({ object, type }) => {
+      if (type === 'MODIFIED' && [kind, 'Service'].includes(object.kind)) order.push(object.kind)
+    })
+    await world.send('relation-changed', meshRelation())
+    expect(order[0]).toBe('Service')
+    order.length = 0
+    await world.send('relation-broken', { relation: { id: 7 } })
+    expect(order.at(-1)).toBe('Service')
+  },
+)
 
 describe('in-place enrolment', () => {
   const pods = (world: World) =>
