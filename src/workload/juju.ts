@@ -76,7 +76,7 @@ const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
   return parts.flatMap(({ volumes, configMaps }, index) =>
     [
       ...configMaps.map(([name, data]) => [`ConfigMap ${name}`, data] as const),
-      ...volumes.map((volume) => [`volume ${String(volume.name)}`, volume] as const),
+      ...volumes.map((volume) => [`volume ${String(volume.name)}`, withFiles(volume, configMaps)] as const),
     ].flatMap(([name, content]) => {
       const isFree = !taken.has(name) || isDeepStrictEqual(taken.get(name), content)
       taken.set(name, content)
@@ -84,6 +84,13 @@ const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
       return isFree ? [] : [{ path: ['podSpec', 'containers', index, 'volumeConfig'], message }]
     }),
   )
+}
+
+/** A volume with its files in place of the name of their ConfigMap, which is of one container. */
+const withFiles = (volume: Fields, configMaps: Part['configMaps']): Fields => {
+  const source = fieldsOf(volume.configMap)
+  const [, files] = configMaps.find(([name]) => name === source.name) ?? []
+  return files === undefined ? volume : { ...volume, configMap: { ...source, name: files } }
 }
 
 const withoutPod = ({ pod: _, ...others }: Fields): Fields => others

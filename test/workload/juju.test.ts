@@ -118,6 +118,11 @@ test('how pods are replaced goes to the type of deployment that it is for', () =
   expect(read({ ...workload, deployment: { type: 'stateful' } })).toHaveProperty('updateStrategy', updateStrategy)
 })
 
+test('containers may mount one volume of equal files', () => {
+  const containers = [filed('web', 'conf', 'a'), filed('log', 'conf', 'a')]
+  expect(read(juju({}, { containers }))).toMatchObject({ podSpec: { volumes: [{ name: 'conf' }] } })
+})
+
 test('a variable that names no key stands for all of them', () => {
   const envConfig = { A: 'a', s: { secret: { name: 'keys' } }, c: { 'config-map': { name: 'settings' } } }
   expect(read(juju({ envConfig }))).toMatchObject({
