@@ -23,7 +23,7 @@ export const applicationStatus = (
   { running, missing, now }: Sight,
 ): ApplicationStatus => {
   const { config, units, refusedSpec, refused, specs, pending } = memory
-  const { workload, pods, namesake } = running
+  const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
   return statusOf({
     application: subject.application,
@@ -33,7 +33,9 @@ export const applicationStatus = (
       ? own.replicas !== 0 && Object.keys(units.present).length === 0
       : workload && replicasOf(workload) === 0,
     badSpec: refusedSpec,
-    refused: Object.values(refused?.objects ?? {}).filter((reason) => !refusedSpec?.startsWith(reason)),
+    refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
+      .flat()
+      .filter((one) => !refusedSpec?.startsWith(one)),
     health: healthOf(workload, pods),
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
     loop: loopOf(specs),

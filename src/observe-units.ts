@@ -1,4 +1,5 @@
 import { isSayingUnits } from './cluster/surroundings.ts'
+import { type ApiError, isNotPermitted, refusalOf } from './kubernetes/api-error.ts'
 import type { Place } from './kubernetes/apply-labels.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { KubernetesObject } from './kubernetes/objects.ts'
@@ -21,6 +22,8 @@ export type Running = {
   readonly pods?: readonly KubernetesObject[] | undefined
   /** Somebody else's workload in the place of the application's own. */
   readonly namesake?: KubernetesObject | undefined
+  /** Why its pods may not be listed. */
+  readonly problem?: string
 }
 
 /** Finds what runs; the pods are listed only where something depends on them, or not all of them are available. */
@@ -40,7 +43,20 @@ export const observeRunning = async (
   if (workload === undefined) return {}
   if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
   const isTelling = isAsked || !isAvailable(workload)
-  return { workload, ...(isTelling && { pods: await livePods(kubernetes, workload) }) }
+  return { workload, ...(isTelling && (await podsOf(kubernetes, workload))) }
+}
+
+/** Units that are not known stay as they were: nothing else waits for the permission. */
+const podsOf = async (
+  kubernetes: Kubernetes,
+  workload: KubernetesObject,
+): Promise<Pick<Running, 'pods' | 'problem'>> => {
+  try {
+    return { pods: await livePods(kubernetes, workload) }
+  } catch (error) {
+    if (isNotPermitted(error)) return { problem: refusalOf(error as ApiError) }
+    throw error
+  }
 }
 
 const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>

@@ -71,7 +71,7 @@ export const remedyOf = (error: ApiError): string => {
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return 'Its namespace is being deleted'
   if (error.status === 403) return 'Raise the quota or the limit'
   if (error.status === 404) return 'Create what is missing, or correct its name in the config'
-  if (error.status >= 500 && !isOfSchema(error)) return 'The API server, or a webhook that it calls, fails'
+  if (isFailure(error)) return 'The API server, or a webhook that it calls, fails'
   return 'Correct it in the config'
 }
 
@@ -83,6 +83,10 @@ export const isNotPermitted = (error: unknown): boolean =>
 export const isOfSchema = ({ status, message }: ApiError): boolean =>
   status === 500 &&
   /typed patch object|not declared in schema|failed to (create manager|convert new object)/.test(message)
+
+/** The API server, or a webhook that it calls, failed: nothing is said of what was asked for. */
+export const isFailure = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.status >= 500 && !isOfSchema(error) && !isDenied(error)
 
 /** A field that another field manager holds with another value. */
 export type FieldConflict = { field: string; manager: string }

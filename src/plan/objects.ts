@@ -10,6 +10,7 @@ import { isForAll } from '../policies/attachment.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
 import { requestersOf } from '../policies/requested-by.ts'
 import type { OwnedKind } from '../state.ts'
+import { ownWorkload } from '../workload/config.ts'
 import { withPresentReplicas } from '../workload/replicas.ts'
 import { isOwnGuard, ownNames } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
@@ -143,12 +144,18 @@ const dependencies = (
 ): ((pair: Pair) => readonly string[]) => {
   const names = ownNames(subject.application, state)
   const workload = objects.filter(({ kind }) => isWorkload(kind)).map(keyOf)
+  const mounted = Object.keys(ownWorkload(state.config)?.configMaps ?? {})
+  // pods must not start with the files of somebody else, or with those of before
+  const files = objects
+    .filter(({ kind, metadata }) => kind === 'ConfigMap' && mounted.includes(metadata.name))
+    .map(keyOf)
   const basic = objects.filter(isBasicAllow).map((object) => idOf('apply', keyOf(object)))
   return ({ desired, live }) => {
     // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
     const before = workload.slice(0, Math.max(0, workload.indexOf(keyOf(desired))))
+    if (desired.kind === 'ServiceAccount') return []
     if (isWorkload(desired.kind))
-      return before.filter((name) => !taken.includes(name)).map((name) => idOf('apply', name))
+      return [...before.filter((name) => !taken.includes(name)), ...files].map((name) => idOf('apply', name))
     if (live === undefined) return isDenying(desired) && isForAll(desired) ? basic : []
     return isOwnGuard(desired, subject.namespace, names) ? leaving : []
   }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 /**
  * Juju's own form of a pod spec, version 2 and 3, in that of Kubernetes.
  * See https://discourse.charmhub.io/t/k8s-spec-v3-changes/2698
@@ -24,7 +26,7 @@ export const isJujus = (podSpec: unknown): boolean =>
 export const fromJuju = (workload: Fields): Converted => {
   const { podSpec } = workload
   if (!isFields(podSpec) || !isJujus(podSpec)) return { workload, problems: [] }
-  const { version: _, containers, service, configMaps, kubernetesResources, ...others } = podSpec
+  const { version, containers, service, configMaps, kubernetesResources, ...others } = podSpec
   const all = listOf(containers)
   const converted = all.map((container, index) => ({
     ...containerOf(container, index),
@@ -35,10 +37,11 @@ export const fromJuju = (workload: Fields): Converted => {
   const volumes = converted.flatMap((one) => one.volumes)
   const initContainers = converted.filter(({ isInit }) => isInit).map(({ container }) => container)
   const files = Object.fromEntries(converted.flatMap((one) => one.configMaps))
+  const isStateful = fieldsOf(workload.deployment).type === 'stateful'
   return {
     workload: {
       ...workload,
-      ...serviceOf(fieldsOf(service)),
+      ...serviceOf(fieldsOf(service), isStateful),
       podSpec: {
         containers: converted.filter(({ isInit }) => !isInit).map(({ container }) => container),
         ...(initContainers.length > 0 && { initContainers }),
@@ -53,11 +56,41 @@ export const fromJuju = (workload: Fields): Converted => {
       }),
     },
     problems: [
+      ...versionProblems(version),
+      ...clashes(converted, fieldsOf(configMaps)),
       ...converted.flatMap((one) => one.problems),
       ...unequal(others, []),
       ...unequal(withoutPod(resources), ['kubernetesResources']),
     ],
   }
+}
+
+const versionProblems = (version: unknown): Unequal[] =>
+  version === undefined || [2, 3].includes(Number(version))
+    ? []
+    : [{ path: ['podSpec', 'version'], message: "expected a version of Juju's form, 2 or 3" }]
+
+/** Volumes of a pod, and ConfigMaps, of one name are one: another content would be lost. */
+const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
+  const taken = new Map(Object.entries(given).map(([name, data]) => [`ConfigMap ${name}`, data]))
+  return parts.flatMap(({ volumes, configMaps }, index) =>
+    [
+      ...configMaps.map(([name, data]) => [`ConfigMap ${name}`, data] as const),
+      ...volumes.map((volume) => [`volume ${String(volume.name)}`, withFiles(volume, configMaps)] as const),
+    ].flatMap(([name, content]) => {
+      const isFree = !taken.has(name) || isDeepStrictEqual(taken.get(name), content)
+      taken.set(name, content)
+      const message = `another ${name} has other content: give the volume another name`
+      return isFree ? [] : [{ path: ['podSpec', 'containers', index, 'volumeConfig'], message }]
+    }),
+  )
+}
+
+/** A volume with its files in place of the name of their ConfigMap, which is of one container. */
+const withFiles = (volume: Fields, configMaps: Part['configMaps']): Fields => {
+  const source = fieldsOf(volume.configMap)
+  const [, files] = configMaps.find(([name]) => name === source.name) ?? []
+  return files === undefined ? volume : { ...volume, configMap: { ...source, name: files } }
 }
 
 const withoutPod = ({ pod: _, ...others }: Fields): Fields => others
@@ -89,9 +122,11 @@ const containerOf = (container: Fields, index: number): Part => {
   const { imageDetails, envConfig, config, volumeConfig, files, kubernetes, init: _, ...others } = container
   const path = ['podSpec', 'containers', index]
   const details = fieldsOf(imageDetails)
-  const env = Object.entries({ ...fieldsOf(config), ...fieldsOf(envConfig) }).map(([name, value]) =>
-    variableOf(name, value),
-  )
+  const variables = Object.entries({ ...fieldsOf(config), ...fieldsOf(envConfig) })
+  const envFrom = variables.flatMap(([, value]) => sourceOfAll(value) ?? [])
+  const env = variables
+    .filter(([, value]) => sourceOfAll(value) === undefined)
+    .map(([name, value]) => variableOf(name, value))
   const mounted = listOf(volumeConfig ?? files).map((volume) => volumeOf(String(container.name), volume))
   const isPrivate = details.username !== undefined || details.password !== undefined
   return {
@@ -99,6 +134,7 @@ const containerOf = (container: Fields, index: number): Part => {
       ...others,
       ...(others.image === undefined && details.imagePath !== undefined && { image: details.imagePath }),
       ...(env.length > 0 && { env }),
+      ...(envFrom.length > 0 && { envFrom }),
       ...(mounted.length > 0 && { volumeMounts: mounted.map(({ mount }) => mount) }),
       ...fieldsOf(kubernetes),
     },
@@ -130,6 +166,14 @@ const variableOf = (name: string, value: unknown): Fields => {
     }),
   }
   return { name, valueFrom }
+}
+
+/** A Secret or ConfigMap that is named without a key: all that is in it are variables. */
+const sourceOfAll = (value: unknown): Fields | undefined => {
+  const { secret, 'config-map': configMap } = fieldsOf(value)
+  const { name, key } = fieldsOf(secret ?? configMap)
+  if (name === undefined || key !== undefined) return undefined
+  return secret === undefined ? { configMapRef: { name } } : { secretRef: { name } }
 }
 
 const keyOf = (value: unknown): Fields => {
@@ -174,9 +218,9 @@ const filesOf = (files: unknown): { path: string; content: unknown; mode?: unkno
 
 const POLICIES: Readonly<Record<string, string>> = { serial: 'OrderedReady', parallel: 'Parallel' }
 
-const serviceOf = ({ annotations, updateStrategy, scalePolicy }: Fields): Fields => ({
+const serviceOf = ({ annotations, updateStrategy, scalePolicy }: Fields, isStateful: boolean): Fields => ({
   ...(annotations !== undefined && { service: { annotations } }),
-  ...(updateStrategy !== undefined && { updateStrategy }),
+  ...(updateStrategy !== undefined && { [isStateful ? 'updateStrategy' : 'strategy']: updateStrategy }),
   ...(scalePolicy !== undefined && { podManagementPolicy: POLICIES[String(scalePolicy)] ?? scalePolicy }),
 })
 

@@ -53,7 +53,7 @@ const findingsIn = ({ causes, message }: ApiError): Finding[] => {
 const placeOf = ({ path }: Finding, kind: string, workload: object): Place => {
   const isPods = kind === 'Deployment' || kind === 'StatefulSet'
   const part = isPods && PARTS.find(([prefix]) => path === prefix || path.startsWith(`${prefix}.`))
-  if (!part) return { path: `${ROOT}: ${kind}: ${path}`, value: undefined }
+  if (!part) return { path: [ROOT, kind, path].filter(Boolean).join(': '), value: undefined }
   const [prefix, key] = part
   const steps = [...key.split('.').filter(Boolean), ...stepsIn(path.slice(prefix.length))]
   return walk(steps, { path: ROOT, value: workload })

@@ -1,4 +1,4 @@
-import { ApiError, isNotFound, isNotPermitted, isRefusal } from '../kubernetes/api-error.ts'
+import { ApiError, isFailure, isNotFound, isNotPermitted, isRefusal } from '../kubernetes/api-error.ts'
 import { referenceTo } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
@@ -61,7 +61,7 @@ const tryObject = async (
     await kubernetes.apply(object, manager, { force: true, dryRun: true })
     return undefined
   } catch (error) {
-    if (isNotPermitted(error)) return { note: untried(object, error) }
+    if (isNotPermitted(error) || isFailure(error)) return { note: untried(object, error) }
     if (!(error instanceof ApiError)) throw error
     // what is not there, or not ours, is told when it is applied
     if (!isRefusal(error) || isNotFound(error) || (await isOthers(kubernetes, object, manager))) return undefined

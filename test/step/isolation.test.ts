@@ -155,6 +155,17 @@ describe('a pod spec that the API server refuses', () => {
   })
 })
 
+test('pods that may not be listed hold nothing else back, and that is an error', async () => {
+  const world = createWorld([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
+  const policies = { meshPolicies: [wire({ target_app_name: 'web', source_app_name: 'cart' })] }
+  await world.send('config-changed', deployed({}, policies))
+  expect(policiesIn(world)).toHaveLength(1)
+  refuse(world, '/pods', status(403, 'pods is forbidden: User "x" cannot list resource "pods"'), ['GET'])
+  const { applicationStatus } = await world.send('config-changed', deployed())
+  expect(applicationStatus).toMatchObject({ status: 'error', message: expect.stringContaining('cannot list resource') })
+  expect(policiesIn(world)).toEqual([])
+})
+
 describe('an API server that is away', () => {
   test.each<[string, TransportAnswer]>([
     ['busy', status(429, 'too many requests')],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEmptyWorld, deployed, forget, patch, podSpec, scale, writesOf } from '../helpers/application.ts'
+import { createEmptyWorld, deployed, forget, patch, podSpec, remove, scale, writesOf } from '../helpers/application.ts'
 import { NAMESPACE, type World } from '../helpers/world.ts'
 
 const replicasOf = (world: World) => world.object('Deployment')?.spec?.replicas
@@ -30,6 +30,49 @@ test('what stands beside a workload goes when it is asked for no more, and drift
   expect(world.object('ConfigMap', 'settings')?.data).toEqual({ a: '1' })
   await world.send('config-changed', deployed())
   expect([world.object('PodDisruptionBudget'), world.object('ConfigMap', 'settings')]).toEqual([undefined, undefined])
+})
+
+test('no pods start with files of somebody else: they wait until the name is free', async () => {
+  const world = createEmptyWorld()
+  const settings = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'settings', namespace: NAMESPACE },
+    data: {},
+  }
+  world.api.seed([settings], { manager: 'kubectl' })
+  const config = deployed({ configMaps: { settings: { a: '1' } } })
+  const { status, messages } = await world.send('config-changed', config)
+  expect([status, world.object('Deployment'), world.object('ServiceAccount') === undefined]).toEqual([
+    'conflict',
+    undefined,
+    false,
+  ])
+  expect(messages.join()).toContain(`waits for ConfigMap ${NAMESPACE}/settings`)
+  remove(world, 'ConfigMap', 'settings')
+  await world.send('resync', {})
+  expect([world.object('ConfigMap', 'settings')?.data, replicasOf(world)]).toEqual([{ a: '1' }, 1])
+})
+
+test('pods are not replaced for files that the API server refuses', async () => {
+  const world = createEmptyWorld()
+  const files = (a: string) => deployed({ configMaps: { settings: { a } } })
+  await world.send('config-changed', files('1'))
+  const template = () => world.object('Deployment')?.spec?.template
+  const before = template()
+  const denied = { kind: 'Status', status: 'Failure', code: 403, message: 'exceeded quota' }
+  world.intercept = ({ method, path }) =>
+    method === 'PATCH' && path.includes('/configmaps/settings') && !path.includes('dryRun')
+      ? { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(denied) }
+      : undefined
+  expect((await world.send('config-changed', files('2'))).applicationStatus?.status).toBe('error')
+  expect(template()).toEqual(before)
+  world.intercept = undefined
+  await world.send('resync', {})
+  expect([world.object('ConfigMap', 'settings')?.data, template()]).toEqual([
+    { a: '2' },
+    expect.not.objectContaining(before ?? {}),
+  ])
 })
 
 test('a memory of a kind that programs of before do not know is one that they can read', async () => {

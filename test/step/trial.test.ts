@@ -29,13 +29,13 @@ const documented = ({ config }: ReturnType<typeof deployed>) => ({
 })
 
 /** The API server answers whatever is tried with this. */
-const answerTrials = (world: World, status: number, message: string) => {
+const answerTrials = (world: World, status: number, message: string, details = {}) => {
   world.intercept = ({ path }) =>
     path.includes('dryRun=All')
       ? {
           status,
           headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ kind: 'Status', status: 'Failure', code: status, message }),
+          body: JSON.stringify({ kind: 'Status', status: 'Failure', code: status, message, details }),
         }
       : undefined
 }
@@ -123,6 +123,15 @@ test('who may not try is told, and the spec is taken', async () => {
   expect(deployedObjects(world)).toContain('Deployment web')
 })
 
+test('a webhook that fails says nothing about a spec: it is taken, and that is told', async () => {
+  const world = createEmptyWorld()
+  const message = 'Internal error occurred: failed calling webhook "guard.example.com": connection refused'
+  answerTrials(world, 500, message)
+  const { messages } = await world.send('config-changed', GOOD)
+  expect(messages.join()).toMatch(/shop\/web could not be tried before it was remembered: .*failed calling webhook/)
+  expect(deployedObjects(world)).toContain('Deployment web')
+})
+
 test('what an admission policy denies is refused in its own words', async () => {
   const world = createEmptyWorld()
   answerTrials(
@@ -132,6 +141,14 @@ test('what an admission policy denies is refused in its own words', async () => 
   )
   const { status, text } = await answerTo(world, GOOD)
   expect([status, text]).toEqual([400, expect.stringContaining('denied request: no owner')])
+})
+
+test('a cause without a field is told of the kind alone', async () => {
+  const world = createEmptyWorld()
+  const message = 'deployments.apps "web" is forbidden: ValidatingAdmissionPolicy "labels" denied request: no owner'
+  answerTrials(world, 422, message, { causes: [{ message: 'no owner' }] })
+  const { text } = await answerTo(world, GOOD)
+  expect(JSON.parse(text).message).toMatch(/^data\.config\.workload: \w+: no owner: refused/)
 })
 
 test('an API server that is away is waited for', async () => {

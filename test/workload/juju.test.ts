@@ -9,6 +9,13 @@ const juju = (container: Record<string, unknown> = {}, more: Record<string, unkn
   podSpec: { version: 3, containers: [{ name: 'web', image: 'web:1', ...container }], ...more },
 })
 
+/** A container with one volume of one file. */
+const filed = (name: string, volume: string, content: string) => ({
+  name,
+  image: 'web:1',
+  volumeConfig: [{ name: volume, mountPath: `/etc/${volume}`, files: [{ path: 'file', content }] }],
+})
+
 const read = (workload: unknown) => schema.parse(workload) as Record<string, unknown>
 
 const problemsOf = (workload: unknown): string[] => {
@@ -104,6 +111,32 @@ describe('what Juju’s form has an equal for', () => {
   })
 })
 
+test('how pods are replaced goes to the type of deployment that it is for', () => {
+  const updateStrategy = { type: 'RollingUpdate' }
+  const workload = juju({}, { service: { updateStrategy } })
+  expect(read(workload)).toHaveProperty('strategy', updateStrategy)
+  expect(read({ ...workload, deployment: { type: 'stateful' } })).toHaveProperty('updateStrategy', updateStrategy)
+})
+
+test('containers may mount one volume of equal files', () => {
+  const containers = [filed('web', 'conf', 'a'), filed('log', 'conf', 'a')]
+  expect(read(juju({}, { containers }))).toMatchObject({ podSpec: { volumes: [{ name: 'conf' }] } })
+})
+
+test('a variable that names no key stands for all of them', () => {
+  const envConfig = { A: 'a', s: { secret: { name: 'keys' } }, c: { 'config-map': { name: 'settings' } } }
+  expect(read(juju({ envConfig }))).toMatchObject({
+    podSpec: {
+      containers: [
+        {
+          env: [{ name: 'A', value: 'a' }],
+          envFrom: [{ secretRef: { name: 'keys' } }, { configMapRef: { name: 'settings' } }],
+        },
+      ],
+    },
+  })
+})
+
 describe('what has no equal is named, with what to do instead', () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     [
@@ -125,6 +158,22 @@ describe('what has no equal is named, with what to do instead', () => {
       'a password to pull by',
       juju({ imageDetails: { imagePath: 'web:1', username: 'u', password: 'p' } }),
       /^podSpec\.containers\.0\.imageDetails: .*kubernetes\.io\/dockerconfigjson/,
+    ],
+    ['a version that is not known', juju({}, { version: 4 }), /^podSpec\.version: .*2 or 3/],
+    [
+      'volumes of one name with different content',
+      juju({}, { containers: [filed('web', 'conf', 'a'), filed('log', 'conf', 'b')] }),
+      /^podSpec\.containers\.1\.volumeConfig: .*conf.*another name/,
+    ],
+    [
+      'files whose ConfigMaps have one name',
+      juju({}, { containers: [filed('web', 'a-b', 'a'), filed('web-a', 'b', 'b')] }),
+      /^podSpec\.containers\.1\.volumeConfig: .*web-a-b.*another name/,
+    ],
+    [
+      'files whose ConfigMap has the name of another one',
+      juju({}, { containers: [filed('web', 'conf', 'a')], configMaps: { 'web-conf': { b: 'c' } } }),
+      /^podSpec\.containers\.0\.volumeConfig: .*web-conf.*another name/,
     ],
   ])('%s', (_, workload, message) => {
     expect(problemsOf(workload)).toEqual([expect.stringMatching(message)])
