@@ -52,8 +52,8 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
     if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
-    const { namespace, application, change } = receive(event, new Date(clock.now()))
-    await sender?.authorize({ namespace, application })
+    const { namespace, application, others, change } = receive(event, new Date(clock.now()))
+    for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
     const subject = { namespace, application }
