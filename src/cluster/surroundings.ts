@@ -1,4 +1,5 @@
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
+import { requestersOf } from '../policies/requested-by.ts'
 import { at } from '../record.ts'
 import { relationsWith } from '../relations/with.ts'
 import type { EffectiveState, Subject } from '../state.ts'
@@ -21,6 +22,8 @@ export type Surroundings = Environment & {
   readonly modelUuid?: string | undefined
   /** Of each of its pods the nginx file that it started with; undefined where nobody looked. */
   readonly nginxHashes?: readonly (string | undefined)[] | undefined
+  /** Who asked for the policies of its own that stand; undefined where nobody looked. */
+  readonly granted?: ReadonlySet<string> | undefined
 }
 
 type Cluster = Pick<EffectiveState, 'config' | 'relations'>
@@ -49,17 +52,20 @@ type Seen = {
   readonly facts: ReadonlyMap<string, KubernetesObject | undefined>
   /** The pods of the application, where its config asks for a reload. */
   readonly pods?: readonly KubernetesObject[] | undefined
+  /** The policies of its own. */
+  readonly policies?: readonly KubernetesObject[] | undefined
 }
 
 /** The environment with what was seen of the application's own surroundings. */
 export const surroundingsOf = (
   environment: Environment,
   { namespace }: Subject,
-  { facts, pods }: Seen,
+  { facts, pods, policies = [] }: Seen,
 ): Surroundings => ({
   ...environment,
   modelUuid: uuidOf(facts.get(nameOf({ kind: 'Namespace', name: namespace }))),
   nginxHashes: pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH)),
+  granted: new Set(policies.flatMap(requestersOf)),
 })
 
 /** A pod that was evicted stays as an object, and starts with nothing any more. */

@@ -51,12 +51,7 @@ describe('the status of an application', () => {
     ['no workload', { missing: ['StatefulSet shop/web'] }, 'waiting', 'StatefulSet shop/web does not exist yet'],
     ['no pod', { hasNoUnits: true }, 'waiting', 'no unit is there yet'],
     ['a pod that says nothing', { units: unitsOf({ a: [] }) }, 'active', ''],
-    [
-      'what is refused',
-      { refused: ['Gateway a: no', 'Gateway b: no'] },
-      'error',
-      'Gateway a: no (and 1 more)',
-    ],
+    ['what is refused', { refused: ['Gateway a: no', 'Gateway b: no'] }, 'error', 'Gateway a: no (and 1 more)'],
     [
       'a namesake',
       { namesake: 'Deployment shop/web' },
