@@ -10,6 +10,7 @@ export const relationChanged = defineFunction({
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },
   isNudge: true,
   look: ({ remote, document }) => ({ remotes: [remote], ...(document !== undefined && { document, isTold: true }) }),
+  binds: ({ remote }) => remote,
   fold: (state, { relation, remote, document }, { position, now, known }) => {
     const heard = tell(
       state,

@@ -18,7 +18,13 @@ export type EventFunction = {
 }
 
 /** Whom the event is about, and what it means; without an application, all of the namespace. */
-export type Received = { namespace: string; application?: string | undefined; change: Change }
+export type Received = {
+  namespace: string
+  application?: string | undefined
+  change: Change
+  /** Applications of the same namespace that take up what is said: whoever says it must be allowed to speak for them, too. */
+  others: readonly string[]
+}
 
 /** Names that another application gives in its own namespace. */
 type Remote = { readonly application: string; readonly namespace?: string | undefined }
@@ -53,6 +59,8 @@ type Definition<Shape extends z.ZodRawShape> = {
   /** Another application that sends it says no more than that it is worth a look. */
   isNudge?: boolean
   look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
+  /** To whom it says as much as to the application that it is about. */
+  binds?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Remote
   fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
 }
 
@@ -64,6 +72,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   isForNamespaces = false,
   isNudge = false,
   look = () => ({}),
+  binds,
   fold,
 }: Definition<Shape>): EventFunction => {
   const Data = z.strictObject({ ...data })
@@ -86,9 +95,11 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
       }
       const from = isNudge ? senderOf(event.source) : undefined
       const looks = look(parsed)
-      if (from) return { ...subject, change: nudge(from, event, looks) }
+      if (from) return { ...subject, others: [], change: nudge(from, event, looks) }
+      const { application: other, namespace: home = subject.namespace } = binds?.(parsed) ?? {}
       return {
         ...subject,
+        others: other !== undefined && home === subject.namespace ? [other] : [],
         change: {
           observation,
           look: looks,

@@ -12,8 +12,6 @@ import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
 import { type Outcome, withDelivered } from './outcome.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
-import type { Change } from './remember.ts'
-import type { Subject } from './state.ts'
 import { type Swept, sweep } from './sweep.ts'
 
 export type HandlerDependencies = {
@@ -54,9 +52,8 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
     if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
-    const { namespace, application, change } = receive(event, new Date(clock.now()))
-    const sides = [{ namespace, application }, ...toldRemotes(namespace, change)]
-    await Promise.all(sides.map((about) => sender?.authorize(about)))
+    const { namespace, application, others, change } = receive(event, new Date(clock.now()))
+    for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
     const subject = { namespace, application }
@@ -102,14 +99,6 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     return next ? withDelivered(handled, await deliver(next, deadline)) : handled
   }
 }
-
-/** The other sides that take up what is told: of the namespace, as across namespaces each side goes by what it was told itself. */
-const toldRemotes = (namespace: string, { nudge, look }: Change): Subject[] =>
-  nudge
-    ? []
-    : (look?.remotes ?? [])
-        .map(({ application, namespace: other = namespace }) => ({ namespace: other, application }))
-        .filter((remote) => remote.namespace === namespace)
 
 /** How many applications are resynced at a time: one that takes long must not keep all others from their turn. */
 const AT_ONCE = 8

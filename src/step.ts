@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { admit } from './admit.ts'
 import type { Clock } from './clock.ts'
+import { awaitsPolicies } from './cluster/desire.ts'
 import { type Environment, isSayingUnits, surroundingsOf } from './cluster/surroundings.ts'
 import { isDue } from './derive.ts'
 import { ownedKinds } from './desire.ts'
@@ -91,7 +92,7 @@ export const createStep =
 
     let attempted = await untilWon()
     // the pods that were seen may have brought a leader back, or be others than were told of
-    if (attempted.settled && (isDue(subject, attempted.settled.state) || isUnsaid(attempted)))
+    if (attempted.settled && (isDue(subject, attempted.settled.state) || isUnsaid(attempted) || attempted.hasHeldBack))
       attempted = await untilWon()
     const { settled, found } = attempted
     const written = [...progress.written]
@@ -110,6 +111,8 @@ type Attempted = {
   readonly found: Found
   /** The units from which followed what was said. */
   readonly units?: State['units']
+  /** Something is said once the policies stand that were written just now. */
+  readonly hasHeldBack?: boolean
 }
 
 /** Whether a unit has come or gone since, of an application that tells of its units. */
@@ -201,7 +204,10 @@ const attempt = async (
   )
   if (settled === undefined) return undefined
   progress.taken ??= taken
-  return { settled, found, units: carried.units }
+  return {
+    ...{ settled, found, units: carried.units },
+    hasHeldBack: awaitsPolicies(subject, resolved.state, surroundings),
+  }
 }
 
 /** Who leads, and who may speak, is decided by the pods that are there: an event about one that went may be lost. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Config } from '../src/config.ts'
 import { newEffects } from '../src/effects.ts'
 import { emptyState, type State } from '../src/state.ts'
-import { createWorld, event, isWrite, meshRelation } from './helpers/world.ts'
+import { createWorld, event, isWrite } from './helpers/world.ts'
 
 const subject = { namespace: 'shop', application: 'web' }
 
@@ -112,10 +112,25 @@ describe('a sender who may update the application alone', () => {
     expect(await send(world, { rawPolicies: [deny] }, { unit: 'web/0' })).toMatchObject({ status: 403 })
   })
 
-  test('may relate it to another one alone that it may update as well, which takes the relation up', async () => {
-    const relate = (world: ReturnType<typeof createWorld>) => world.post(event('relation-changed', meshRelation()))
-    expect(await (await relate(createOwn())).text()).toContain('applications.meshstep.dev shop/beacon')
-    expect((await relate(createOwn('beacon'))).status).toBe(200)
+  const relate = async (world: ReturnType<typeof createWorld>, remote: Record<string, unknown>) => {
+    const relation = { id: 7, endpoint: 'db', interface: 'sql', role: 'requires' }
+    const response = await world.post(event('relation-changed', { relation, remote: { data: {}, ...remote } }))
+    return { status: response.status, text: await response.text() }
+  }
+
+  test('may relate it to no application of the namespace that would take the relation up, and nothing is written', async () => {
+    const world = createOwn()
+    expect(await relate(world, { application: 'db', endpoint: 'clients' })).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('applications.meshstep.dev shop/db'),
+    })
+    expect(world.calls.filter(isWrite).filter((call) => !call.includes('reviews'))).toEqual([])
+  })
+
+  test('may relate it to another that it may update as well, and to one of another namespace, which goes by its own word', async () => {
+    const both = createOwn('db')
+    expect(await relate(both, { application: 'db' })).toMatchObject({ status: 200 })
+    expect(await relate(createOwn(), { application: 'db', namespace: 'data' })).toMatchObject({ status: 200 })
   })
 
   test('may ask for an effect with a Role that names its subresource for the namespace', async () => {

@@ -318,9 +318,14 @@ describe('hostile data', () => {
   test('a source called constructor is a source, and takes nobody along', async () => {
     const world = createWorld()
     const time = '2026-01-01T00:00:00Z'
-    await world.send('relation-changed', meshRelation({ a: '1' }), { source: '/x', time })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': '1' }), { source: '/x', time })
     expect(
-      (await world.send('relation-changed', meshRelation({ a: '2' }), { source: 'constructor', time })).status,
+      (
+        await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': '2' }), {
+          source: 'constructor',
+          time,
+        })
+      ).status,
     ).toBe('changed')
   })
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { desiredMeshLabels } from '../labels/mesh.ts'
+import { ENROLMENT_LABEL } from '../mesh/names.ts'
 import type { Guard, PolicyRequest } from '../policies/grant.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
@@ -12,7 +13,7 @@ import type { CoordinatorConfig, WorkerConfig } from './config.ts'
 import { coordinate } from './coordinator.ts'
 import type { OwnSide } from './databag.ts'
 import { withFullName } from './full-names.ts'
-import { clusterGuard } from './policies.ts'
+import { clusterGuard, clusterRequester } from './policies.ts'
 import { publishedTelemetry } from './published-telemetry.ts'
 import { coordinatorStatus, type Status } from './roles.ts'
 import { isTls, portsOf } from './settings.ts'
@@ -136,11 +137,12 @@ const coordinatorDesire = (
     coordinatorUnits: podUnits(subject, state, config, surroundings),
   })
   const databags = { ...coordination.databags, ...published.databags }
+  const kept = [...(isLate ? TELEMETRY_KEYS : []), ...keptLabels(subject, state, surroundings)]
   return {
     objects: file ? [configMap(subject, file.data)] : [],
     requests: coordination.meshPolicies,
     guards: coordination.meshPolicies.length > 0 ? [clusterGuard(subject)] : [],
-    databags: isLate ? mapValues(databags, (own) => ({ ...own, kept: TELEMETRY_KEYS })) : databags,
+    databags: mapValues(databags, (own) => ({ ...own, kept })),
     messages: [
       ...coordination.messages,
       ...problems,
@@ -175,6 +177,16 @@ const TELEMETRY_KEYS = [
   'workload_tracing_receivers',
   'scrape_jobs',
 ] as const
+
+/** What takes workers to the mesh stays as it was said before until they may reach each other there. */
+const keptLabels = (subject: Subject, state: EffectiveState, surroundings: Surroundings): string[] =>
+  awaitsPolicies(subject, state, surroundings) ? ['worker_labels'] : []
+
+/** Whether a cluster is to join a mesh, and the policies inside it do not stand yet. */
+export const awaitsPolicies = (subject: Subject, state: EffectiveState, { granted }: Surroundings): boolean =>
+  state.config?.coordinator !== undefined &&
+  Object.hasOwn(desiredMeshLabels(state)?.labels ?? {}, ENROLMENT_LABEL) &&
+  granted?.has(clusterRequester(subject)) === false
 
 /** Pods that are labelled as they run are not restarted by their template. */
 const reloadProblems = ({ config }: EffectiveState): string[] =>

@@ -24,17 +24,21 @@ export const clusterPolicies = (
     applications.map((source) => ({ source, relation: `${name} of ${owner}` })),
   )
   return [
-    { policy: toPods(subject, subject, config), relation: `cluster of ${owner}` },
+    { policy: toPods(subject, subject, config), relation: clusterRequester(subject) },
     ...workers.flatMap(({ source, relation }) =>
       [toPods(source, subject, config), ...toService(source, subject, config)].map((policy) => ({ policy, relation })),
     ),
   ]
 }
 
+/** Who asks for what the cluster itself needs, as it is named on policies. */
+export const clusterRequester = ({ namespace, application }: Subject): string =>
+  `cluster of ${namespace}/${application}`
+
 /** The coordinator's Service, which is the cluster's own also while it has no workers. */
-export const clusterGuard = ({ namespace, application }: Subject): Guard => ({
-  target: serviceOf(namespace, application),
-  relation: `cluster of ${namespace}/${application}`,
+export const clusterGuard = (subject: Subject): Guard => ({
+  target: serviceOf(subject.namespace, subject.application),
+  relation: clusterRequester(subject),
 })
 
 /** Who may reach the coordinator from outside the cluster: those that scrape metrics, and whom the author's `policies` name. */

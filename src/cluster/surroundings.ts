@@ -1,4 +1,5 @@
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
+import { requestersOf } from '../policies/requested-by.ts'
 import { at } from '../record.ts'
 import { relationsWith } from '../relations/with.ts'
 import type { EffectiveState, Subject } from '../state.ts'
@@ -21,6 +22,8 @@ export type Surroundings = Environment & {
   readonly modelUuid?: string | undefined
   /** Of each of its pods the nginx file that it started with; undefined where nobody looked. */
   readonly nginxHashes?: readonly (string | undefined)[] | undefined
+  /** Who asked for the policies of its own that stand; undefined where nobody looked. */
+  readonly granted?: ReadonlySet<string> | undefined
 }
 
 type Cluster = Pick<EffectiveState, 'config' | 'relations'>
@@ -48,6 +51,9 @@ export const isSayingUnits = ({ config, relations }: Cluster): boolean =>
 type Seen = {
   readonly facts: ReadonlyMap<string, KubernetesObject | undefined>
   readonly running: { readonly pods?: readonly KubernetesObject[] | undefined }
+  readonly owned: {
+    readonly kinds: readonly { readonly kind: string; readonly live: readonly KubernetesObject[] | undefined }[]
+  }
 }
 
 /** The environment with what was seen of the application's own surroundings. */
@@ -55,16 +61,18 @@ export const surroundingsOf = (
   environment: Environment,
   { namespace }: Subject,
   { config }: Pick<EffectiveState, 'config'>,
-  { facts, running: { pods } }: Seen,
+  { facts, running: { pods }, owned }: Seen,
 ): Surroundings => {
   // pods that are labelled in place are not restarted by an annotation
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
+  const policies = owned.kinds.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
   return {
     ...environment,
     modelUuid: uuidOf(facts.get(nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
       ? pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH))
       : undefined,
+    granted: new Set(policies.flatMap(requestersOf)),
   }
 }
 

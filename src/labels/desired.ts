@@ -5,6 +5,7 @@ import { enrolmentLabels } from '../mesh/beacon.ts'
 import { at } from '../record.ts'
 import { relationsWith } from '../relations/with.ts'
 import { type EffectiveState, type Relation, relationName, type Subject } from '../state.ts'
+import { type ForeignKey, foreignProblem } from './foreign.ts'
 import { labelProblem } from './syntax.ts'
 
 /** The labels an application should hold on its workload and its Service. */
@@ -18,11 +19,17 @@ export type DesiredLabels = {
 }
 
 /** Where labels come from; `labels` is undefined when nothing is said, `unreadable` says why it cannot be known. */
-type Source = { name: string; labels?: Record<string, unknown> | undefined; unreadable?: string }
+type Source = {
+  name: string
+  labels?: Record<string, unknown> | undefined
+  unreadable?: string
+  /** The databag key of another application. */
+  from?: ForeignKey
+}
 
 /**
  * The union of what the config, the `service_mesh` relations and the `cluster` relations ask for. Where two ask for different values of a
- * key the earlier of these wins, among relations the lower id.
+ * key the earlier of these wins, among relations the lower id. Of other applications only labels of their mesh and their cluster are taken.
  */
 export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
   const own = config?.mesh && enrolmentLabels(subject, config.mesh)
@@ -37,9 +44,13 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
       fromRelation(relation, 'worker_labels'),
     ),
   ]
-  const asked = sources.flatMap(({ name, labels }) =>
-    Object.entries(labels ?? {}).map(([key, value]) => ({ name, key, value })),
+  const said = sources.flatMap(({ name, labels, from }) =>
+    Object.entries(labels ?? {}).map(([key, value]) => ({
+      ...{ name, key, value },
+      refused: from && foreignProblem(from, key, value),
+    })),
   )
+  const asked = said.filter(({ refused }) => refused === undefined)
   const bad = asked.filter(({ key, value }) => labelProblem(key, value) !== undefined)
   const labels: Record<string, string> = {}
   for (const { key, value } of asked)
@@ -51,8 +62,8 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
     unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
     messages: [
       ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; the labels it asked for stay as they are`),
-      ...asked.flatMap(({ name, key, value }) => {
-        const problem = labelProblem(key, value) ?? contradiction(labels, key, value)
+      ...said.flatMap(({ name, key, value, refused }) => {
+        const problem = refused ?? labelProblem(key, value) ?? contradiction(labels, key, value)
         return problem === undefined ? [] : [`${name}: label ${key.slice(0, 80)} is not applied: ${problem}`]
       }),
     ],
@@ -68,12 +79,12 @@ const contradiction = (labels: Record<string, string>, key: string, value: unkno
     : `${earlier} is asked for as well, by one that goes before it`
 }
 
-const fromRelation = (relation: Relation, key: string): Source => {
+const fromRelation = (relation: Relation, key: ForeignKey): Source => {
   const name = relationName(relation)
   if (relation.awaits !== undefined) return { name }
   const { data } = relation.remote
   const meshType = read(data, 'mesh_type', z.literal('istio'))
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
   const labels = read(data, key, z.record(z.string(), z.unknown()))
-  return 'unreadable' in labels ? { name, unreadable: labels.unreadable } : { name, labels: labels.value }
+  return 'unreadable' in labels ? { name, unreadable: labels.unreadable } : { name, from: key, labels: labels.value }
 }

@@ -2,12 +2,16 @@ import * as z from 'zod'
 import { read } from '../databag.ts'
 import { relationsWith } from '../relations/with.ts'
 import type { Databag, EffectiveState } from '../state.ts'
+import { foreignProblem } from './foreign.ts'
 
 const Labels = z.record(z.string(), z.string())
 
 const labelsIn = (databag: Databag): Record<string, string> | undefined => {
   const labels = read(databag, 'labels', Labels)
-  return 'unreadable' in labels ? undefined : labels.value
+  if ('unreadable' in labels || labels.value === undefined) return undefined
+  return Object.fromEntries(
+    Object.entries(labels.value).filter(([key, value]) => !foreignProblem('labels', key, value)),
+  )
 }
 
 /** The labels that a mesh wants on the application's pods, none where all of its namespace is on it; undefined while it is on no mesh. */

@@ -43,8 +43,8 @@ const memoryOf = (application: string) =>
 describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a %s', (kind) => {
   test('keeps the label that its creator holds, and is told of the conflict', async () => {
     const application = await createApplication(kind)
-    const wanted = { ...LABELS, team: 'red' }
-    const handled = await cluster.send('relation-changed', { application, ...meshRelation(wanted) })
+    await cluster.send('relation-changed', { application, ...meshRelation(LABELS) })
+    const handled = await cluster.send('config-changed', { application, config: { labels: { team: 'red' } } })
     const conflict = { key: 'team', manager: CREATOR, value: 'blue', wanted: 'red' }
     const name = `${cluster.namespace}/${application}`
     expect(handled).toMatchObject({
@@ -84,9 +84,12 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     expect(again).toMatchObject({ status: 'unchanged', written: [memory] })
     expect((await cluster.send('resync', { application })).written).toEqual([])
 
-    const changed = await cluster.send('relation-changed', { application, ...meshRelation({ mesh: 'on' }) })
+    const changed = await cluster.send('relation-changed', {
+      application,
+      ...meshRelation({ 'istio.io/use-waypoint': 'on' }),
+    })
     expect(changed.status).toBe('changed')
-    expect((await labelsOf(kind, application)).template).toEqual({ ...own, mesh: 'on' })
+    expect((await labelsOf(kind, application)).template).toEqual({ ...own, 'istio.io/use-waypoint': 'on' })
 
     const left = await cluster.send('relation-broken', { application, relation: { id: 7 } })
     expect(left).toMatchObject({ status: 'changed', conflicts: [] })
@@ -101,11 +104,18 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     const application = await createApplication(kind)
     const ids = Array.from({ length: 10 }, (_, id) => id)
     const handled = await Promise.all(
-      ids.map((id) => cluster.send('relation-changed', { application, ...meshRelation({ [`mesh-${id}`]: 'on' }, id) })),
+      ids.map((id) =>
+        cluster.send('relation-changed', {
+          application,
+          ...meshRelation({ 'istio.io/use-waypoint': `way-${id}` }, id),
+        }),
+      ),
     )
     expect(handled.map(({ status }) => status)).not.toContain('conflict')
-    const wanted = Object.fromEntries(ids.map((id) => [`mesh-${id}`, 'on']))
+    const wanted = { 'istio.io/use-waypoint': 'way-0' }
     expect((await labelsOf(kind, application)).template).toEqual({ app: application, team: 'blue', ...wanted })
-    expect(JSON.parse((await memoryOf(application))?.data?.labels ?? '')).toEqual(wanted)
+    const { labels = '', state = '' } = (await memoryOf(application))?.data ?? {}
+    expect(JSON.parse(labels)).toEqual(wanted)
+    expect(Object.keys(JSON.parse(state).relations)).toEqual(ids.map(String))
   })
 })

@@ -17,17 +17,17 @@ const client = (sequence: number, id: number, application: string) =>
 const scenarios: Scenario[] = [
   {
     name: 'who may reach an application changes twice: the beacon ends with the last word',
-    before: [related(1, { mesh: 'on' }), client(1, 1, 'a'), client(1, 2, 'b'), config(1, 'a')],
+    before: [related(1, { 'istio.io/use-waypoint': 'on' }), client(1, 1, 'a'), client(1, 2, 'b'), config(1, 'a')],
     race: [config(2, 'a', 'b'), config(3, 'b')],
-    ends: { ...ends({ mesh: 'on' }), told: ['b'] },
+    ends: { ...ends({ 'istio.io/use-waypoint': 'on' }), told: ['b'] },
     isPublishing: true,
     bounds: WIDE,
   },
   {
     name: 'a relation comes while the config changes',
-    before: [related(1, { mesh: 'on' }), client(1, 1, 'a')],
+    before: [related(1, { 'istio.io/use-waypoint': 'on' }), client(1, 1, 'a')],
     race: [config(2, 'a', 'b'), client(3, 2, 'b')],
-    ends: { ...ends({ mesh: 'on' }), told: ['a', 'b'] },
+    ends: { ...ends({ 'istio.io/use-waypoint': 'on' }), told: ['a', 'b'] },
     isPublishing: true,
     bounds: WIDE,
   },

@@ -5,40 +5,47 @@ import type { Scenario } from './scenario.ts'
 const scenarios: Scenario[] = [
   {
     name: 'relation data is emptied while the leader dies and the next one is elected',
-    before: [elected('web/0', 1), related(1, { foo: 'bar' })],
+    before: [elected('web/0', 1), related(1, { 'istio.io/use-waypoint': 'bar' })],
     race: [related(2, {}), elected('web/1', 2)],
     ends: ends({}),
     bounds: DEEP,
   },
   {
     name: 'two changes of one relation',
-    race: [related(1, { a: '1', both: '1' }), related(2, { b: '2', both: '2' })],
-    ends: ends({ b: '2', both: '2' }),
+    race: [
+      related(1, { 'istio.io/use-waypoint': '1', 'istio.io/ingress-use-waypoint': '1' }),
+      related(2, { 'istio.io/use-waypoint-namespace': '2', 'istio.io/ingress-use-waypoint': '2' }),
+    ],
+    ends: ends({ 'istio.io/use-waypoint-namespace': '2', 'istio.io/ingress-use-waypoint': '2' }),
     bounds: DEEP,
   },
   {
     name: 'a change is delivered twice, with its successor in between',
-    race: [related(1, { a: '1' }), related(2, {}), related(1, { a: '1' })],
+    race: [related(1, { 'istio.io/use-waypoint': '1' }), related(2, {}), related(1, { 'istio.io/use-waypoint': '1' })],
     ends: ends({}),
     bounds: WIDE,
   },
   {
     name: 'a relation changes while it breaks',
-    before: [related(1, { a: '1' })],
-    race: [related(2, { a: '2' }), broken(3)],
+    before: [related(1, { 'istio.io/use-waypoint': '1' })],
+    race: [related(2, { 'istio.io/use-waypoint': '2' }), broken(3)],
     ends: ends({}),
     bounds: DEEP,
   },
   {
     name: 'two relations at once',
-    race: [related(1, { a: '1' }, 7), related(1, { b: '1' }, 8)],
-    ends: ends({ a: '1', b: '1' }),
+    race: [related(1, { 'istio.io/use-waypoint': '1' }, 7), related(1, { 'istio.io/use-waypoint-namespace': '1' }, 8)],
+    ends: ends({ 'istio.io/use-waypoint': '1', 'istio.io/use-waypoint-namespace': '1' }),
     bounds: WIDE,
   },
   {
     name: 'three at once',
-    race: [related(1, { a: '1' }), related(2, { b: '1' }), elected('web/0', 1)],
-    ends: ends({ b: '1' }),
+    race: [
+      related(1, { 'istio.io/use-waypoint': '1' }),
+      related(2, { 'istio.io/use-waypoint-namespace': '1' }),
+      elected('web/0', 1),
+    ],
+    ends: ends({ 'istio.io/use-waypoint-namespace': '1' }),
     bounds: WIDE,
   },
 ]

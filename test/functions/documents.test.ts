@@ -24,35 +24,37 @@ const atTime = (second: string) => ({ time: `2026-01-01T00:00:0${second}Z` })
 describe('a relation that is kept in a document', () => {
   test('is given up when the document names another one', async () => {
     const world = createWorld()
-    await world.send('relation-changed', kept(8, { old: '1' }))
-    await world.send('relation-changed', kept(9, { mesh: 'on' }))
-    expect(world.labels().template).not.toHaveProperty('old')
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint-namespace': '1' }))
+    await world.send('relation-changed', kept(9, { 'istio.io/use-waypoint': 'on' }))
+    expect(world.labels().template).not.toHaveProperty(['istio.io/use-waypoint-namespace'])
     expect(toldIn(world)).toEqual(['9'])
   })
 
   test('goes with the document, whatever that says by then', async () => {
     const world = createWorld()
-    await world.send('relation-changed', kept(8, { mesh: 'on' }))
-    await world.send('relation-changed', meshRelation({ other: '1' }, 7))
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/ingress-use-waypoint': '1' }, 7))
     await world.send('relation-broken', { document: 'mesh' })
-    expect(world.labels().template).not.toHaveProperty('mesh')
-    expect(world.labels().template).toHaveProperty('other')
+    expect(world.labels().template).not.toHaveProperty(['istio.io/use-waypoint'])
+    expect(world.labels().template).toHaveProperty(['istio.io/ingress-use-waypoint'])
   })
 
   test('is not touched by the end of a document that is not known', async () => {
     const world = createWorld()
-    await world.send('relation-changed', kept(8, { mesh: 'on' }))
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }))
     expect((await world.send('relation-broken', { document: 'another' })).status).toBe('unchanged')
-    expect(world.labels().template).toHaveProperty('mesh')
+    expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 
   test('is what the document says now, whatever a late event says of it', async () => {
     const world = createWorld()
-    const now = kept(8, { mesh: 'on' })
+    const now = kept(8, { 'istio.io/use-waypoint': 'on' })
     world.api.seed([stored(now)], { manager: 'kubectl' })
     await world.send('relation-changed', now, at('2'))
-    expect((await world.send('relation-changed', kept(7, { old: '1' }), at('1'))).status).toBe('unchanged')
-    expect([toldIn(world), world.memory()?.labels]).toEqual([['8'], { mesh: 'on' }])
+    expect(
+      (await world.send('relation-changed', kept(7, { 'istio.io/use-waypoint-namespace': '1' }), at('1'))).status,
+    ).toBe('unchanged')
+    expect([toldIn(world), world.memory()?.labels]).toEqual([['8'], { 'istio.io/use-waypoint': 'on' }])
   })
 
   test.each([
@@ -63,18 +65,21 @@ describe('a relation that is kept in a document', () => {
   ])('is not brought back by what the document said before it was deleted: %s, relation %s', async (_, id, when) => {
     const world = createWorld()
     world.clock.advance(60_000)
-    await world.send('relation-changed', kept(8, { mesh: 'on' }), when('2'))
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('2'))
     await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('4'))
-    expect((await world.send('relation-changed', kept(Number(id), { old: '1' }), when('3'))).status).toBe('stale')
+    expect(
+      (await world.send('relation-changed', kept(Number(id), { 'istio.io/use-waypoint-namespace': '1' }), when('3')))
+        .status,
+    ).toBe('stale')
     expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
   })
 
   test('stays when another document has taken it over, and the former one is deleted', async () => {
     const world = createWorld()
-    await world.send('relation-changed', kept(7, { mesh: 'on' }))
-    await world.send('relation-changed', { ...kept(7, { mesh: 'on' }), document: 'renamed' })
+    await world.send('relation-changed', kept(7, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', { ...kept(7, { 'istio.io/use-waypoint': 'on' }), document: 'renamed' })
     await world.send('relation-broken', { document: 'mesh', relation: { id: 7 } })
-    expect(world.labels().template).toHaveProperty('mesh')
+    expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 
   test('that is named by nothing is refused', async () => {

@@ -56,11 +56,11 @@ describe('resync of a namespace', () => {
   test('finds what a lost memory left behind, wherever it is, by the name of the field manager (L3)', async () => {
     const world = createWorld([workload(), service(), service('elsewhere')])
     await world.send('config-changed', { config: { service: 'elsewhere', enrolment: 'in-place' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     forget(world)
     await world.send('resync', { application: undefined })
     for (const found of resyncs(world)) await world.post(found)
-    const left = world.api.objects().filter(({ metadata }) => metadata.labels?.mesh !== undefined)
+    const left = world.api.objects().filter(({ metadata }) => metadata.labels?.['istio.io/use-waypoint'] !== undefined)
     expect(left.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
     world.clock.advance(25 * 60 * 60 * 1_000)
     await world.send('resync', {})
@@ -70,7 +70,7 @@ describe('resync of a namespace', () => {
   test('takes nothing away while a memory cannot be read', async () => {
     const world = createWorld([workload(), service(), service('elsewhere')])
     await world.send('config-changed', { config: { service: 'elsewhere' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     world.api.handle({
       method: 'PATCH',
       path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-web-labels?fieldManager=x`,
@@ -82,7 +82,7 @@ describe('resync of a namespace', () => {
       { namespace: 'shop', application: 'web', documents: [], named: [] },
     ])
     for (const found of resyncs(world)) expect((await world.post(found)).status).toBe(500)
-    expect(world.labels('elsewhere').service.mesh).toBe('on')
+    expect(world.labels('elsewhere').service['istio.io/use-waypoint']).toBe('on')
   })
 
   test('makes no write where nothing differs', async () => {
@@ -109,10 +109,10 @@ describe('resync of a namespace', () => {
 
   test('finds what an object of the other kind of workload holds, and a pod that was detached', async () => {
     const world = createWorld([workload('Deployment'), service()])
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     world.api.seed([workload('StatefulSet')], { manager: 'juju' })
     forget(world)
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     await world.send('relation-broken', { relation: { id: 7 } })
     await world.post(ping())
     for (const found of resyncs(world)) await world.post(found)
@@ -137,8 +137,8 @@ describe('resync of a namespace', () => {
     const world = createWorld([workload(), service(), workload('StatefulSet', 'db'), service('db')], {
       isOwnSink: true,
     })
-    await world.send('relation-changed', { ...meshRelation({ mesh: 'on' }), application: 'db' })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', { ...meshRelation({ 'istio.io/use-waypoint': 'on' }), application: 'db' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     setLabels(world, 'somebody', { mesh: null }, 'services')
     world.intercept = ({ path }) => (path.endsWith('/services/db') ? { status: 500, headers: {}, body: '' } : undefined)
     const response = await world.post(ping())
@@ -146,6 +146,6 @@ describe('resync of a namespace', () => {
       503,
       { message: expect.stringContaining('1 of 3 applications') },
     ])
-    expect(world.labels().service.mesh).toBe('on')
+    expect(world.labels().service['istio.io/use-waypoint']).toBe('on')
   })
 })

@@ -9,12 +9,12 @@ describe('an event that was overtaken', () => {
     ['the end of a relation', 'relation-broken', { relation: { id: 7 } }],
   ])('%s is stale and leaves no trace', async (_, type, data) => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('5'))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('5'))
     world.calls.length = 0
     const outcome = await world.send(type, data, at('4'))
     expect(outcome).toMatchObject({ status: 'stale', written: [], messages: [expect.stringContaining('moved on')] })
     expect(world.calls.filter(isWrite)).toEqual([])
-    expect(world.labels().template.mesh).toBe('on')
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('on')
   })
 
   test('config is stale by its own order', async () => {
@@ -38,34 +38,43 @@ describe('an event that was overtaken', () => {
   test('without a sequence the time decides, to the microsecond', async () => {
     const world = createWorld()
     world.clock.advance(1_000)
-    await world.send('relation-changed', meshRelation({ mesh: 'new' }), { time: '2026-01-01T00:00:00.000002Z' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'new' }), {
+      time: '2026-01-01T00:00:00.000002Z',
+    })
     expect(
-      (await world.send('relation-changed', meshRelation({ mesh: 'old' }), { time: '2026-01-01T00:00:00.000001Z' }))
-        .status,
+      (
+        await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'old' }), {
+          time: '2026-01-01T00:00:00.000001Z',
+        })
+      ).status,
     ).toBe('stale')
-    expect(world.labels().template.mesh).toBe('new')
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('new')
   })
 
   test('with neither it is taken as it comes', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ mesh: 'new' }), at('5'))
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'any' }))).status).toBe('changed')
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'new' }), at('5'))
+    expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'any' }))).status).toBe(
+      'changed',
+    )
   })
 
   test('still repairs drift: it runs the step like any other', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('5'))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('5'))
     world.api.handle({
       method: 'PATCH',
       path: '/api/v1/namespaces/shop/services/web?fieldManager=x',
       headers: { 'content-type': 'application/merge-patch+json' },
-      body: '{"metadata":{"labels":{"mesh":null}}}',
+      body: '{"metadata":{"labels":{"istio.io/use-waypoint":null}}}',
     })
-    expect(await world.send('relation-changed', meshRelation({ mesh: 'off' }), at('4'))).toMatchObject({
+    expect(
+      await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'off' }), at('4')),
+    ).toMatchObject({
       status: 'stale',
       written: ['ConfigMap shop/juju-service-mesh-web-labels', 'Service shop/web'],
     })
-    expect(world.labels().service.mesh).toBe('on')
+    expect(world.labels().service['istio.io/use-waypoint']).toBe('on')
   })
 })
 
@@ -73,24 +82,34 @@ describe('what is gone stays gone', () => {
   test('a relation is not brought back by a late change, nor by a redelivery', async () => {
     const world = createWorld()
     const first = { ...at('1'), id: 'first' }
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }), first)
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), first)
     await world.send('relation-broken', { relation: { id: 7 } }, at('2'))
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('1'))).status).toBe('stale')
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }), first)).status).toBe('unchanged')
-    expect(world.labels().template.mesh).toBeUndefined()
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('3'))).status).toBe('changed')
+    expect(
+      (await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('1'))).status,
+    ).toBe('stale')
+    expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), first)).status).toBe(
+      'unchanged',
+    )
+    expect(world.labels().template['istio.io/use-waypoint']).toBeUndefined()
+    expect(
+      (await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('3'))).status,
+    ).toBe('changed')
   })
 
   test('an application is not brought back by what came before its removal', async () => {
     const world = createWorld()
     const removal = { ...at('3'), id: 'removal' }
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('1'))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('1'))
     await world.send('application-removed', {}, removal)
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }, 8), at('2'))).status).toBe('stale')
+    expect(
+      (await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }, 8), at('2'))).status,
+    ).toBe('stale')
     expect((await world.send('config-changed', { config: {} }, at('2'))).status).toBe('stale')
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'on' }, 8), at('4'))).status).toBe('changed')
+    expect(
+      (await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }, 8), at('4'))).status,
+    ).toBe('changed')
     expect((await world.send('application-removed', {}, removal)).status).toBe('unchanged')
-    expect(world.labels().template.mesh).toBe('on')
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('on')
   })
 
   test('its tombstone goes at a resync a day later, and the memory with it', async () => {
@@ -109,7 +128,7 @@ describe('what is gone stays gone', () => {
 describe('a removal', () => {
   type Sent = [type: string, sequence: string, data: Record<string, unknown>]
   const config: Sent = ['config-changed', '1', { config: { labels: { a: '1' } } }]
-  const related: Sent = ['relation-changed', '2', meshRelation({ mesh: 'on' })]
+  const related: Sent = ['relation-changed', '2', meshRelation({ 'istio.io/use-waypoint': 'on' })]
   const removed: Sent = ['application-removed', '3', {}]
   const broken: Sent = ['relation-broken', '4', { relation: { id: 7 } }]
   const again: Sent = ['config-changed', '4', { config: { labels: { b: '1' } } }]
@@ -136,9 +155,12 @@ describe('a removal', () => {
   })
 
   test('that comes late leaves a relation that the same source told after it, whatever the config', async () => {
-    const [labels, memory] = await endOf([['relation-changed', '4', meshRelation({ mesh: 'on' })], removed])
-    expect(labels).toMatchObject({ template: { mesh: 'on' } })
-    expect(memory).toEqual({ mesh: 'on' })
+    const [labels, memory] = await endOf([
+      ['relation-changed', '4', meshRelation({ 'istio.io/use-waypoint': 'on' })],
+      removed,
+    ])
+    expect(labels).toMatchObject({ template: { 'istio.io/use-waypoint': 'on' } })
+    expect(memory).toEqual({ 'istio.io/use-waypoint': 'on' })
   })
 
   test('delivered again is no write, and its tombstone does not get younger', async () => {
@@ -156,9 +178,9 @@ describe('a removal', () => {
     const world = createWorld()
     const removal = { ...at('3'), id: 'removal' }
     await world.send('application-removed', {}, removal)
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }), at('1', '/other'))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('1', '/other'))
     expect((await world.send('application-removed', {}, removal)).status).toBe('unchanged')
-    expect(world.labels().template.mesh).toBe('on')
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('on')
   })
 
   test('is not brought back by the Lease that its last pod renews', async () => {

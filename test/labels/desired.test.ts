@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { desiredLabels } from '../../src/labels/desired.ts'
+import { meshLabels } from '../../src/mesh/names.ts'
 import { type EffectiveState, emptyState, type Relation } from '../../src/state.ts'
 
 const relation = (id: number, data: Relation['remote']['data'], changes: Partial<Relation> = {}): Relation => ({
@@ -38,20 +39,32 @@ describe('what cannot be read keeps what is held', () => {
   })
 
   test('a bad label is named, and the good ones are wanted (L10)', () => {
-    const { labels, unknown, messages } = desired([relation(7, { labels: { good: 'x', 'bad key': 'x', number: 5 } })])
-    expect({ labels, unknown }).toEqual({ labels: { good: 'x' }, unknown: ['bad key', 'number'] })
+    const { labels, unknown, messages } = desired([
+      relation(7, { labels: { 'istio.io/use-waypoint': 'x', 'bad key': 'x', 'istio.io/use-waypoint-namespace': 5 } }),
+    ])
+    expect({ labels, unknown }).toEqual({
+      labels: { 'istio.io/use-waypoint': 'x' },
+      unknown: ['istio.io/use-waypoint-namespace'],
+    })
     expect(messages).toEqual([
       expect.stringContaining('relation 7 (service-mesh): label bad key is not applied'),
-      expect.stringContaining('label number is not applied: the value must be a string, not 5'),
+      expect.stringContaining(
+        'label istio.io/use-waypoint-namespace is not applied: the value must be a string, not 5',
+      ),
     ])
   })
 })
 
 test.each([
-  ['JSON values', { labels: { a: 'x' }, mesh_type: 'istio' }],
-  ['strings of JSON, as in Juju', { labels: '{"a": "x"}', mesh_type: '"istio"' }],
+  ['JSON values', { labels: { 'istio.io/use-waypoint': 'x' }, mesh_type: 'istio' }],
+  ['strings of JSON, as in Juju', { labels: '{"istio.io/use-waypoint": "x"}', mesh_type: '"istio"' }],
 ])('a databag of %s', (_, data) => {
-  expect(desired([relation(7, data)])).toEqual({ labels: { a: 'x' }, required: true, unknown: [], messages: [] })
+  expect(desired([relation(7, data)])).toEqual({
+    labels: { 'istio.io/use-waypoint': 'x' },
+    required: true,
+    unknown: [],
+    messages: [],
+  })
 })
 
 test('a relation that says nothing yet wants nothing', () => {
@@ -59,18 +72,27 @@ test('a relation that says nothing yet wants nothing', () => {
 })
 
 test('the union of config, mesh and cluster', () => {
-  const cluster = relation(9, { worker_labels: { c: '3' } }, { endpoint: 'cluster', interface: 'cluster' })
-  expect(desired([cluster, relation(7, { labels: { b: '2' } })], { labels: { a: '1' } }).labels).toEqual({
+  const cluster = relation(
+    9,
+    { worker_labels: { 'app.kubernetes.io/part-of': '3' } },
+    { endpoint: 'cluster', interface: 'cluster' },
+  )
+  expect(
+    desired([cluster, relation(7, { labels: { 'istio.io/use-waypoint': '2' } })], { labels: { a: '1' } }).labels,
+  ).toEqual({
     a: '1',
-    b: '2',
-    c: '3',
+    'istio.io/use-waypoint': '2',
+    'app.kubernetes.io/part-of': '3',
   })
 })
 
 test('of two values for a key the config goes first, then the lower relation id, and the other is named', () => {
-  const relations = [relation(8, { labels: { a: '8', b: '8' } }), relation(7, { labels: { b: '7' } })]
-  const { labels, messages } = desired(relations, { labels: { a: 'config' } })
-  expect(labels).toEqual({ a: 'config', b: '7' })
+  const relations = [
+    relation(8, { labels: { 'istio.io/use-waypoint-namespace': '8', 'istio.io/use-waypoint': '8' } }),
+    relation(7, { labels: { 'istio.io/use-waypoint': '7' } }),
+  ]
+  const { labels, messages } = desired(relations, { labels: { 'istio.io/use-waypoint-namespace': 'config' } })
+  expect(labels).toEqual({ 'istio.io/use-waypoint-namespace': 'config', 'istio.io/use-waypoint': '7' })
   expect(messages).toHaveLength(2)
 })
 
@@ -78,12 +100,57 @@ test.each([
   ['the provider of service_mesh', { role: 'provides' }],
   ['a relation of another interface', { interface: 'ingress' }],
 ] as const)('%s wants no labels of its own', (_, changes) => {
-  expect(desired([relation(7, { labels: { a: 'x' } }, changes)]).labels).toEqual({})
+  expect(desired([relation(7, { labels: { 'istio.io/use-waypoint': 'x' } }, changes)]).labels).toEqual({})
 })
 
 test('keys that every object has are ordinary keys', () => {
-  expect(desired([relation(7, { labels: { constructor: 'x', toString: 'y' } })]).labels).toEqual({
+  expect(desired([], { labels: { constructor: 'x', toString: 'y' } }).labels).toEqual({
     constructor: 'x',
     toString: 'y',
+  })
+})
+
+describe('of other applications', () => {
+  const cluster = (labels: Record<string, string>) =>
+    relation(9, { worker_labels: labels }, { endpoint: 'cluster', interface: 'cluster' })
+  const ofBeacon = (labels: Record<string, string>) => relation(7, { labels })
+  const mesh = meshLabels({ model: 'shop', application: 'beacon' })
+  const partOf = { 'app.kubernetes.io/part-of': 'tempo' }
+
+  test.each([
+    ['a beacon puts pods on its mesh', ofBeacon(mesh)],
+    ['a beacon has its waypoint used from the ingress', ofBeacon({ 'istio.io/ingress-use-waypoint': 'true' })],
+    ['a coordinator says which cluster it is', cluster(partOf)],
+    ['a coordinator hands on the labels of its mesh', cluster({ ...mesh, ...partOf })],
+  ])('%s', (_, one) => {
+    const { labels, worker_labels } = one.remote.data
+    expect(desired([one])).toMatchObject({ labels: labels ?? worker_labels, messages: [] })
+  })
+
+  test.each([
+    ['a beacon takes no pods to another Service', ofBeacon({ app: 'db' }), 'app'],
+    ['a beacon takes no pods off the mesh', ofBeacon({ 'istio.io/dataplane-mode': 'none' }), 'istio.io/dataplane-mode'],
+    [
+      'a beacon takes no pods past their waypoint',
+      ofBeacon({ 'istio.io/use-waypoint': 'none' }),
+      'istio.io/use-waypoint',
+    ],
+    ['a beacon injects no sidecar', ofBeacon({ 'sidecar.istio.io/inject': 'true' }), 'sidecar.istio.io/inject'],
+    ['a beacon makes no pod one of a cluster', ofBeacon(partOf), 'app.kubernetes.io/part-of'],
+    ['a coordinator takes no pods to another Service', cluster({ app: 'db' }), 'app'],
+    [
+      'a coordinator takes no pods off the mesh',
+      cluster({ 'istio.io/dataplane-mode': 'none' }),
+      'istio.io/dataplane-mode',
+    ],
+  ])('%s: what was held is let go of, and it is told', (_, one, key) => {
+    const { labels, unknown, messages } = desired([one])
+    expect({ labels, unknown }).toEqual({ labels: {}, unknown: [] })
+    expect(messages).toEqual([expect.stringContaining(`label ${key} is not applied: a `)])
+  })
+
+  test('what is refused does not keep out what the config or another relation asks for', () => {
+    const { labels } = desired([ofBeacon({ app: 'db' })], { labels: { app: 'web' } })
+    expect(labels).toEqual({ app: 'web' })
   })
 })

@@ -87,21 +87,23 @@ describe.each([
 })
 
 describe('two processes at once on one application', () => {
-  test('with a relation each: both labels are there in the end', async () => {
+  test('with a relation each: all are remembered, and the label of the lowest id is there in the end', async () => {
     const cluster = await startCluster()
     const { environment } = cluster
     const servers = await Promise.all([serve({ environment }), serve({ environment })])
     const ids = [0, 1, 2, 3, 4, 5, 6, 7]
     const statuses = await Promise.all(
       ids.map(async (id) => {
-        const data = meshRelation({ [`mesh-${id}`]: 'on' }, id)
+        const data = meshRelation({ 'istio.io/use-waypoint': `way-${id}` }, id)
         return (await post(servers[id % 2]?.url ?? '', event('relation-changed', data))).status
       }),
     )
     expect(statuses).toEqual(ids.map(() => 200))
-    const labels = Object.fromEntries(ids.map((id) => [`mesh-${id}`, 'on']))
+    const labels = { 'istio.io/use-waypoint': 'way-0' }
     expect(cluster.labels('web')).toMatchObject({ template: labels, service: labels })
-    expect(JSON.parse(cluster.object('ConfigMap', 'juju-service-mesh-web-labels')?.data?.labels ?? '')).toEqual(labels)
+    const { data } = cluster.object('ConfigMap', 'juju-service-mesh-web-labels') ?? {}
+    expect(JSON.parse(data?.labels ?? '')).toEqual(labels)
+    expect(Object.keys(JSON.parse(data?.state ?? '').relations)).toEqual(ids.map(String))
   })
 
   test('where each has read the memory before the other wrote it', async () => {
@@ -118,12 +120,16 @@ describe('two processes at once on one application', () => {
     }
     const answers = await Promise.all(
       servers.map(async ({ url }, id) => {
-        const response = await post(url, event('relation-changed', meshRelation({ [`mesh-${id}`]: 'on' }, id)))
+        const label = id === 0 ? 'istio.io/use-waypoint' : 'istio.io/use-waypoint-namespace'
+        const response = await post(url, event('relation-changed', meshRelation({ [label]: 'on' }, id)))
         return response.status
       }),
     )
     expect(answers).toEqual([200, 200])
     expect(reads).toBe(2)
-    expect(cluster.labels('web').template).toMatchObject({ 'mesh-0': 'on', 'mesh-1': 'on' })
+    expect(cluster.labels('web').template).toMatchObject({
+      'istio.io/use-waypoint': 'on',
+      'istio.io/use-waypoint-namespace': 'on',
+    })
   })
 })

@@ -127,7 +127,7 @@ describe('an event that comes in by HTTP', () => {
       'ce-subject: shop/web',
       'content-type: application/json',
     ]
-    const data = JSON.stringify(meshRelation({ mesh: 'on' }))
+    const data = JSON.stringify(meshRelation({ 'istio.io/use-waypoint': 'on' }))
     const { stdout } = await run('curl', [
       '--silent',
       '--include',
@@ -138,7 +138,7 @@ describe('an event that comes in by HTTP', () => {
     ])
     expect(stdout).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(stdout).toContain('"status":"changed"')
-    expect(cluster.labels(APPLICATION).template).toMatchObject({ mesh: 'on' })
+    expect(cluster.labels(APPLICATION).template).toMatchObject({ 'istio.io/use-waypoint': 'on' })
   })
 })
 

@@ -36,7 +36,7 @@ const policy = (revision: number) =>
 export const messages: readonly Message[] = [
   {
     name: 'service_mesh, provider: labels',
-    write: (revision) => ({ labels: pythonJson({ 'example.com/revision': `${revision}` }), mesh_type: '"istio"' }),
+    write: (revision) => ({ labels: pythonJson({ 'istio.io/use-waypoint': `${revision}` }), mesh_type: '"istio"' }),
     read: labelsOf('service_mesh'),
   },
   {
@@ -54,7 +54,7 @@ export const messages: readonly Message[] = [
     write: (revision) => ({
       worker_config: pythonJson(`{"revision": ${revision}}`),
       worker_ports: '[8080, 9095]',
-      worker_labels: pythonJson({ revision: `${revision}` }),
+      worker_labels: pythonJson({ 'app.kubernetes.io/part-of': `${revision}` }),
     }),
     read: labelsOf('cluster'),
   },

@@ -100,10 +100,13 @@ describe('the calls of a step', () => {
 
   test('events that wait for the same application share a step', async () => {
     const world = createWorld()
-    const events = [1, 2, 3, 4, 5].map((id) => event('relation-changed', meshRelation({ [`mesh-${id}`]: 'on' }, id)))
+    const events = [1, 2, 3, 4, 5].map((id) =>
+      event('relation-changed', meshRelation({ 'istio.io/use-waypoint': `way-${id}` }, 6 - id)),
+    )
     const statuses = await Promise.all(events.map(async (one) => (await world.post(one)).status))
     expect(statuses).toEqual([200, 200, 200, 200, 200])
-    expect(Object.keys(world.memory()?.labels ?? {})).toEqual(['mesh-1', 'mesh-2', 'mesh-3', 'mesh-4', 'mesh-5'])
+    expect(Object.keys(world.memory()?.state.relations ?? {})).toEqual(['1', '2', '3', '4', '5'])
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'way-5' })
     expect(world.calls.filter((call) => call.startsWith('PATCH'))).toHaveLength(4)
   })
 
@@ -111,11 +114,11 @@ describe('the calls of a step', () => {
     const world = createWorld()
     const large = { application: 'web', config: { labels: { x: 'x'.repeat(1_000_000) } } }
     const [first, second, third] = await Promise.all([
-      world.post(event('relation-changed', meshRelation({ a: '1' }, 1))),
+      world.post(event('relation-changed', meshRelation({ 'istio.io/use-waypoint': '1' }, 1))),
       world.post(event('config-changed', large)),
-      world.post(event('relation-changed', meshRelation({ c: '3' }, 3))),
+      world.post(event('relation-changed', meshRelation({ 'istio.io/use-waypoint-namespace': '3' }, 3))),
     ])
     expect([first?.status, second?.status, third?.status]).toEqual([200, 413, 200])
-    expect(world.memory()?.labels).toEqual({ a: '1', c: '3' })
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': '1', 'istio.io/use-waypoint-namespace': '3' })
   })
 })

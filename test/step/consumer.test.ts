@@ -199,10 +199,16 @@ test.each<[string, Record<string, unknown>]>([
 ])('a consumer whose databag %s, and which lost its memory, keeps its labels', async (_, data) => {
   const world = createMesh(['db'], false)
   const joins = requires(7, DB)
-  await world.send('relation-changed', { ...joins, remote: { ...BEACON, data: { labels: { mesh: 'on' } } } })
+  await world.send('relation-changed', {
+    ...joins,
+    remote: { ...BEACON, data: { labels: { 'istio.io/use-waypoint': 'on' } } },
+  })
   remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-db-labels')
   await world.send('relation-changed', { ...joins, remote: { ...BEACON, data } })
-  expect([world.labels('db').template.mesh, world.labels('db').service.mesh]).toEqual(['on', 'on'])
+  expect([
+    world.labels('db').template['istio.io/use-waypoint'],
+    world.labels('db').service['istio.io/use-waypoint'],
+  ]).toEqual(['on', 'on'])
 })
 
 test('a story across namespaces: clients/web uses shop/db, each on the mesh of its own beacon', async () => {

@@ -113,7 +113,7 @@ describe('what is refused lastingly', () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     refuse(world, '/statefulsets/', status(422, POLICY))
-    await world.send('relation-changed', meshRelation({ ...MESH_LABELS, extra: '1' }))
+    await world.send('relation-changed', meshRelation({ ...MESH_LABELS, 'istio.io/ingress-use-waypoint': '1' }))
     world.intercept = undefined
     const version = () => world.object('StatefulSet')?.metadata.resourceVersion
     const before = version()

@@ -95,10 +95,20 @@ describe('an application joins the mesh', () => {
 
   test('its data changes: the old label goes, the new one comes', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ gone: '1', changed: '1' }))
-    await world.send('relation-changed', meshRelation({ changed: '2', added: '1' }))
-    expect(world.labels().template).toEqual({ ...TEMPLATE, changed: '2', added: '1' })
-    expect(world.memory()?.labels).toEqual({ changed: '2', added: '1' })
+    await world.send(
+      'relation-changed',
+      meshRelation({ 'istio.io/ingress-use-waypoint': '1', 'istio.io/use-waypoint': '1' }),
+    )
+    await world.send(
+      'relation-changed',
+      meshRelation({ 'istio.io/use-waypoint': '2', 'istio.io/use-waypoint-namespace': '1' }),
+    )
+    expect(world.labels().template).toEqual({
+      ...TEMPLATE,
+      'istio.io/use-waypoint': '2',
+      'istio.io/use-waypoint-namespace': '1',
+    })
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': '2', 'istio.io/use-waypoint-namespace': '1' })
   })
 
   test('a Deployment is as good as a StatefulSet (L12)', async () => {
@@ -112,12 +122,22 @@ describe('an application joins the mesh', () => {
     await world.send('config-changed', {
       config: { workload: { kind: 'Deployment', name: 'other' }, service: 'other' },
     })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
-    expect([world.labels('other').template.mesh, world.labels('other').service.mesh]).toEqual(['on', 'on'])
-    expect([world.labels().template.mesh, world.labels().service.mesh]).toEqual([undefined, undefined])
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
+    expect([
+      world.labels('other').template['istio.io/use-waypoint'],
+      world.labels('other').service['istio.io/use-waypoint'],
+    ]).toEqual(['on', 'on'])
+    expect([world.labels().template['istio.io/use-waypoint'], world.labels().service['istio.io/use-waypoint']]).toEqual(
+      [undefined, undefined],
+    )
     await world.send('config-changed', { config: {} })
-    expect([world.labels('other').template.mesh, world.labels('other').service.mesh]).toEqual([undefined, undefined])
-    expect([world.labels().template.mesh, world.labels().service.mesh]).toEqual(['on', 'on'])
+    expect([
+      world.labels('other').template['istio.io/use-waypoint'],
+      world.labels('other').service['istio.io/use-waypoint'],
+    ]).toEqual([undefined, undefined])
+    expect([world.labels().template['istio.io/use-waypoint'], world.labels().service['istio.io/use-waypoint']]).toEqual(
+      ['on', 'on'],
+    )
     world.clock.advance(25 * 60 * 60 * 1_000)
     await world.send('resync', {})
     expect(world.memory()?.state.former).toBeUndefined()
@@ -136,15 +156,18 @@ describe('an application joins the mesh', () => {
 describe('what others own', () => {
   test('a key with another value is a conflict: its value stays, the rest is applied (L2)', async () => {
     const world = createWorld()
-    const { status, conflicts } = await world.send('relation-changed', meshRelation({ team: 'red', mesh: 'on' }))
+    const key = 'istio.io/use-waypoint-namespace'
+    setLabels(world, 'juju', { [key]: 'blue' })
+    const told = meshRelation({ [key]: 'red', 'istio.io/use-waypoint': 'on' })
+    const { status, conflicts } = await world.send('relation-changed', told)
     expect({ status, conflicts }).toEqual({
       status: 'conflict',
-      conflicts: [{ object: 'StatefulSet shop/web', key: 'team', manager: 'juju', value: 'blue', wanted: 'red' }],
+      conflicts: [{ object: 'StatefulSet shop/web', key, manager: 'juju', value: 'blue', wanted: 'red' }],
     })
-    expect(world.labels().template).toEqual({ ...TEMPLATE, mesh: 'on' })
-    expect(world.memory()?.labels).toEqual({ mesh: 'on' })
+    expect(world.labels().template).toEqual({ ...TEMPLATE, [key]: 'blue', 'istio.io/use-waypoint': 'on' })
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'on' })
     await world.send('relation-broken', { relation: { id: 7 } })
-    expect(world.labels().template).toEqual(TEMPLATE)
+    expect(world.labels().template).toEqual({ ...TEMPLATE, [key]: 'blue' })
   })
 
   test('a conflict that arises between looking and writing is told in the same way', async () => {
@@ -152,33 +175,43 @@ describe('what others own', () => {
     world.intercept = ({ method, path }) => {
       if (method !== 'PATCH' || !path.includes('statefulsets')) return undefined
       world.intercept = undefined
-      setLabels(world, 'kyverno', { mesh: 'off' })
+      setLabels(world, 'kyverno', { 'istio.io/use-waypoint': 'off' })
       return undefined
     }
-    const { status, conflicts } = await world.send('relation-changed', meshRelation({ mesh: 'on', other: '1' }))
+    const { status, conflicts } = await world.send(
+      'relation-changed',
+      meshRelation({ 'istio.io/use-waypoint': 'on', 'istio.io/use-waypoint-namespace': '1' }),
+    )
     expect({ status, conflicts }).toMatchObject({
       status: 'conflict',
-      conflicts: [{ key: 'mesh', manager: 'kyverno' }],
+      conflicts: [{ key: 'istio.io/use-waypoint', manager: 'kyverno' }],
     })
-    expect(world.labels().template).toEqual({ ...TEMPLATE, mesh: 'off', other: '1' })
-    expect(world.memory()?.labels).toEqual({ other: '1' })
+    expect(world.labels().template).toEqual({
+      ...TEMPLATE,
+      'istio.io/use-waypoint': 'off',
+      'istio.io/use-waypoint-namespace': '1',
+    })
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint-namespace': '1' })
   })
 
   test('a key with the same value is shared, and outlives us (L13)', async () => {
     const world = createWorld()
-    expect((await world.send('relation-changed', meshRelation({ team: 'blue' }))).status).toBe('changed')
+    setLabels(world, 'kubectl', { 'istio.io/use-waypoint': 'on' })
+    expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))).status).toBe(
+      'changed',
+    )
     await world.send('relation-broken', { relation: { id: 7 } })
-    expect(world.labels().template).toEqual(TEMPLATE)
+    expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })
   })
 
   test('a key that somebody takes from us is theirs from then on (L15)', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
-    setLabels(world, 'kubectl-label', { mesh: 'off' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
+    setLabels(world, 'kubectl-label', { 'istio.io/use-waypoint': 'off' })
     expect(await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'u' } })).toMatchObject({
       status: 'conflict',
     })
-    expect(world.labels().template.mesh).toBe('off')
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('off')
   })
 })
 
@@ -201,14 +234,14 @@ describe('drift', () => {
 
   test('a memory that was deleted by hand leaves no label behind (L3)', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ old: '1' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint-namespace': '1' }))
     world.api.handle({
       method: 'DELETE',
       path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-web-labels`,
       headers: {},
     })
-    await world.send('relation-changed', meshRelation({ new: '1' }))
-    expect(world.labels().template).toEqual({ ...TEMPLATE, new: '1' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/ingress-use-waypoint': '1' }))
+    expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/ingress-use-waypoint': '1' })
   })
 
   test('a relation broken while no memory is there lets go of what our field manager still holds (L6, L7)', async () => {
@@ -296,7 +329,7 @@ describe('what cannot be read changes nothing (L4)', () => {
     ],
   ])('a memory with %s', async (_, data, message) => {
     const world = createWorld()
-    inherit(world, data as Record<string, string>, { mesh: 'on' })
+    inherit(world, data as Record<string, string>, { 'istio.io/use-waypoint': 'on' })
     const before = [world.labels(), world.object('ConfigMap', 'juju-service-mesh-web-labels')]
     const response = await world.post(event('relation-changed', meshRelation({})))
     expect(response.status).toBe(500)
@@ -309,27 +342,27 @@ describe('what cannot be read changes nothing (L4)', () => {
 
   test('a databag: what it gave before stays, and the relation is named', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     const outcome = await world.send('relation-changed', meshRelation('{"mesh"'))
     expect(outcome).toMatchObject({
       status: 'unchanged',
       messages: [expect.stringContaining('relation 7 (service-mesh): labels')],
     })
-    expect(world.labels().template).toEqual({ ...TEMPLATE, mesh: 'on' })
-    expect(world.memory()?.labels).toEqual({ mesh: 'on' })
+    expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'on' })
   })
 
   test('a bad label is named, the good ones are applied (L10)', async () => {
     const world = createWorld()
     const outcome = await world.send(
       'relation-changed',
-      meshRelation({ mesh: 'on', 'bad key': 'x', long: 'x'.repeat(64) }),
+      meshRelation({ 'istio.io/use-waypoint': 'on', 'bad key': 'x', long: 'x'.repeat(64) }),
     )
     expect(outcome).toMatchObject({
       status: 'changed',
       messages: [expect.stringContaining('bad key'), expect.stringContaining('long')],
     })
-    expect(world.labels().template).toEqual({ ...TEMPLATE, mesh: 'on' })
+    expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })
   })
 })
 
@@ -341,27 +374,34 @@ describe('an application moves over from the charm library', () => {
   }
 
   test('its labels are shared, and gone when they are no longer wanted, whoever wrote them', async () => {
-    const world = moved({ mesh: 'on', old: '1' })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
-    expect(world.labels()).toEqual({ template: { ...TEMPLATE, mesh: 'on' }, service: { ...OWN, mesh: 'on' } })
-    expect(world.memory()?.labels).toEqual({ mesh: 'on' })
+    const world = moved({ 'istio.io/use-waypoint': 'on', old: '1' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
+    expect(world.labels()).toEqual({
+      template: { ...TEMPLATE, 'istio.io/use-waypoint': 'on' },
+      service: { ...OWN, 'istio.io/use-waypoint': 'on' },
+    })
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'on' })
     await world.send('relation-broken', { relation: { id: 7 } })
     expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
     await forgets(world)
   })
 
   test('a label that has got another value since is somebody else’s', async () => {
-    const world = moved({ mesh: 'on' })
-    setLabels(world, 'kubectl', { mesh: 'off' })
+    const world = moved({ 'istio.io/use-waypoint': 'on' })
+    setLabels(world, 'kubectl', { 'istio.io/use-waypoint': 'off' })
     await world.send('relation-changed', meshRelation({}))
-    expect(world.labels().template.mesh).toBe('off')
-    expect(world.labels().service.mesh).toBeUndefined()
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('off')
+    expect(world.labels().service['istio.io/use-waypoint']).toBeUndefined()
   })
 
   test('a wanted label gets its new value', async () => {
-    const world = moved({ mesh: 'old' })
-    expect((await world.send('relation-changed', meshRelation({ mesh: 'new' }))).status).toBe('changed')
-    expect([world.labels().template.mesh, world.labels().service.mesh]).toEqual(['new', 'new'])
+    const world = moved({ 'istio.io/use-waypoint': 'old' })
+    expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'new' }))).status).toBe(
+      'changed',
+    )
+    expect([world.labels().template['istio.io/use-waypoint'], world.labels().service['istio.io/use-waypoint']]).toEqual(
+      ['new', 'new'],
+    )
   })
 
   test('only where the library wrote: a workload that the config names otherwise keeps what its owner gave it', async () => {
@@ -374,16 +414,16 @@ describe('an application moves over from the charm library', () => {
 
   test('once: a label that somebody sets afterwards is theirs', async () => {
     const world = createWorld([workload()])
-    inherit(world, { labels: '{"mesh": "on"}' }, { mesh: 'on' })
-    await world.send('relation-changed', meshRelation({ other: '1' }))
+    inherit(world, { labels: '{"istio.io/use-waypoint": "on"}' }, { 'istio.io/use-waypoint': 'on' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint-namespace': '1' }))
     expect(world.memory()?.state.inherited).toBeUndefined()
-    setLabels(world, 'admin', { mesh: 'on' })
+    setLabels(world, 'admin', { 'istio.io/use-waypoint': 'on' })
     await world.send('resync', {})
-    expect(world.labels().template.mesh).toBe('on')
+    expect(world.labels().template['istio.io/use-waypoint']).toBe('on')
   })
 
   test('and is removed with nothing left, though its workload is gone already', async () => {
-    const world = moved({ mesh: 'on' })
+    const world = moved({ 'istio.io/use-waypoint': 'on' })
     world.api.handle({
       method: 'DELETE',
       path: `/apis/apps/v1/namespaces/${NAMESPACE}/statefulsets/web`,
@@ -399,7 +439,7 @@ describe('an application moves over from the charm library', () => {
     ['leader-elected', { unit: 'web/0' }],
     ['resync', {}],
   ])('not by a mere %s: the library may be running it still', async (type, data) => {
-    const world = moved({ mesh: 'on' })
+    const world = moved({ 'istio.io/use-waypoint': 'on' })
     expect(await world.send(type, data)).toMatchObject({
       status: 'unchanged',
       messages: [expect.stringContaining('charm library')],
@@ -413,8 +453,8 @@ describe('an application moves over from the charm library', () => {
   ])('%s that the library left is a memory of nothing', async (_, data) => {
     const world = createWorld()
     inherit(world, data)
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
-    expect(world.memory()?.labels).toEqual({ mesh: 'on' })
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
+    expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'on' })
   })
 })
 
@@ -443,21 +483,21 @@ describe('in-place enrolment', () => {
     world.api
       .objects()
       .filter(({ kind }) => kind === 'Pod')
-      .map(({ metadata }) => [metadata.name, metadata.labels?.mesh, metadata.uid])
+      .map(({ metadata }) => [metadata.name, metadata.labels?.['istio.io/use-waypoint'], metadata.uid])
 
   test('labels the running pods and not the template: no pod is restarted (L14)', async () => {
     const world = createWorld()
     const before = pods(world)
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     expect(pods(world)).toEqual(before.map(([name, , uid]) => [name, 'on', uid]))
-    expect(world.labels()).toEqual({ template: TEMPLATE, service: { ...OWN, mesh: 'on' } })
+    expect(world.labels()).toEqual({ template: TEMPLATE, service: { ...OWN, 'istio.io/use-waypoint': 'on' } })
   })
 
   test('labels a pod that is made anew when it restarts, and lets go of all when the relation breaks', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     world.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/pods/web-0`, headers: {} })
     expect(pods(world).map(([, mesh]) => mesh)).toContain(undefined)
     expect((await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'new' } })).written).toContain(
@@ -470,13 +510,13 @@ describe('in-place enrolment', () => {
 
   test('changes to rolling, and back', async () => {
     const world = createWorld()
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
     expect(world.labels().template).toEqual(TEMPLATE)
     await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'new' } })
     expect(pods(world).map(([, mesh]) => mesh)).toEqual(['on', 'on'])
     await world.send('config-changed', { config: {} })
-    expect(world.labels().template).toEqual({ ...TEMPLATE, mesh: 'on' })
+    expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })
   })
 
   test('leaves alone a pod that only looks like one of the workload’s', async () => {
@@ -493,7 +533,7 @@ describe('in-place enrolment', () => {
       { manager: 'kubectl' },
     )
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     expect(world.object('Pod', 'debug')?.metadata.labels).toEqual(OWN)
   })
 })
@@ -502,7 +542,7 @@ describe('pods of others, in place', () => {
   const labelledPods = (world: World) =>
     world.api
       .objects()
-      .filter(({ kind, metadata }) => kind === 'Pod' && metadata.labels?.mesh === 'on')
+      .filter(({ kind, metadata }) => kind === 'Pod' && metadata.labels?.['istio.io/use-waypoint'] === 'on')
       .map(({ metadata }) => metadata.name)
 
   test('are left alone when the selector has expressions only', async () => {
@@ -511,7 +551,7 @@ describe('pods of others, in place', () => {
     const db = workload('StatefulSet', 'db')
     const world = createWorld([{ ...object, spec: { ...object.spec, selector } }, service(), db])
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     expect(labelledPods(world)).toEqual([expect.stringMatching(/^web-/), expect.stringMatching(/^web-/)])
   })
 
@@ -530,7 +570,7 @@ describe('pods of others, in place', () => {
       { manager: 'kube-controller-manager' },
     )
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
-    await world.send('relation-changed', meshRelation({ mesh: 'on' }))
+    await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     expect(labelledPods(world)).toEqual(['web-0', 'web-1'])
   })
 })
