@@ -16,7 +16,10 @@ type Action =
   | { type: 'pod-restarted' | 'leader-elected' | 'resync' | 'memory-lost' }
   | { type: 'foreign'; on: 'statefulsets' | 'services'; key: string; value: string | null }
 
-const key = fc.constantFrom('a', 'b', 'c', 'team', 'constructor', 'bad key')
+/** The first two are a mesh's to ask for; the others only the application itself may. */
+const KEYS = ['istio.io/use-waypoint', 'istio.io/use-waypoint-namespace', 'c', 'constructor'] as const
+
+const key = fc.constantFrom(...KEYS, 'team', 'bad key')
 const value = fc.constantFrom('1', '2', 'blue')
 const labels = fc.dictionary(key, value, { maxKeys: 4 })
 const id = fc.constantFrom(1, 2)
@@ -41,7 +44,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('foreign' as const),
       on: fc.constantFrom('statefulsets' as const, 'services' as const),
-      key: fc.constantFrom('a', 'b', 'c', 'constructor'),
+      key: fc.constantFrom(...KEYS),
       value: fc.option(value),
     }),
   },
@@ -57,9 +60,14 @@ class Model {
   config: Labels = {}
 
   desired(): Labels {
-    const sources = [this.relations.get(2) ?? {}, this.relations.get(1) ?? {}, this.config]
+    const sources = [this.taken(2), this.taken(1), this.config]
     const asked = Object.assign({}, ...sources) as Labels
     return Object.fromEntries(Object.entries(asked).filter(([name, text]) => labelProblem(name, text) === undefined))
+  }
+
+  taken(relation: number): Labels {
+    const asked = Object.entries(this.relations.get(relation) ?? {})
+    return Object.fromEntries(asked.filter(([name]) => name.startsWith('istio.io/')))
   }
 
   expected() {
