@@ -8,7 +8,7 @@ import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { loadMemory } from './memory.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
-import { missingIn, observeTargets } from './observed.ts'
+import { labelsIn, missingIn, observeTargets } from './observed.ts'
 import { defined } from './record.ts'
 import { settingsOf, type ToldData } from './relations/application-data.ts'
 import { effective, gated } from './relations/effective.ts'
@@ -70,11 +70,11 @@ export const createApplications =
     const { state: remembered, labels, stored } = await loadMemory(kubernetes, subject)
     const { namespace, application } = subject
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
-    const [peers, { current: found }] = await Promise.all([
+    const [peers, targets] = await Promise.all([
       readPeers(kubernetes, remotesOf(subject, remembered)),
       observeTargets(kubernetes, subject, remembered),
     ])
-    const running = await observeRunning(kubernetes, subject, remembered, found[0], true)
+    const running = await observeRunning(kubernetes, subject, remembered, targets.current[0], true)
     const state = withUnits(subject, remembered, running)
     // a pod of a Deployment that no step has seen yet has no number of its own
     const isKnown = (uid: string) =>
@@ -83,8 +83,8 @@ export const createApplications =
       ? currentLeader({ application, leader: state.leader, units: state.units })
       : undefined
     const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
-    const resolved = gated(subject, state, effective(subject, state, known), known)
-    const missing = missingIn(subject, state, found, labelsOf(subject, resolved))
+    const resolved = gated(subject, state, effective(subject, state, known), known, labelsIn(targets))
+    const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
     return {
       ...subject,
       status: applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),

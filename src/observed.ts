@@ -6,6 +6,7 @@ import { observe, type Place } from './kubernetes/apply-labels.ts'
 import { keyOf, referenceTo } from './kubernetes/apply-objects.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
+import { stringsAt } from './kubernetes/ownership.ts'
 import { librarySelector } from './mesh/library.ts'
 import { isServiceOf } from './mesh/services.ts'
 import { observeRunning, type Running } from './observe-units.ts'
@@ -71,6 +72,10 @@ export const observeCluster = async (
   ])
   return { facts, owned, targets, running }
 }
+
+/** The labels that the workload carries, as it is now. */
+export const labelsIn = ({ current: [workload] }: Targets): Record<string, string> =>
+  Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path)))
 
 /** Whether a workload or a Service of the application is there, or may be. */
 export const isDeployed = ({ targets }: Observed): boolean =>

@@ -8,7 +8,7 @@ import type { KubernetesObject } from './kubernetes/objects.ts'
 import { type Content, isStored, type Memory, memoryObject, memoryVersion, savedAt, saveMemory } from './memory.ts'
 import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
-import { findNamesakes, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
+import { findNamesakes, labelsIn, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
 import type { Conflict } from './outcome.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
@@ -85,7 +85,7 @@ type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets }
 export const settle = async (outer: Dependencies, input: Input): Promise<Settled | undefined> => {
   const { subject, memory, next, peers } = input
   const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
-  const resolved = gated(subject, next, input.resolved, peers)
+  const resolved = gated(subject, next, input.resolved, peers, labelsIn(input.observed.targets))
   const situation = await lookUp(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
   const first = plan(situation)

@@ -85,6 +85,8 @@ export const RelationEntry = z.strictObject({
   granted: z.string().optional(),
   /** A requirer: its workload carries labels that the relation asks for, or may. */
   holds: z.literal(true).optional(),
+  /** `holds` is meant only: it holds once the provider, read after that was saved, has not moved. */
+  taking: z.literal(true).optional(),
   /** A hash of what was sent to a remote application that has no memory. */
   sent: z.string().optional(),
 })

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { read } from '../databag.ts'
 import { desiredMeshLabels } from '../labels/mesh.ts'
 import { ENROLMENT_LABEL } from '../mesh/names.ts'
 import { at, defined } from '../record.ts'
@@ -166,12 +168,43 @@ const hasData = ({ data, units }: RelationEntry['remote']): boolean =>
 export const isEnrolling = ({ interface: name }: Pick<Relation, 'interface'>): boolean =>
   name === 'service_mesh' || name === 'cluster'
 
-/** A requirer takes the labels of a relation first when its provider has granted what it asks for; later changes do not wait. */
-export const gated = (subject: Subject, state: State, resolved: Effective, peers: Peers): Effective => {
+const Labels = z.record(z.string(), z.unknown())
+
+/** The labels that a relation asks its requirer for. */
+export const askedLabels = ({ remote, interface: name }: Relation): Readonly<Record<string, unknown>> => {
+  const labels = read(remote.data, name === 'cluster' ? 'worker_labels' : 'labels', Labels)
+  return 'value' in labels ? (labels.value ?? {}) : {}
+}
+
+/** Whether a requirer has yet to take the labels of a relation, as far as it has seen itself. */
+export const isFirst = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
+
+/** Whether a requirer that died, or was overtaken, over taking the labels of a relation has taken them: no other one brought them. */
+const isTaken = (state: State, entry: RelationEntry, relation: Relation, labels: Readonly<Record<string, string>>) =>
+  entry.taking === true &&
+  !Object.values(state.relations).some((other) => other !== entry && other.holds) &&
+  Object.entries(askedLabels(relation)).some(([key, value]) => at(labels, key) === value)
+
+/**
+ * A requirer takes the labels of a relation first when its provider has granted what it asks for; later changes do not wait. `labels` are
+ * those of its workload.
+ */
+export const gated = (
+  subject: Subject,
+  state: State,
+  resolved: Effective,
+  peers: Peers,
+  labels: Readonly<Record<string, string>>,
+): Effective => {
   const relations = Object.entries(resolved.state.relations).map(([key, relation]) => {
     const entry = at(state.relations, key)
-    const isFirst = entry?.role === 'requires' && isEnrolling(entry) && !entry.holds && relation.speaks
-    if (!isFirst || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
+    const isWaiting =
+      entry?.role === 'requires' &&
+      isEnrolling(entry) &&
+      isFirst(entry) &&
+      relation.speaks &&
+      !isTaken(state, entry, relation, labels)
+    if (!isWaiting || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
     return [key, { ...relation, awaits: subjectName(remoteOf(subject, relation)) }] as const
   })
   const awaiting = relations.flatMap(([, { awaits, ...relation }]) =>

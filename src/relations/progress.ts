@@ -1,12 +1,12 @@
-import * as z from 'zod'
-import { read } from '../databag.ts'
 import { requesterName } from '../mesh/asked.ts'
 import { at, defined } from '../record.ts'
 import { type Relation, type RelationEntry, relationName, type State, type Subject } from '../state.ts'
 import {
+  askedLabels,
   CHANGING,
   type Effective,
   isEnrolling,
+  isFirst,
   leavingWorkers,
   NOTHING_ASKED,
   type OtherSide,
@@ -35,12 +35,14 @@ const intended = (
   relation: Relation | undefined,
   other: OtherSide,
 ): Partial<RelationEntry> | undefined => {
-  if (isRequirer(entry)) return !entry.holds && relation && isCarried(relation) ? { holds: true } : undefined
+  if (isRequirer(entry)) return isFirst(entry) && relation && isCarried(relation) ? TAKING : undefined
   if (!isProvider(entry) || entry.granted === undefined) return undefined
   if (relation === undefined) return entry.granted === CHANGING ? {} : { granted: CHANGING }
   // what is asked for has changed: it may change back before anything is revoked
   return other.said && other.entry?.says !== entry.granted ? {} : undefined
 }
+
+const TAKING = { holds: true, taking: true } as const
 
 export const withIntents = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
   ...state,
@@ -61,13 +63,9 @@ const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =
 const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
   isEnrolling(entry) && entry.role === 'provides'
 
-const Labels = z.record(z.string(), z.unknown())
-
 /** Whether labels of the relation are carried from now on. */
-const isCarried = ({ awaits, remote, interface: name }: Relation): boolean => {
-  const labels = read(remote.data, name === 'cluster' ? 'worker_labels' : 'labels', Labels)
-  return awaits === undefined && 'value' in labels && Object.keys(labels.value ?? {}).length > 0
-}
+const isCarried = (relation: Relation): boolean =>
+  relation.awaits === undefined && Object.keys(askedLabels(relation)).length > 0
 
 /** Relations of a memory that was lost, where labels are carried: whatever asked for them, they are not given up before it is known. */
 export const withCarried = (state: State): State =>
@@ -97,7 +95,7 @@ export const acted = (
       relation !== undefined && requesterNames(subject, relation).some((name) => failed.requesters.has(name))
     return defined({
       ...entry,
-      holds: isRequirer(entry) ? holdsNow(entry, relation, failed.isLabelling) : undefined,
+      ...carriedNow(entry, relation, failed.isLabelling),
       granted: isProvider(entry) ? grantedNow(state, entry, relation, isFailed, other) : undefined,
       seen: isFailed ? entry.seen : (shows ?? entry.seen),
       heard: said ? true : entry.heard,
@@ -113,6 +111,16 @@ export const acted = (
 /** Something of the relation is left, or the other side does not know that it is over. */
 const isDisplacedStill = ({ holds, granted }: RelationEntry, { entry: theirs }: OtherSide): boolean =>
   holds === true || granted !== undefined || theirs?.word === 'told'
+
+const carriedNow = (
+  entry: RelationEntry,
+  relation: Relation | undefined,
+  isStuck: boolean,
+): Pick<RelationEntry, 'holds' | 'taking'> => {
+  const holds = isRequirer(entry) ? holdsNow(entry, relation, isStuck) : undefined
+  const isMeant = holds && !(relation && isCarried(relation))
+  return { holds, taking: isMeant ? entry.taking : undefined }
+}
 
 const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined, isStuck: boolean): true | undefined => {
   if (isStuck && holds) return true

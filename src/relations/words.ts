@@ -120,8 +120,8 @@ const isSameRelation = (one: RelationEntry, other: Told): boolean =>
   one.role === other.role
 
 /** How far both sides are is the same relation's, whoever tells it again. */
-const progressOf = ({ says, seen, heard, granted, holds, sent }: RelationEntry): Partial<RelationEntry> =>
-  defined({ says, seen, heard, granted, holds, sent })
+const progressOf = ({ says, seen, heard, granted, holds, taking, sent }: RelationEntry): Partial<RelationEntry> =>
+  defined({ says, seen, heard, granted, holds, taking, sent })
 
 /**
  * Takes the words of the other side of the same namespace: of two words about one relation the later counts, and of two at once the end.

@@ -8,6 +8,7 @@ import {
   configOf,
   forgotten,
   LABEL_WRITE,
+  MEMORY_WRITE,
   mesh,
   type Named,
   POLICY_WRITE,
@@ -45,6 +46,44 @@ export const orderHistories: readonly Named[] = [
       for (const letter of world.network.filter(({ application }) => application === 'beacon'))
         await runOut(await start(letter))
       if (enrolling) await runOut(enrolling)
+    },
+  },
+  {
+    name: 'a consumer that has saved that it enrols, and sees its grant go, waits for the next one',
+    act: async ({ say, sayOnly, send, start, runTo, runOut, run: { world } }) => {
+      await say(...ON)
+      await sayOnly(mesh().ended('details'))
+      // the beacon has yet to hear of the end
+      const [, told] = [...world.network, ...send(mesh().told('details'))]
+      const [ended] = world.network
+      if (ended === undefined || told === undefined) return
+      const enrolling = await start(told)
+      await runTo(enrolling, MEMORY_WRITE)
+      const revoking = await start(ended)
+      await runTo(revoking, POLICY_WRITE)
+      await world.step(enrolling)
+      await runOut(revoking)
+      await runOut(enrolling)
+    },
+  },
+  {
+    name: 'a consumer that enrols, dies before it has saved that, and asks for more, stays on the mesh',
+    act: async (script) => {
+      const { say, send, quietTo, expect, run } = script
+      const { world } = run
+      await say(...CONFIGURED)
+      send(mesh().told('details'))
+      const enrolling = await quietTo(LABEL_WRITE)
+      if (enrolling === undefined) return
+      await world.step(enrolling)
+      const letter = world.crash(enrolling, false)
+      if (letter) world.lose(letter)
+      expect(isOnMesh(find(script, 'StatefulSet', 'details')), 'details does not enrol')
+      world.api.subscribe(({ object: { kind, metadata } }) => {
+        if (kind !== 'StatefulSet' || metadata.name !== 'details') return
+        expect(isOnMesh(find(script, 'StatefulSet', 'details')), 'details leaves the mesh')
+      })
+      await say(client(13, 'reviews').told('details'))
     },
   },
   ...(['goes on', 'dies, and its write lands late'] as const).map(

@@ -157,3 +157,4 @@ export const CONFIGURED = [config('beacon'), config('details'), client().told('d
 
 export const POLICY_WRITE = /^(POST|PATCH|PUT|DELETE) .*\/authorizationpolicies/
 export const LABEL_WRITE = /^PATCH .*\/statefulsets\/details/
+export const MEMORY_WRITE = /^(POST|PUT) .*\/configmaps/

@@ -2,6 +2,7 @@ import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Actor, type Call, settle, startActor } from './actor.ts'
 import { NAMESPACE, objectsOf, type Variant } from './fixture.ts'
 import type { Answer, Event, KubernetesObject, TransportAnswer, TransportRequest } from './process.ts'
+import { createRandom } from './random.ts'
 
 /** An event in the network. */
 export type Letter = {
@@ -162,16 +163,18 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       if (index >= 0) world.network.splice(index, 1)
       letter.attempts += 1
       world.totals.steps += 1
+      const started = nextSerial()
       const clock = {
         now: () => course.now + skew,
         sleep: async (milliseconds: number) => world.advance(milliseconds),
-        random: () => 0.5,
+        // two processes never draw the same number
+        random: createRandom(started).number,
       }
       const { event, application } = letter
       course.names += 1
       const name = `p${course.names} (${application})`
       world.log(() => `${name}: takes ${letter.name}${letter.attempts > 1 ? ', again' : ''}`)
-      const actor = startActor({ event, name, application, started: nextSerial(), clock, handle, publish, newId })
+      const actor = startActor({ event, name, application, started, clock, handle, publish, newId })
       letters.set(actor, letter)
       world.actors.push(actor)
       await settle()
