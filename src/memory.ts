@@ -5,6 +5,7 @@ import { ApiError } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
+import type { Memo } from './memo.ts'
 import { migrate } from './migrate.ts'
 import { memoryLabels } from './owner.ts'
 import { pythonJson } from './python-json.ts'
@@ -53,20 +54,21 @@ export const savedAt = ({ stored }: Memory): number | undefined => {
 /** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
 export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
   const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
-  return stored ? parseMemory(stored) : { state: emptyState(), labels: {}, stored: undefined }
+  return stored ? parseMemory(stored, kubernetes.memo) : { state: emptyState(), labels: {}, stored: undefined }
 }
 
 /** The state in a ConfigMap; undefined where only the charm library wrote it, and Broken where it does not parse. */
-export const readState = (stored: KubernetesObject): State | undefined | Broken =>
-  stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored).state)
+export const readState = (stored: KubernetesObject, memo: Memo): State | undefined | Broken =>
+  stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored, memo).state)
 
 /** What others go by, with the labels that the workload carries; undefined and Broken as for `readState`. */
 export const readShown = (
   stored: KubernetesObject,
+  memo: Memo,
 ): { readonly state: Shown; readonly labels: Memory['labels'] } | undefined | Broken =>
   stored.data?.state === undefined
     ? undefined
-    : orBroken(() => ({ state: parseState(stored, Shown), labels: parseLabels(stored) }))
+    : orBroken(() => ({ state: parse(stored, TEXTS.shown, memo), labels: parse(stored, TEXTS.labels, memo) }))
 
 const orBroken = <T>(parsing: () => T): T | Broken => {
   try {
@@ -77,52 +79,54 @@ const orBroken = <T>(parsing: () => T): T | Broken => {
   }
 }
 
-const parseMemory = (stored: KubernetesObject): Memory => {
+const parseMemory = (stored: KubernetesObject, memo: Memo): Memory => {
   const { data = {} } = stored
   // the charm library leaves an empty ConfigMap before it has set a label
   if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
-  const labels = parseLabels(stored)
+  const labels = parse(stored, TEXTS.labels, memo)
   // without `state` it was the charm library that wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
-  return { state: parseState(stored, State), labels, stored }
+  return { state: parse(stored, TEXTS.state, memo), labels, stored }
 }
 
-const Labels = z.record(z.string(), z.string())
+type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
 
-const parseLabels = (stored: KubernetesObject): Record<string, string> =>
-  parse(stored, 'labels', Labels, 'a JSON object of strings')
+const readAs =
+  <T>(schema: z.ZodType<T>, prepare: (value: unknown) => unknown = (value) => value) =>
+  (text: string): T => {
+    const result = parseKnown(schema, prepare(JSON.parse(text)))
+    if (!result.success) throw result.error
+    return result.data
+  }
 
-const parseState = <T>(stored: KubernetesObject, schema: z.ZodType<T>): T =>
-  parse(stored, 'state', schema, `a state that meshstep wrote, version ${VERSION} or lower`, (value) =>
-    withLaterKinds(migrate(value)),
-  )
+const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
+  key: 'state',
+  expected: `a state that meshstep wrote, version ${VERSION} or lower`,
+  read: readAs(schema, (value) => withLaterKinds(migrate(value))),
+})
 
-const parse = <T>(
-  stored: KubernetesObject,
-  key: string,
-  schema: z.ZodType<T>,
-  expected: string,
-  prepare: (value: unknown) => unknown = (value) => value,
-): T => {
-  const text = stored.data?.[key]
+const TEXTS = {
+  labels: { key: 'labels', expected: 'a JSON object of strings', read: readAs(z.record(z.string(), z.string())) },
+  state: stateAs(State),
+  shown: stateAs(Shown),
+} as const
+
+const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }: Text<T>, memo: Memo): T => {
   const unreadable = (problem: string, cause?: unknown) => {
-    const { namespace, name } = stored.metadata
+    const { namespace, name } = metadata
     return new Broken(
       `ConfigMap ${namespace}/${name}: data.${key} is not ${expected}: ${problem}. It was left as it is and nothing was changed. ` +
         `Repair data.${key} (kubectl -n ${namespace} edit configmap ${name}), or delete the ConfigMap and send the application's events again.`,
       { cause },
     )
   }
+  const text = data?.[key]
   if (text === undefined) throw unreadable('the key is missing')
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    return memo(text, read)
   } catch (error) {
-    throw unreadable((error as Error).message, error)
+    throw unreadable(error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message, error)
   }
-  const result = parseKnown(schema, prepare(value))
-  if (!result.success) throw unreadable(z.prettifyError(result.error), result.error)
-  return result.data
 }
 
 /** Parses `value` without the keys that `schema` does not know: a newer program, which is being rolled out or back, may have written them. */

@@ -18,6 +18,7 @@ import { createExplain } from './explain.ts'
 import { createApp, type Log } from './function.ts'
 import { createHandler } from './handle.ts'
 import { createKubernetes, type Transport } from './kubernetes/client.ts'
+import { createMemo } from './memo.ts'
 import { createPublisher } from './publish.ts'
 import { createQueue } from './queue.ts'
 import { portProblem } from './run.ts'
@@ -57,7 +58,8 @@ const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, in
 /** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
 export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
   const functions = functionsNamed(names)
-  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const memo = createMemo()
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
   const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }

@@ -4,6 +4,7 @@ import type { Kubernetes } from './kubernetes/client.ts'
 import type { Kind, KubernetesObject } from './kubernetes/objects.ts'
 import { appliers } from './kubernetes/ownership.ts'
 import { isPodOf } from './kubernetes/pods.ts'
+import type { Memo } from './memo.ts'
 import { memoryName, readState } from './memory.ts'
 import { listOwned } from './observed.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
@@ -37,7 +38,9 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
   const objects = labelled.flat()
   const remembered = new Map(memories.flatMap(applicationOf))
   const owning = owners.map(({ application }) => application)
-  const states = new Map([...remembered].map(([application, memory]) => [application, stateIn(memory)]))
+  const states = new Map(
+    [...remembered].map(([application, memory]) => [application, stateIn(memory, kubernetes.memo)]),
+  )
   const naming = namesIn(namespace, states)
   const applications = new Set([
     ...remembered.keys(),
@@ -72,8 +75,8 @@ const mayBeOf = (document: Document, application: string): boolean =>
   (document.application ?? application) === application
 
 /** An application that only the charm library has written to has no state yet. */
-const stateIn = (memory: KubernetesObject): State | undefined => {
-  const state = readState(memory)
+const stateIn = (memory: KubernetesObject, memo: Memo): State | undefined => {
+  const state = readState(memory, memo)
   return state instanceof Error ? undefined : (state ?? emptyState())
 }
 

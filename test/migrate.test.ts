@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createMemo } from '../src/memo.ts'
 import { readState } from '../src/memory.ts'
 import { positionOf } from '../src/order.ts'
 import { tell } from '../src/relations/words.ts'
@@ -31,12 +32,15 @@ type Fields = Record<string, unknown>
 const NEW_YEAR = Date.parse('2026-01-01T00:00:00Z')
 
 const read = (state: unknown): State | Error | undefined =>
-  readState({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: 'juju-service-mesh-web-labels', namespace: 'shop' },
-    data: { labels: '{}', state: JSON.stringify(state) },
-  })
+  readState(
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'juju-service-mesh-web-labels', namespace: 'shop' },
+      data: { labels: '{}', state: JSON.stringify(state) },
+    },
+    createMemo(),
+  )
 
 const stateIn = (state: unknown) => {
   const found = read(state)

@@ -14,7 +14,7 @@ export const findState = async (kubernetes: Kubernetes, subject: Subject | undef
   const { namespace, application } = subject
   try {
     const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
-    const state = stored && readState(stored)
+    const state = stored && readState(stored, kubernetes.memo)
     return state instanceof Error ? undefined : state
   } catch (error) {
     if (isForbidden(error)) return undefined

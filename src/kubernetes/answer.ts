@@ -1,4 +1,5 @@
 import { isBroken, Unavailable } from '../errors.ts'
+import type { Memo } from '../memo.ts'
 import { ApiError, isDenied, isOfSchema } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
@@ -8,11 +9,12 @@ export const resultOf = (
   about: string,
   kind: string | null,
   answer: TransportAnswer | Error,
+  memo: Memo,
 ): KubernetesObject | Error => {
   if (answer instanceof Error) return answer
-  if (answer.status === 404 && !isAbsence(about, answer.body)) return new NotAnObject('Status')
+  if (answer.status === 404 && !isAbsence(about, answer.body, memo)) return new NotAnObject('Status')
   if (answer.status >= 300) return new ApiError(about, answer.status, answer.body)
-  return parsed(answer.body, kind) ?? new NotAnObject(kind)
+  return parsed(answer.body, kind, memo) ?? new NotAnObject(kind)
 }
 
 /** A proxy in between may answer 200 with a page of its own: that must never read as an object without content. */
@@ -28,12 +30,15 @@ class NotAnObject extends Error {
  * Whether a 404 is the API server's own: a Status whose reason is NotFound, or its plain page where a LIST names a group that it does not
  * serve. The page of a proxy says nothing about what is there.
  */
-const isAbsence = (about: string, body: string): boolean =>
-  parsed(body, 'Status')?.reason === 'NotFound' || (about.startsWith('LIST') && body.trim() === '404 page not found')
+const isAbsence = (about: string, body: string, memo: Memo): boolean =>
+  parsed(body, 'Status', memo)?.reason === 'NotFound' ||
+  (about.startsWith('LIST') && body.trim() === '404 page not found')
 
-const parsed = (body: string, kind: string | null): KubernetesObject | undefined => {
+const parseJson = (text: string): KubernetesObject | null => JSON.parse(text)
+
+const parsed = (body: string, kind: string | null, memo: Memo): KubernetesObject | undefined => {
   try {
-    const value: KubernetesObject | null = JSON.parse(body)
+    const value = memo(body, parseJson)
     if (typeof value?.kind !== 'string' || (kind !== null && value.kind !== kind)) return undefined
     const isComplete = value.kind.endsWith('List')
       ? isList(value.items)

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { createMemo, type Memo } from '../memo.ts'
 import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { apiVersionOf, type Kind, type KubernetesObject, nameOf, pathOf, type Reference } from './objects.ts'
@@ -23,6 +24,8 @@ export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; valu
  * away, slow, busy (429) or failing (5xx) until the deadline. Where it fails at the write of one object, that is soon taken for a refusal.
  */
 export type Kubernetes = {
+  /** Whatever is read from what it answers is read from the same text once. */
+  readonly memo: Memo
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Without a namespace, those of all. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
@@ -49,6 +52,8 @@ type Options = {
   /** Milliseconds since the epoch; no call is started or waited for beyond it. */
   deadline: number
   callTimeoutMilliseconds?: number
+  /** What other clients have parsed. */
+  memo?: Memo
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
@@ -64,6 +69,7 @@ export const createKubernetes = ({
   clock,
   deadline,
   callTimeoutMilliseconds = 5_000,
+  memo = createMemo(),
 }: Options): Kubernetes => {
   type Call = {
     method: TransportRequest['method']
@@ -101,7 +107,7 @@ export const createKubernetes = ({
   const send = async (call: Call): Promise<KubernetesObject> => {
     for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
       const answer = await attempt(call)
-      const result = resultOf(call.about, call.kind, answer)
+      const result = resultOf(call.about, call.kind, answer, memo)
       if (!(result instanceof Error)) return result
       if (!isTransient(answer, result) || isGivenUp(call, result, delay)) throw result
       const wait = Math.max(delay * (0.5 + clock.random()), retryAfterMilliseconds(answer))
@@ -120,6 +126,7 @@ export const createKubernetes = ({
     send({ method, path: `${path}${query}`, kind, about: `${verb} ${nameOf(reference)}`, ...content })
 
   return {
+    memo,
     find: async (reference) => {
       try {
         return await call('GET', reference)

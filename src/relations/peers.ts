@@ -1,6 +1,7 @@
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { Memo } from '../memo.ts'
 import { memoryName, readShown } from '../memory.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../owner.ts'
 import { at } from '../record.ts'
@@ -66,7 +67,7 @@ const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer>
   const { namespace, application } = subject
   const found = await unlessForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
   if (found instanceof Error) return unreadable(subject, found)
-  return found === undefined ? missing(subject) : peerIn(subject, found)
+  return found === undefined ? missing(subject) : peerIn(subject, found, kubernetes.memo)
 }
 
 /** Whoever may not read in another namespace does not know what is there. */
@@ -92,8 +93,8 @@ export const missing = (subject: Subject): Peer => ({
   problem: `${subjectName(subject)} has no memory`,
 })
 
-const peerIn = (subject: Subject, memory: KubernetesObject): Peer => {
-  const read = readShown(memory)
+const peerIn = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer => {
+  const read = readShown(memory, memo)
   if (read instanceof Error) return unreadable(subject, read)
   return read === undefined ? missing(subject) : { subject, state: read.state, labels: read.labels }
 }
@@ -103,7 +104,9 @@ export const listPeers = async (kubernetes: Kubernetes, namespace: string): Prom
   const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
   const peers = memories.flatMap((memory): Peer[] => {
     const application = at(memory.metadata.labels, APPLICATION_LABEL) ?? ''
-    return memory.metadata.name === memoryName(application) ? [peerIn({ namespace, application }, memory)] : []
+    return memory.metadata.name === memoryName(application)
+      ? [peerIn({ namespace, application }, memory, kubernetes.memo)]
+      : []
   })
   return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
 }

@@ -4,6 +4,7 @@ import type { Event } from '../../src/events/cloud-event.ts'
 import { failureOf } from '../../src/failure.ts'
 import { createHandler } from '../../src/handle.ts'
 import { createKubernetes, type Transport } from '../../src/kubernetes/client.ts'
+import { createMemo } from '../../src/memo.ts'
 import { createQueue } from '../../src/queue.ts'
 import { createStep } from '../../src/step.ts'
 
@@ -22,9 +23,12 @@ export type ProcessOptions = {
 /** The HTTP status of an event's answer, and a text for people. */
 export type Answer = { status: number; text: string }
 
+/** What follows from a text is the same in all processes. */
+const memo = createMemo()
+
 /** Takes one event in a process of its own, and answers as its HTTP server would. The only place that knows the parts of a process. */
 export const process = async ({ event, transport, clock, publish, newId }: ProcessOptions): Promise<Answer> => {
-  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const handle = createHandler({
     functions,
     enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
