@@ -2,7 +2,7 @@ import type { OwnSide } from './cluster/databag.ts'
 import { clusterDesire, dependsOnUnknown } from './cluster/desire.ts'
 import type { Surroundings } from './cluster/surroundings.ts'
 import { meshDatabag } from './mesh/databags.ts'
-import { at } from './record.ts'
+import { at, defined } from './record.ts'
 import { withOwnData } from './relations/application-data.ts'
 import { type Effective, isVersioned } from './relations/effective.ts'
 import { contentHash, isTelling } from './relations/mirror.ts'
@@ -34,12 +34,13 @@ export const withSaid = (subject: Subject, state: State, resolved: Effective, su
     const all = withOwnData(subject.application, state, relation, said && withRequests(withKept(said, before), before))
     return all ? versioned(relation, all, state.config) : before
   }
-  const entries = Object.entries(state.relations).map(([key, entry]) => ({ key, entry, next: next(key, entry) }))
-  const says = Object.fromEntries(entries.flatMap(({ next }) => (next ? [[contentHash(next), next] as const] : [])))
-  const relations = entries.map(({ key, entry: { says: _, ...entry }, next }) => [
-    key,
-    next ? { ...entry, says: contentHash(next) } : entry,
-  ])
+  const says: Record<string, Said> = {}
+  const relations = Object.entries(state.relations).map(([key, entry]) => {
+    const said = next(key, entry)
+    const hash = said && contentHash(said)
+    if (said && hash) says[hash] = said
+    return [key, defined({ ...entry, says: hash })] as const
+  })
   const { says: _, ...others } = state
   return {
     ...others,

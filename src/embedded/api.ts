@@ -30,7 +30,7 @@ export type EmbeddedApi = {
   subscribe(listener: (event: ChangeEvent) => void): () => void
   /** Opens a watch: the answer is what to close it with, or the refusal. */
   watch(request: Request, send: (event: WatchEvent) => void): (() => void) | Answer
-  /** Copies of everything that is stored. */
+  /** Everything that is stored, as it is: nobody may change it. */
   objects(): readonly PublicObject[]
   /** Creates objects on behalf of a field manager, and the namespaces they are in. */
   seed(objects: readonly PublicObject[], options?: { manager?: string }): void
@@ -73,10 +73,15 @@ const protobufOfOpenapi = 'application/com.github.proto-openapi.spec.v2.v1.0+pro
 
 const healthPaths = ['/healthz', '/livez', '/readyz']
 
+const noQuery = new URLSearchParams()
+
 const split = (path: string): { pathname: string; query: URLSearchParams } => {
   const end = path.indexOf('?')
-  const pathname = (end < 0 ? path : path.slice(0, end)).replace(/(.)\/$/, '$1')
-  return { pathname, query: new URLSearchParams(end < 0 ? '' : path.slice(end + 1)) }
+  const pathname = end < 0 ? path : path.slice(0, end)
+  return {
+    pathname: pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname,
+    query: end < 0 ? noQuery : new URLSearchParams(path.slice(end + 1)),
+  }
 }
 
 const isWatch = (request: Request, query: URLSearchParams): boolean =>
@@ -162,7 +167,7 @@ const serve = (
     },
     watch,
     subscribe: (listener) => store.subscribe(({ type, object }) => listener({ type, object: object as PublicObject })),
-    objects: () => store.all().map(({ object }) => copyOf(object) as PublicObject),
+    objects: () => store.all().map(({ object }) => object as PublicObject),
     seed: (objects, { manager = 'seed' } = {}) => {
       for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
       store.announce()

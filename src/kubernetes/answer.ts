@@ -13,7 +13,7 @@ export const resultOf = (
 ): KubernetesObject | Error => {
   if (answer instanceof Error) return answer
   if (answer.status === 404 && !isAbsence(about, answer.body, memo)) return new NotAnObject('Status')
-  if (answer.status >= 300) return new ApiError(about, answer.status, answer.body)
+  if (answer.status >= 300) return new ApiError(about, answer.status, answer.body, memo)
   return parsed(answer.body, kind, memo) ?? new NotAnObject(kind)
 }
 

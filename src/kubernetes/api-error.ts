@@ -1,3 +1,5 @@
+import type { Memo } from '../memo.ts'
+
 /** One entry of a Status' `details.causes`. */
 export type Cause = { reason?: string; field?: string; message?: string }
 
@@ -11,8 +13,8 @@ export class ApiError extends Error {
   /** The API server said so itself, and not a proxy in between. */
   readonly isStatus: boolean
 
-  constructor(call: string, status: number, body: string) {
-    const parsed = statusOf(body)
+  constructor(call: string, status: number, body: string, memo: Memo = (text, of) => of(text)) {
+    const parsed = memo(body, statusOf)
     super(`${call}: ${status} ${parsed.message ?? body.trim().slice(0, 200)}`)
     this.call = call
     this.status = status

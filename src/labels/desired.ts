@@ -79,12 +79,15 @@ const contradiction = (labels: Record<string, string>, key: string, value: unkno
     : `${earlier} is asked for as well, by one that goes before it`
 }
 
+const MeshType = z.literal('istio')
+const Labels = z.record(z.string(), z.unknown())
+
 const fromRelation = (relation: Relation, key: ForeignKey): Source => {
   const name = relationName(relation)
   if (relation.awaits !== undefined) return { name }
   const { data } = relation.remote
-  const meshType = read(data, 'mesh_type', z.literal('istio'))
+  const meshType = read(data, 'mesh_type', MeshType)
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
-  const labels = read(data, key, z.record(z.string(), z.unknown()))
+  const labels = read(data, key, Labels)
   return 'unreadable' in labels ? { name, unreadable: labels.unreadable } : { name, from: key, labels: labels.value }
 }

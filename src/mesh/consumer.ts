@@ -61,9 +61,11 @@ export const consumerReport = (
   return { waiting: [...waiting, ...unenforceable(subject, state, facts)], messages: [...messages, ...closed] }
 }
 
+const Guard = z.string()
+
 /** Whether the beacon guards what is declared: one that something else runs may not. */
 const isGuarding = ({ speaks, remote }: Relation): boolean => {
-  const guard = read(remote.data, 'guard', z.string())
+  const guard = read(remote.data, 'guard', Guard)
   return speaks === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 

@@ -15,6 +15,7 @@ export type Document = { readonly name: string; readonly application?: string } 
   | { readonly problem: string }
 )
 
+const Named = z.object({ application: Application })
 const Fields = z.strictObject({ application: Application, document: z.string() })
 const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIdentity, remote: Remote })
 const ConfigDocument = z.strictObject({ ...Fields.shape, config: GivenConfig })
@@ -39,7 +40,7 @@ const readDocument = (object: KubernetesObject): Document | undefined => {
   try {
     const translated = fromDocument(Resource.parse(object), 'update')
     if ('ignored' in translated) return undefined
-    const { application } = z.object({ application: Application }).parse(translated.data)
+    const { application } = Named.parse(translated.data)
     if (translated.name === 'config-changed')
       return parsed(name, application, ConfigDocument, translated.data, ({ config }) => ({ name, application, config }))
     return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({

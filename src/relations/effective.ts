@@ -56,7 +56,9 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
     isOver: !stands(peer.state, isNear(subject, peer.subject) ? { ...entry, word: 'told' } : entry),
     holds: entry.holds === true,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
-    shows: shown(peer.state, entry),
+    get shows() {
+      return shown(peer.state, entry)
+    },
   }
 }
 

@@ -8,6 +8,8 @@ import type { Databag, RelationEntry } from '../state.ts'
 import { readData } from './effective.ts'
 import type { Versions } from './versions.ts'
 
+const Labels = z.record(z.string(), z.unknown())
+
 type Reader = (databag: Databag) => object
 
 /** The keys whose loss would take something from somebody, by interface. */
@@ -15,7 +17,7 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   service_mesh: {
     policies: readPolicies,
     guarded: readGuards,
-    labels: (databag) => read(databag, 'labels', z.record(z.string(), z.unknown())),
+    labels: (databag) => read(databag, 'labels', Labels),
   },
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
 }
