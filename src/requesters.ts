@@ -1,3 +1,4 @@
+import { isForbidden } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { requesterName } from './mesh/asked.ts'
 import type { Observed } from './observed.ts'
@@ -57,8 +58,14 @@ const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers
   return (
     peer !== undefined &&
     'unknown' in peer &&
-    (peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester)))
+    (peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester).catch(unlessForbidden)))
   )
+}
+
+/** One that may not be read may run. */
+const unlessForbidden = (error: unknown): true => {
+  if (isForbidden(error)) return true
+  throw error
 }
 
 /** Whether a workload of the application's name is there. */

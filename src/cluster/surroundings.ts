@@ -1,3 +1,4 @@
+import { type Facts, factAt } from '../facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { requestersOf } from '../policies/requested-by.ts'
 import { at } from '../record.ts'
@@ -49,7 +50,7 @@ export const isSayingUnits = ({ config, relations }: Cluster): boolean =>
     relationsWith(relations, { role: 'provides', endpoint: endpointsOf(config.coordinator).metrics }).length > 0)
 
 type Seen = {
-  readonly facts: ReadonlyMap<string, KubernetesObject | undefined>
+  readonly facts: Facts
   readonly running: { readonly pods?: readonly KubernetesObject[] | undefined }
   readonly owned: {
     readonly kinds: readonly { readonly kind: string; readonly live: readonly KubernetesObject[] | undefined }[]
@@ -68,7 +69,7 @@ export const surroundingsOf = (
   const policies = owned.kinds.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
   return {
     ...environment,
-    modelUuid: uuidOf(facts.get(nameOf({ kind: 'Namespace', name: namespace }))),
+    modelUuid: uuidOf(factAt(facts, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
       ? pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH))
       : undefined,

@@ -1,4 +1,4 @@
-import type { Facts } from '../facts.ts'
+import { type Facts, factAt, isUnreadable } from '../facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Guard, PolicyRequest } from '../policies/grant.ts'
 import { groups } from '../policies/groups.ts'
@@ -68,7 +68,8 @@ export const beaconDesire = (
   const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, facts) : NOTHING
   const waypoint = waypointDeployment(subject, mesh)
     .map(nameOf)
-    .map((name) => waypointProblem(name, mesh, facts.get(name)))
+    .filter((name) => !isUnreadable(facts, name))
+    .map((name) => waypointProblem(name, mesh, factAt(facts, name)))
   return {
     ...managed,
     guards: [...managed.guards, ...backendGuards(subject, mesh)],
@@ -78,7 +79,7 @@ export const beaconDesire = (
       ...waypoint.filter((problem) => problem !== undefined),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
-        .filter((name) => facts.get(name) === undefined)
+        .filter((name) => !isUnreadable(facts, name) && factAt(facts, name) === undefined)
         .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
     ],
   }

@@ -1,4 +1,4 @@
-import type { Facts } from '../facts.ts'
+import { type Facts, factAt, isUnreadable } from '../facts.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Guard, PolicyRequest } from '../policies/grant.ts'
 import { NAME_LABEL } from '../policies/target.ts'
@@ -67,7 +67,7 @@ const grantsTo = (subject: Subject, relation: Relation, facts: Facts, mesh: Mesh
   return {
     requests: requests.map((policy) => ({ policy, relation: requester.relation })),
     guards: guardsFor(subject, mesh, requester, guarded),
-    unknown: isUnknown ? [requester.relation] : [],
+    unknown: isUnknown || checked.some((one) => one.isUnknown) ? [requester.relation] : [],
     waiting: named('waiting'),
     messages: [...problems, ...named('refused'), ...(isGuarding ? unreachable(requester, own, requests) : [])],
   }
@@ -102,7 +102,7 @@ const serviceReference = ({ namespace }: Pick<Requester, 'namespace'>, name: str
 
 type Asked = { requester: Requester; policy: MeshPolicy }
 
-type Problem = { refused?: string; waiting?: string }
+type Problem = { refused?: string; waiting?: string; isUnknown?: true }
 
 const problemOf = (
   { requester, policy }: Asked,
@@ -136,7 +136,9 @@ const problemOfService = (
     return {
       refused: `names ${nameOf(reference)}, and more than ${MOST_OTHER_SERVICES} Services before it: not granted`,
     }
-  const service = facts.get(nameOf(reference))
+  if (isUnreadable(facts, nameOf(reference)))
+    return { waiting: `${nameOf(reference)} cannot be read: what is granted there stays as it is`, isUnknown: true }
+  const service = factAt(facts, nameOf(reference))
   if (service === undefined)
     return {
       waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,

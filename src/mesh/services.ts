@@ -1,4 +1,4 @@
-import type { Facts } from '../facts.ts'
+import { type Facts, factAt, isUnreadable } from '../facts.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { NAME_LABEL } from '../policies/target.ts'
 import { at } from '../record.ts'
@@ -26,8 +26,8 @@ export const servicesOfPolicies = ({ namespace, application }: Subject, { config
 export const unenforceable = (subject: Subject, state: EffectiveState, facts: Facts): string[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
-    if (!facts.has(name)) return []
-    const service = facts.get(name)
+    if (!facts.has(name) || isUnreadable(facts, name)) return []
+    const service = factAt(facts, name)
     if (service && isHeadless(service)) return [`${name} ${HEADLESS}`]
     if (!isNamed(subject, state, reference)) return []
     if (service === undefined)

@@ -1,3 +1,4 @@
+import { problemsIn } from '../facts.ts'
 import { keyOf } from '../kubernetes/apply-objects.ts'
 import type { Conflict } from '../outcome.ts'
 import type { State } from '../state.ts'
@@ -52,6 +53,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       ...kinds.flatMap(({ problem }) => problem ?? []),
       ...(read && 'problem' in read ? [read.problem] : []),
       ...objects.blocked.flatMap(({ problem }) => problem ?? []),
+      ...problemsIn(observed.facts),
     ]),
     awaits: awaited(namespace.isKept, objects.isHolding),
   }

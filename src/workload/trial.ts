@@ -1,4 +1,11 @@
-import { ApiError, isFailure, isNotFound, isNotPermitted, isRefusal } from '../kubernetes/api-error.ts'
+import {
+  ApiError,
+  isFailure,
+  isNotFound,
+  isNotPermitted,
+  isRefusal,
+  refusalOf as readRefusal,
+} from '../kubernetes/api-error.ts'
 import { referenceTo } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
@@ -41,7 +48,12 @@ const tryAccount = async (
 ): Promise<Verdict> => {
   const named = accountNamed(podSpec)
   const name = named ?? serviceAccount?.name ?? application
-  const account = await kubernetes.find({ kind: 'ServiceAccount', namespace, name })
+  const account = await kubernetes.find({ kind: 'ServiceAccount', namespace, name }).catch((error: unknown) => {
+    if (isNotPermitted(error)) return error as ApiError
+    throw error
+  })
+  if (account instanceof ApiError)
+    return { refused: `${readRefusal(account)}: it is not known whether the workload would run as the functions do` }
   if (at(account?.metadata.labels, PART_OF) === 'meshstep')
     return { refused: `ServiceAccount ${namespace}/${name} is the functions' own: no workload may run as it` }
   if (account !== undefined || named === undefined || serviceAccount !== undefined) return undefined

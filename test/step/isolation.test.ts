@@ -275,3 +275,73 @@ test('what waits for an object of somebody else is told with each event, and wri
   expect((await world.send('resync', BEACON)).messages).toEqual(first.messages)
   expect(world.calls.filter(isWrite)).toEqual([])
 })
+
+describe('a Service that policies name and that may not be read', () => {
+  const FORBIDDEN = status(403, 'services "db-read" is forbidden: User "x" cannot get resource "services"', {
+    reason: 'Forbidden',
+  })
+  const NAMED = [wire({ target_service: 'db-read' }), wire({ source_app_name: 'cart' })]
+  const dbRead = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'db-read', namespace: NAMESPACE },
+    spec: { selector: { 'app.kubernetes.io/name': 'db' }, ports: [{ port: 80 }] },
+  }
+  const createAsked = async () => {
+    const world = createMesh(['db', 'web'], false)
+    await configure(world, { mesh: {} })
+    return world
+  }
+
+  test('keeps back its own policy alone, and is told', async () => {
+    const world = await createAsked()
+    refuse(world, '/services/db-read', FORBIDDEN, ['GET'])
+    expect(await ask(world, NAMED)).toMatchObject({
+      status: 'waiting',
+      messages: expect.arrayContaining([
+        expect.stringMatching(/GET Service shop\/db-read: 403 .*Grant it with a Role/),
+      ]),
+      applicationStatus: { status: 'error' },
+    })
+    expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart'])
+  })
+
+  test('leaves what was granted there before', async () => {
+    const world = await createAsked()
+    world.api.seed([dbRead], { manager: 'juju' })
+    await ask(world, NAMED)
+    const before = policiesOf(world, 'db-read')
+    refuse(world, '/services/db-read', FORBIDDEN, ['GET'])
+    await world.send('resync', BEACON)
+    expect(policiesOf(world, 'db-read')).toEqual(before)
+    expect(sourcesOf(before)).toEqual(['shop/web'])
+    world.intercept = undefined
+    expect(await world.send('resync', BEACON)).not.toHaveProperty('applicationStatus')
+  })
+
+  test('leaves the application that names it to be done', async () => {
+    const world = createWorld()
+    refuse(world, '/services/web-read', FORBIDDEN, ['GET'])
+    const policies = [{ type: 'app', relation: 'db', service: 'web-read', endpoints: [] }]
+    await world.send('config-changed', { config: { policies } })
+    expect(await world.send('relation-changed', meshRelation())).toMatchObject({
+      applicationStatus: { status: 'error', message: expect.stringContaining('403') },
+    })
+    expect(world.labels()).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
+  })
+})
+
+test('an account that may not be read refuses the workload that names it, and nothing else', async () => {
+  const world = createWorld([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
+  refuse(world, '/serviceaccounts/theirs', status(403, 'User "x" cannot get resource "serviceaccounts"'), ['GET'])
+  const named = deployed({ podSpec: { ...podSpec(), serviceAccountName: 'theirs' } })
+  const [refused] = await Promise.all([
+    world.post(event('config-changed', named)),
+    world.send('config-changed', { settings: { a: '1' } }),
+  ])
+  expect([refused.status, await refused.text()]).toEqual([
+    400,
+    expect.stringMatching(/GET ServiceAccount shop\/theirs: 403/),
+  ])
+  expect(world.memory()?.state).toMatchObject({ settings: { a: '1' } })
+})
