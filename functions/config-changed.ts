@@ -27,8 +27,8 @@ export const configChanged = defineFunction({
     document: ObjectName.optional(),
   },
   look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
-  fold: (state, { unit, epoch, uid, document, ...given }, { position, application }) => {
-    const told: ApplicationData = defined(given)
+  fold: (state, { unit, epoch, uid, document, ...given }, { position, application, conceal }) => {
+    const told: ApplicationData = defined({ ...given, config: given.config && conceal(given.config) })
     if (Object.keys(told).length === 0)
       throw new Refused(400, 'data.config: expected a config, or settings or a databag beside it')
     for (const databag of [told.databag, told.config?.databag]) refuseOwnedKeys(databag, state)

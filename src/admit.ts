@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type Conceal, createSecretStore } from './conceal.ts'
+import type { Config } from './config.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { Found } from './look.ts'
@@ -26,6 +28,8 @@ type Input = {
 export const admit = async ({ kubernetes, memory, subject, changes, found, now }: Input): Promise<Remembered> => {
   const verdicts = new Map<string, Verdict>()
   const permits = createPermits(subject)
+  const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
+  const { conceal } = secrets
   const known = workloadsIn(memory.state)
   const isKnown = (workload: PodWorkload) => known.some((one) => isDeepStrictEqual(one, workload))
   for (;;) {
@@ -35,15 +39,21 @@ export const admit = async ({ kubernetes, memory, subject, changes, found, now }
       if (!verdicts.has(key) && !isKnown(workload)) missing.set(key, workload)
       return verdicts.get(key)
     }
-    const judged = { ...found, documents: { ...found.documents, found: found.documents.found.map(judge(verdictOn)) } }
+    const judged = {
+      ...found,
+      documents: { ...found.documents, found: found.documents.found.map(judge(verdictOn, conceal)) },
+    }
     const check = (change: Change, before: State, after: State) => {
       permits.check(change, before, after)
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
-    const remembered = remember(memory, subject, changes, judged, now, check)
+    const remembered = remember(memory, subject, changes, judged, now, check, conceal)
     // whoever may not ask for it need not know whether it would be taken
-    if (await permits.ask()) continue
-    if (missing.size === 0) return told(remembered, subject, changes, judged, [...verdicts.values()])
+    if ((await permits.ask()) || (await secrets.read())) continue
+    if (missing.size === 0) {
+      if (!(await secrets.save(remembered.state))) continue
+      return told(remembered, subject, changes, judged, [...verdicts.values()])
+    }
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
   }
 }
@@ -58,14 +68,24 @@ const refuse = (verdict: Verdict): void => {
 
 /** A document whose workload is refused is one that cannot be read: what it said before stays. */
 const judge =
-  (verdictOn: (workload: PodWorkload) => Verdict) =>
-  (document: Document): Document => {
+  (verdictOn: (workload: PodWorkload) => Verdict, conceal: Conceal) =>
+  (given: Document): Document => {
+    const document = 'config' in given ? concealedIn(given, given.config, conceal) : given
     const workload = 'config' in document ? ownWorkload(document.config) : undefined
     const verdict = workload && verdictOn(workload)
     if (!verdict || !('refused' in verdict)) return document
     const { name, application } = document
     return { name, ...(application !== undefined && { application }), problem: verdict.refused }
   }
+
+const concealedIn = ({ name, application }: Document, config: Config, conceal: Conceal): Document => {
+  const named = { name, ...(application !== undefined && { application }) }
+  try {
+    return { ...named, config: conceal(config) }
+  } catch (error) {
+    return { ...named, problem: (error as Error).message }
+  }
+}
 
 /** Whoever sent a document that is refused is told so, and who looked at it is told as well. */
 const told = (

@@ -3,6 +3,7 @@ import { createIntake } from './body.ts'
 import { type Event, readEvent } from './events/cloud-event.ts'
 import { failureOf, respond } from './failure.ts'
 import type { Log } from './function.ts'
+import { redacted } from './redact.ts'
 
 type Options = {
   log: Log
@@ -22,7 +23,10 @@ export const createDeadLetterApp = ({ log, record = async () => undefined }: Opt
       const event = readEvent({ headers: context.req.header(), body })
       const { knativeerrordata } = event.extensions
       const reason = knativeerrordata === undefined ? undefined : Buffer.from(knativeerrordata, 'base64').toString()
-      log.error({ event, ...(reason !== undefined && { reason }) }, 'dead letter')
+      log.error(
+        { event: { ...event, data: redacted(event.data) }, ...(reason !== undefined && { reason }) },
+        'dead letter',
+      )
       // it is in the log: nobody would send it again
       await record(event, reason).catch((error: Error) =>
         log.warn({ id: event.id, reason: error.message }, 'dead letter without an Event'),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Conceal } from './conceal.ts'
 import { Application, Namespace } from './config.ts'
 import { DEEPEST, isTooDeep } from './depth.ts'
 import { Refused } from './errors.ts'
@@ -47,7 +48,14 @@ export type Look = {
 }
 
 /** What a fold may know of its event besides the data. */
-export type Arrival = { position: Position; now: Date; namespace: string; application: string; known: KnownMarks }
+export type Arrival = {
+  position: Position
+  now: Date
+  namespace: string
+  application: string
+  known: KnownMarks
+  conceal: Conceal
+}
 
 type Definition<Shape extends z.ZodRawShape> = {
   name: string
@@ -104,7 +112,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
           observation,
           look: looks,
           event: arrival.position.id,
-          fold: (state, known) => fold(state, parsed, { ...arrival, known }),
+          fold: (state, known, conceal) => fold(state, parsed, { ...arrival, known, conceal }),
         },
       }
     },
@@ -148,6 +156,13 @@ const shown = (value: unknown): string => {
   return text.length > 130 ? `${text.slice(0, 130)}…` : text
 }
 
+/** Parts of a config whose values are secret, or may be. */
+const SECRET_PARTS: readonly PropertyKey[] = ['env', 'envConfig', 'secrets', 'config', 'kubernetesResources']
+
+/** A config is answered with nothing of what it holds where that may be secret. */
+const mayBeSecret = ([part, ...path]: readonly PropertyKey[], input: unknown): boolean =>
+  part === 'config' && (typeof input === 'object' || path.some((key) => SECRET_PARTS.includes(key)))
+
 const MOST_ISSUES = 5
 
 const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
@@ -160,6 +175,6 @@ const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
 
 /** `data.relation.id: Invalid input: expected number, received string, got "7"` */
 const issueMessage = ({ path, message, input }: z.core.$ZodIssue): string => {
-  const got = input === undefined ? '' : `, got ${shown(input)}`
+  const got = input === undefined || mayBeSecret(path, input) ? '' : `, got ${shown(input)}`
   return `${['data', ...path.map(String)].join('.')}: ${message}${got}`
 }

@@ -1,7 +1,7 @@
 import { type ClusterDesire, clusterDesire, clusterRequesters, dependsOnUnknown } from './cluster/desire.ts'
 import { clusterLookups, type Surroundings } from './cluster/surroundings.ts'
 import type { Config } from './config.ts'
-import type { Facts } from './facts.ts'
+import { type Facts, factAt } from './facts.ts'
 import type { WantedLabels } from './kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
@@ -24,7 +24,8 @@ import type { EffectiveState, OwnedKind, Relation, State, Subject } from './stat
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
 import { ownWorkload } from './workload/config.ts'
 import { loopMessage, loopOf } from './workload/loop.ts'
-import { workloadKinds, workloadObjects } from './workload/objects.ts'
+import { secretObjects, workloadKinds, workloadObjects } from './workload/objects.ts'
+import { storeName } from './workload/secrets.ts'
 
 /** What a memory desires of the cluster. */
 export type Desired = {
@@ -44,7 +45,14 @@ export const lookups = (subject: Subject, { state }: Effective): Reference[] => 
   ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
   ...servicesOfPolicies(subject, state),
   ...clusterLookups(subject, state),
+  ...(ownWorkload(state.config)?.secrets ? [storeReference(subject)] : []),
 ]
+
+const storeReference = ({ namespace, application }: Subject): Reference => ({
+  kind: 'Secret',
+  namespace,
+  name: storeName(application),
+})
 
 /** The labels that are desired. Those of relations with unknown data are kept. */
 export const labelsOf = (subject: Subject, { state, unknown }: Effective): DesiredLabels => {
@@ -77,6 +85,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, surr
   const labels = labelsOf(subject, resolved)
   const services = offeredServices(subject, state)
   const isClusterUnknown = dependsOnUnknown(state, unknown)
+  const workload = workloadDesire(subject, state, facts)
   const raw = rawPolicies(owner, config?.rawPolicies ?? [])
   const objects = [
     ...(beacon?.objects ?? []),
@@ -85,7 +94,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, surr
       ...cluster.guards,
     ]),
     ...raw,
-    ...[...cluster.objects, ...workloadDesire(subject, state)].map((object) => labelled(object, owner.labels)),
+    ...[...cluster.objects, ...workload.objects].map((object) => labelled(object, owner.labels)),
   ]
   const audit = audited(objects, auditedRequesters(subject, state))
   const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
@@ -97,6 +106,7 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, surr
       ...(beacon?.unknown ?? []),
       ...requestersUnknown(subject, config, unknown),
       ...(isClusterUnknown ? clusterRequesters(subject, state) : []),
+      ...workload.unknown,
     ],
     // a beacon that is a consumer of another one as well has the same to say of some relations
     waiting: distinct([...consumer.waiting, ...(beacon?.waiting ?? []), ...cluster.waiting, ...services.waiting]),
@@ -144,9 +154,12 @@ const requestersUnknown = (subject: Subject, config: Config | undefined, unknown
   config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
 
 /** The workload that is ours to deploy, with the last pod spec that was accepted. */
-const workloadDesire = (subject: Subject, state: EffectiveState): KubernetesObject[] => {
+const workloadDesire = (subject: Subject, state: EffectiveState, facts: Facts) => {
   const workload = acceptedWorkload(state)
-  return workload ? workloadObjects(subject, workload) : []
+  if (workload === undefined) return { objects: [], unknown: [] }
+  const { data = {} } = factAt(facts, nameOf(storeReference(subject))) ?? {}
+  const secrets = secretObjects(subject, workload, data)
+  return { objects: [...secrets.objects, ...workloadObjects(subject, workload)], unknown: secrets.unknown }
 }
 
 const workloadMessages = ({ application }: Subject, state: EffectiveState): string[] => {

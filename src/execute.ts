@@ -1,3 +1,4 @@
+import { forget } from './conceal.ts'
 import { isRefusal, isStale, refusalOf } from './kubernetes/api-error.ts'
 import { writeLabels } from './kubernetes/apply-labels.ts'
 import { applyObject } from './kubernetes/apply-objects.ts'
@@ -95,6 +96,10 @@ const perform = async (
     await kubernetes.remove(operation.found)
     return { isWritten: true, conflicts: [] }
   }
+  if (operation.verb === 'forget') {
+    await forget(kubernetes, operation)
+    return { isWritten: true, conflicts: [] }
+  }
   if (operation.verb === 'touch') {
     await touch(kubernetes, operation.found, operation.fence)
     return { isWritten: false, conflicts: [] }
@@ -107,7 +112,7 @@ const perform = async (
 export const skippedMessage = ({ operation: { verb, object }, skipped }: Report): string | undefined => {
   if (skipped === undefined) return undefined
   const cause = objectIn(skipped)
-  if (verb === 'remove') return `${object} stays: ${cause}, which comes first, does not stand`
+  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, does not stand`
   if (verb === 'apply') return `${object} is not applied: it waits for ${cause}`
   return `the labels of ${object} wait for ${cause}`
 }

@@ -198,13 +198,20 @@ export const saveMemory = async (
     },
     data: { ...base.data, ...dataOf({ state, labels }) },
   }
-  const written = stored ? await kubernetes.replace(object, MEMORY_MANAGER) : await create(kubernetes, object)
+  const written = stored
+    ? await kubernetes.replace(object, MEMORY_MANAGER)
+    : await createIn(kubernetes, object, MEMORY_MANAGER)
   return { state, labels, stored: written }
 }
 
-const create = async (kubernetes: Kubernetes, object: KubernetesObject): Promise<KubernetesObject> => {
+/** Creates an object in its namespace; Refused says where that is missing, or goes. */
+export const createIn = async (
+  kubernetes: Kubernetes,
+  object: KubernetesObject,
+  manager: string,
+): Promise<KubernetesObject> => {
   try {
-    return await kubernetes.create(object, MEMORY_MANAGER)
+    return await kubernetes.create(object, manager)
   } catch (error) {
     const problem = namespaceProblem(error)
     if (problem === undefined) throw error

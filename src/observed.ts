@@ -10,7 +10,7 @@ import { stringsAt } from './kubernetes/ownership.ts'
 import { librarySelector } from './mesh/library.ts'
 import { isServiceOf } from './mesh/services.ts'
 import { observeRunning, type Running } from './observe-units.ts'
-import { ownerSelector } from './owner.ts'
+import { fieldManager, isOwnedBy, ownerSelector } from './owner.ts'
 import type { Effective } from './relations/effective.ts'
 import {
   isSameTarget,
@@ -21,6 +21,8 @@ import {
   type Target,
   targetsOf,
 } from './state.ts'
+import { ownWorkload } from './workload/config.ts'
+import { secretsKept, storeName } from './workload/secrets.ts'
 
 /** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
 export type Found = {
@@ -37,13 +39,18 @@ export type Targets = {
 
 /** The objects of a kind that an application may own; none are known where the API server does not serve the kind, or refuses to list it. */
 export type Listed = {
-  readonly kind: OwnedKind
+  readonly kind: OwnedKind | 'Secret'
   readonly live: readonly KubernetesObject[] | undefined
   readonly library: readonly KubernetesObject[]
   readonly problem?: string
 }
 
-export type Owned = { readonly kinds: readonly Listed[]; readonly namespace?: Read | undefined }
+export type Owned = {
+  readonly kinds: readonly Listed[]
+  readonly namespace?: Read | undefined
+  /** The Secret that keeps the secret values of a workload, where there may be one. */
+  readonly store?: Read | undefined
+}
 
 /** One object of others: undefined where there is none, or why that is not known. */
 export type Read = { readonly object: KubernetesObject | undefined } | { readonly problem: string }
@@ -138,11 +145,32 @@ const observeOwned = async (kubernetes: Kubernetes, subject: Subject, state: Sta
     ])
     return { kind, ...live, library: library?.live ?? [] }
   }
-  const [namespace, ...listed] = await Promise.all([
+  const [secrets, namespace, ...listed] = await Promise.all([
+    kinds.includes('Deployment') ? observeSecrets(kubernetes, subject, state) : undefined,
     state.owned?.includes('Namespace') ? read(kubernetes, { kind: 'Namespace', name: subject.namespace }) : undefined,
     ...kinds.map(list),
   ])
-  return { kinds: listed, namespace }
+  return { kinds: [...listed, ...(secrets?.kinds ?? [])], namespace, store: secrets?.store }
+}
+
+/** Reads Secrets by their names, and never lists them: that would be to read those of everybody. */
+const observeSecrets = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { config }: State,
+): Promise<{ store: Read; kinds: readonly Listed[] }> => {
+  const { namespace, application } = subject
+  const reference = (name: string) => ({ kind: 'Secret', namespace, name }) as const
+  const store = await read(kubernetes, reference(storeName(application)))
+  const kept = 'object' in store ? secretsKept(Object.keys(store.object?.data ?? {})) : []
+  const names = [...new Set([...Object.keys(ownWorkload(config)?.secrets ?? {}), ...kept])]
+  if (names.length === 0) return { store, kinds: [] }
+  const reads = await Promise.all(names.map((name) => read(kubernetes, reference(name))))
+  const problem = reads.flatMap((one) => ('problem' in one ? one.problem : []))[0]
+  const found = reads.flatMap((one) => ('object' in one ? (one.object ?? []) : []))
+  const live =
+    problem === undefined ? found.filter((object) => isOwnedBy(object, fieldManager(application))) : undefined
+  return { store, kinds: [{ kind: 'Secret', live, library: [], ...(problem !== undefined && { problem }) }] }
 }
 
 type Query = { kind: OwnedKind; namespace: string; selector: string }

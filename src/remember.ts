@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Conceal } from './conceal.ts'
 import type { Look } from './define-function.ts'
 import { derived, type Resolve } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
@@ -15,7 +16,7 @@ import { relationName, type State, type Subject } from './state.ts'
 import type { Teller } from './workload/loop.ts'
 
 /** What an event means for the memory: a pure function of it. */
-export type Fold = (state: State, known: KnownMarks) => Folded
+export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
 
 /** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */
 export type Folded = { state: State; stale?: string; by?: Teller }
@@ -56,6 +57,7 @@ export const remember = (
   now: Date,
   /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
   check: (change: Change, before: State, after: State) => void = () => undefined,
+  conceal: Conceal = (config) => config,
 ): Remembered => {
   const resolve: Resolve = (state) => effective(subject, state, peers)
   const known = marksOf(subject, peers)
@@ -66,7 +68,7 @@ export const remember = (
   let state = derived(subject, memory.state, present, now, resolve)
   const take = (change: Change): Taken => {
     const isDocument = isRead(change, subject, documents)
-    const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known)
+    const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
     check(change, state, after)
     const candidate = derived(subject, state, withEventOf(after, change), now, resolve, by)
     const bytes = tooManyBytes(memory, state, candidate)

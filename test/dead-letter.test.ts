@@ -105,6 +105,39 @@ describe('the dead-letter sink', () => {
     ])
   })
 
+  test.each<[string, Event]>([
+    [
+      'a config',
+      event('config-changed', {
+        config: {
+          workload: {
+            podSpec: {
+              containers: [
+                {
+                  name: 'web',
+                  env: [
+                    { name: 'TOKEN', value: 'hush-1' },
+                    { name: 'PIN', value: 'hush-2' },
+                  ],
+                  envConfig: { PASSWORD: 'hush-3' },
+                },
+              ],
+            },
+            secrets: { tls: { 'tls.key': 'hush-4' } },
+            secretEnv: { PIN: true },
+          },
+        },
+      }),
+    ],
+    ['a document', fromApiServer('add', document('config', { config: 'workload: { podSpec: { x: hush-5 } }' }))],
+  ])('leaves what is secret in %s out of the log', async (_, letter) => {
+    lines.length = 0
+    const { headers, body } = writeEvent(letter)
+    await createDeadLetterApp({ log }).request('/', { method: 'POST', headers, body })
+    expect(lines).toHaveLength(1)
+    expect(JSON.stringify(lines)).not.toContain('hush')
+  })
+
   test('records the event with the reason that Knative tells', async () => {
     const recorded: unknown[] = []
     expect(await send(async (letter, reason) => void recorded.push([letter.type, reason]))).toBe(204)

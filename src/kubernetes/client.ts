@@ -193,7 +193,7 @@ const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject):
   name,
 })
 
-/** A client that reads nothing twice: what a look at the cluster finds is one picture. Writes pass. */
+/** A client that reads nothing twice: what a look at the cluster finds is one picture, in which what it makes or patches is as it is then. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   const reads = new Map<string, Promise<unknown>>()
   const once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
@@ -205,8 +205,15 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
     reads.set(key, reading)
     return reading
   }
+  const renewing = async (writing: Promise<KubernetesObject>): Promise<KubernetesObject> => {
+    const written = await writing
+    reads.set(nameOf({ kind: written.kind, ...written.metadata }), Promise.resolve(written))
+    return written
+  }
   return {
     ...kubernetes,
+    create: (object, manager) => renewing(kubernetes.create(object, manager)),
+    patch: (reference, operations, manager) => renewing(kubernetes.patch(reference, operations, manager)),
     find: (reference) => once(nameOf(reference), () => kubernetes.find(reference)),
     list: (kind, namespace, selector) =>
       once(`${nameOf({ kind, namespace })}?${selector}`, () => kubernetes.list(kind, namespace, selector)),

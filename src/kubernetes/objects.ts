@@ -31,6 +31,7 @@ export type ManagedFields = {
 /** Where the API server keeps each kind that a step touches: `plural` as in its paths and in RBAC rules. */
 const resources = {
   ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },
+  Secret: { apiVersion: 'v1', plural: 'secrets' },
   Service: { apiVersion: 'v1', plural: 'services' },
   Pod: { apiVersion: 'v1', plural: 'pods' },
   ServiceAccount: { apiVersion: 'v1', plural: 'serviceaccounts' },

@@ -9,7 +9,7 @@ import { acceptanceProblem } from '../policies/acceptance.ts'
 import { isForAll } from '../policies/attachment.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
 import { requestersOf } from '../policies/requested-by.ts'
-import type { OwnedKind } from '../state.ts'
+import { at } from '../record.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { withPresentReplicas } from '../workload/replicas.ts'
 import { isOwnGuard, ownNames } from './labels.ts'
@@ -36,7 +36,7 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, listed))
   const applies = planApplies(situation, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
-  const held = situation.isHeld ? stale.filter(({ kind }) => !isWorkload(kind)) : []
+  const held = situation.isHeld ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret') : []
   const library = planLibrary(
     situation,
     kinds.flatMap((one) => one.library),
@@ -144,11 +144,10 @@ const dependencies = (
 ): ((pair: Pair) => readonly string[]) => {
   const names = ownNames(subject.application, state)
   const workload = objects.filter(({ kind }) => isWorkload(kind)).map(keyOf)
-  const mounted = Object.keys(ownWorkload(state.config)?.configMaps ?? {})
+  const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
+  const mounted = { ConfigMap: configMaps, Secret: secrets }
   // pods must not start with the files of somebody else, or with those of before
-  const files = objects
-    .filter(({ kind, metadata }) => kind === 'ConfigMap' && mounted.includes(metadata.name))
-    .map(keyOf)
+  const files = objects.filter(({ kind, metadata }) => Object.hasOwn(at(mounted, kind) ?? {}, metadata.name)).map(keyOf)
   const basic = objects.filter(isBasicAllow).map((object) => idOf('apply', keyOf(object)))
   return ({ desired, live }) => {
     // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
@@ -186,5 +185,5 @@ const REMEDIES: Readonly<Record<string, string>> = {
   Gateway: 'install the Gateway API',
 }
 
-const unservedKind = (kind: OwnedKind, count: number): string =>
+const unservedKind = (kind: Listed['kind'], count: number): string =>
   `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`

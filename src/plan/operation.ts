@@ -44,6 +44,8 @@ export type Write =
   | { readonly verb: 'label' | 'release' | 'annotate'; readonly place: Place; readonly difference: Difference }
   | { readonly verb: 'touch'; readonly found: KubernetesObject; readonly fence: string }
   | { readonly verb: 'remove'; readonly found: KubernetesObject }
+  /** Takes keys out of the Secret that keeps the application's secret values. */
+  | { readonly verb: 'forget'; readonly found: KubernetesObject; readonly keys: readonly string[] }
 
 export type Difference = Pick<LabelDifference, 'remove' | 'apply'>
 
@@ -79,10 +81,15 @@ export const hashOf = (operations: readonly Operation[], blocked: readonly strin
 
 const contentOf = (operation: Operation): unknown[] => {
   const { id } = operation
-  if (operation.verb === 'apply') return [id, operation.desired]
+  if (operation.verb === 'apply') return [id, withoutValues(operation.desired)]
+  if (operation.verb === 'forget') return [id, operation.keys]
   if ('difference' in operation) return [id, operation.difference]
   return [id]
 }
+
+/** The memory keeps the hash, from which nobody is to guess what a Secret holds. */
+const withoutValues = (object: KubernetesObject): object =>
+  object.kind === 'Secret' ? { ...object, data: Object.keys(object.data ?? {}) } : object
 
 /** Whether pods are restarted by it. */
 export const isRolling = (operation: Operation): boolean => {

@@ -5,6 +5,7 @@ import type { State } from '../state.ts'
 import { isReleasing, planLabels, planNamespace } from './labels.ts'
 import { type Blocked, planObjects } from './objects.ts'
 import { idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
+import { planSecrets } from './secrets.ts'
 import { isWorkload, type Situation } from './situation.ts'
 
 /** All that is to be written, and what stands in the way of the rest. */
@@ -36,9 +37,13 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
     situation,
     labels.operations.filter(isReleasing).map(({ id }) => id),
   )
+  const secrets = planSecrets(situation, objects.operations)
   const { kinds, namespace: read } = observed.owned
   return {
-    operations: fencing(situation, inOrder([...labels.operations, ...namespace.operations, ...objects.operations])),
+    operations: fencing(
+      situation,
+      inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
+    ),
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [
@@ -54,6 +59,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       ...(read && 'problem' in read ? [read.problem] : []),
       ...objects.blocked.flatMap(({ problem }) => problem ?? []),
       ...problemsIn(observed.facts),
+      ...secrets.problems,
     ]),
     awaits: awaited(namespace.isKept, objects.isHolding),
   }

@@ -5,6 +5,7 @@ import type { RemoteDatabag } from './echoes.ts'
 import { knownPassingValues } from './known.ts'
 import { observeSpec, type SpecHistory, type Teller } from './loop.ts'
 import { knownPassing, type PassingValues } from './passing.ts'
+import { isSecret } from './secrets.ts'
 import { textsIn } from './texts.ts'
 import type { Units } from './units.ts'
 
@@ -52,16 +53,14 @@ const databagsIn = ({ relations }: WorkloadMemory): RemoteDatabag[] =>
     application: namespace === undefined ? application : `${namespace}/${application}`,
     data: { data, units },
   }))
-const SECRET = /PASSWORD|PASSWD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL/i
-
 /** The memory is a ConfigMap, which more people may read than a Secret. */
-const secretWarnings = ({ podSpec: { containers, initContainers = [] } }: PodWorkload): string[] =>
+const secretWarnings = ({ podSpec: { containers, initContainers = [] }, secretEnv }: PodWorkload): string[] =>
   [...containers, ...initContainers].flatMap(({ name, env = [] }) =>
     env
-      .filter((variable) => SECRET.test(variable.name) && variable.value)
+      .filter(({ name: variable, value }) => value && isSecret(variable, value, secretEnv))
       .map(
-        (variable) =>
-          `the value of ${variable.name} in container ${name} is kept in ConfigMaps: make a Secret, and name it by valueFrom.secretKeyRef`,
+        ({ name: variable }) =>
+          `the value of ${variable} in container ${name} is kept in ConfigMaps: $(NAME) in it is replaced by Kubernetes, and only there. Compose it of a variable that is a secret of its own`,
       ),
   )
 

@@ -2,7 +2,15 @@ import { isIP } from 'node:net'
 import * as z from 'zod'
 import { shown } from '../mesh/problem.ts'
 import { fromJuju } from './juju.ts'
-import { ConfigMaps, DisruptionBudget, PodMetadata, ServiceAccount, ServiceSettings } from './parts.ts'
+import {
+  ConfigMaps,
+  DisruptionBudget,
+  PodMetadata,
+  SecretEnv,
+  Secrets,
+  ServiceAccount,
+  ServiceSettings,
+} from './parts.ts'
 import { PartName, PodSpec } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
 import { unique } from './unique.ts'
@@ -63,6 +71,10 @@ export const PodWorkload = z
     serviceAccount: ServiceAccount.optional(),
     /** ConfigMaps beside the workload, by their names. */
     configMaps: ConfigMaps.optional(),
+    /** Secrets beside the workload, by their names. The memory has the keys under which their texts are kept. */
+    secrets: Secrets.optional(),
+    /** Variables whose values are kept as secrets, or are not, whatever they look like. */
+    secretEnv: SecretEnv.optional(),
     podDisruptionBudget: DisruptionBudget.optional(),
     /** What the user wants, which goes before what the author wrote in `deployment.service`. */
     'kubernetes-service-type': Service.optional(),

@@ -37,6 +37,7 @@ export const fromJuju = (workload: Fields): Converted => {
   const volumes = converted.flatMap((one) => one.volumes)
   const initContainers = converted.filter(({ isInit }) => isInit).map(({ container }) => container)
   const files = Object.fromEntries(converted.flatMap((one) => one.configMaps))
+  const secrets = secretsOf(resources)
   const isStateful = fieldsOf(workload.deployment).type === 'stateful'
   return {
     workload: {
@@ -54,13 +55,15 @@ export const fromJuju = (workload: Fields): Converted => {
       ...((configMaps !== undefined || Object.keys(files).length > 0) && {
         configMaps: { ...fieldsOf(configMaps), ...files },
       }),
+      ...(secrets.texts.length > 0 && { secrets: Object.fromEntries(secrets.texts) }),
     },
     problems: [
       ...versionProblems(version),
       ...clashes(converted, fieldsOf(configMaps)),
       ...converted.flatMap((one) => one.problems),
       ...unequal(others, []),
-      ...unequal(withoutPod(resources), ['kubernetesResources']),
+      ...secrets.problems,
+      ...unequal(withoutKnown(resources), ['kubernetesResources']),
     ],
   }
 }
@@ -93,7 +96,30 @@ const withFiles = (volume: Fields, configMaps: Part['configMaps']): Fields => {
   return files === undefined ? volume : { ...volume, configMap: { ...source, name: files } }
 }
 
-const withoutPod = ({ pod: _, ...others }: Fields): Fields => others
+const withoutKnown = ({ pod: _, secrets: _s, ...others }: Fields): Fields => others
+
+type Secrets = { readonly texts: (readonly [string, Fields])[]; readonly problems: Unequal[] }
+
+/** Secrets of texts; of the other types, whose keys are given, a person makes them. */
+const secretsOf = ({ secrets }: Fields): Secrets => {
+  const all = listOf(secrets).map((secret, index) => ({ ...secret, index }) as Fields & { index: number })
+  const isPlain = ({ type = 'Opaque' }: Fields) => type === 'Opaque'
+  return {
+    texts: all.filter(isPlain).map(({ name, data, stringData }) => {
+      const decoded = Object.entries(fieldsOf(data)).map(([key, value]) => [key, fromBase64(value)])
+      return [String(name), { ...Object.fromEntries(decoded), ...fieldsOf(stringData) }] as const
+    }),
+    problems: all
+      .filter((secret) => !isPlain(secret))
+      .map(({ index }) => ({
+        path: ['podSpec', 'kubernetesResources', 'secrets', index, 'type'],
+        message: "Juju's secrets of another type than Opaque are not made here: make the Secret, and name it",
+      })),
+  }
+}
+
+const fromBase64 = (value: unknown): unknown =>
+  typeof value === 'string' ? Buffer.from(value, 'base64').toString() : value
 
 const ACCOUNT = 'rules of an account are not made here: write a Role, and a RoleBinding to the account of the workload'
 const APPLY = 'is not made here: apply it with kubectl, or leave it to what installs the application'
@@ -101,7 +127,6 @@ const APPLY = 'is not made here: apply it with kubectl, or leave it to what inst
 const INSTEAD: Readonly<Record<string, string>> = {
   serviceAccount: ACCOUNT,
   serviceAccounts: ACCOUNT,
-  secrets: 'values would be kept in a ConfigMap: make the Secret, and name it in envConfig or volumeConfig',
   services: 'further Services are not made here: apply them with kubectl',
 }
 

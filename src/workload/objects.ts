@@ -1,9 +1,10 @@
-import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
+import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { truncateLabelValue } from '../mesh/names.ts'
 import type { Subject } from '../state.ts'
 import { accountNamed, deploymentOf, type PodWorkload, portsOf } from './config.ts'
 import { digestOf } from './digest.ts'
 import type { PodSpec } from './pod-spec.ts'
+import type { Values } from './secrets.ts'
 
 /** The field manager that holds an application's workload. Labels are held by another one: what it holds is never in these objects. */
 export const workloadManager = (application: string): string => `meshstep-workload/${application}`
@@ -74,6 +75,30 @@ const configMap = (subject: Subject, name: string, data: Record<string, string>)
   data,
 })
 
+/** The Secrets of a workload whose values are all kept, and the names of the others: what stands of these stays. */
+export const secretObjects = (
+  subject: Subject,
+  { secrets = {} }: PodWorkload,
+  kept: Values,
+): { objects: KubernetesObject[]; unknown: string[] } => {
+  const isKept = (keys: Values) => Object.values(keys).every((key) => Object.hasOwn(kept, key))
+  const [whole, lost] = [true, false].map((wanted) =>
+    Object.entries(secrets).filter(([, keys]) => isKept(keys) === wanted),
+  )
+  return {
+    objects: (whole ?? []).map(([name, keys]) => secret(subject, name, keys, kept)),
+    unknown: (lost ?? []).map(([name]) => nameOf({ kind: 'Secret', namespace: subject.namespace, name })),
+  }
+}
+
+const secret = (subject: Subject, name: string, keys: Values, kept: Values): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: metadata(subject, name),
+  type: 'Opaque',
+  data: Object.fromEntries(Object.entries(keys).map(([key, place]) => [key, kept[place] ?? ''])),
+})
+
 const disruptionBudget = (subject: Subject, budget: object): KubernetesObject => ({
   apiVersion: apiVersionOf('PodDisruptionBudget'),
   kind: 'PodDisruptionBudget',
@@ -112,8 +137,15 @@ const commonSpec = ({ application }: Subject, workload: PodWorkload) => ({
 /** What is in ConfigMaps is part of what runs: pods are replaced when it changes. */
 const CONTENT = 'meshstep.dev/config-maps'
 
-const podMetadata = (application: string, { podMetadata = {}, configMaps }: PodWorkload) => {
-  const annotations = { ...podMetadata.annotations, ...(configMaps && { [CONTENT]: digestOf(configMaps) }) }
+/** The same for Secrets: where their values are kept, which is elsewhere for each value, and tells nothing of it. */
+const SECRETS = 'meshstep.dev/secrets'
+
+const podMetadata = (application: string, { podMetadata = {}, configMaps, secrets }: PodWorkload) => {
+  const annotations = {
+    ...podMetadata.annotations,
+    ...(configMaps && { [CONTENT]: digestOf(configMaps) }),
+    ...(secrets && { [SECRETS]: digestOf(secrets) }),
+  }
   return {
     labels: { ...podMetadata.labels, ...podLabels(application) },
     ...(Object.keys(annotations).length > 0 && { annotations }),

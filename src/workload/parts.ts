@@ -50,6 +50,12 @@ const Files = z.record(z.string().regex(/^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}
 /** By name, and in each texts by key. */
 export const ConfigMaps = z.record(PartName, Files, 'expected ConfigMaps by their names')
 
+/** The same, of texts that the memory must not hold. */
+export const Secrets = z.record(PartName, Files, 'expected Secrets by their names')
+
+/** By the name of a variable, whether its value is kept as a secret. */
+export const SecretEnv = z.record(z.string(), z.boolean('expected true or false'), 'expected true or false by name')
+
 const COUNT = 'expected a number of pods, or a percentage'
 const Count = z.union([z.int().min(0), z.string().regex(/^\d+%$/)], COUNT)
 

@@ -56,6 +56,19 @@ const life: Told[] = [
     () => ({ application: 'own', config: { workload: { podSpec, deployment: { type: 'stateful' } } } }),
   ],
   [
+    'secret values',
+    'config-changed',
+    () => ({
+      application: 'own',
+      config: {
+        workload: {
+          podSpec: { containers: [{ ...podSpec.containers[0], env: [{ name: 'TOKEN', value: 'hush' }] }] },
+          secrets: { 'own-tls': { key: 'hush' } },
+        },
+      },
+    }),
+  ],
+  [
     'a coordinator',
     'config-changed',
     () => ({ application: 'coordinator', config: { coordinator: { roles: ['all'] } } }),

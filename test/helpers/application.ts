@@ -45,6 +45,7 @@ export const podOf = ({ metadata }: KubernetesObject) => ({
 const PATHS: Readonly<Record<string, string>> = {
   ConfigMap: '/api/v1',
   Pod: '/api/v1',
+  Secret: '/api/v1',
   Service: '/api/v1',
   Deployment: '/apis/apps/v1',
   StatefulSet: '/apis/apps/v1',

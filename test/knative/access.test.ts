@@ -84,6 +84,8 @@ const bindingsInReadme = (): RoleBinding[] => {
   )
 }
 
+const container = { name: 'web', image: 'web:1', env: [{ name: 'TOKEN', value: 'hush' }] }
+
 const ledger = [workload('StatefulSet', 'ledger'), service('ledger'), service('accounts')].map(elsewhere)
 
 describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
@@ -128,6 +130,23 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
       linesOf([...everywhere, memories]),
     )
   })
+
+  test('secret values need just what the Role grants of Secrets', async () => {
+    const manifests = objectsOf('base')
+    const { world, asked } = guarded(manifests, [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
+    ])
+    const config = (text: string) => ({
+      workload: { podSpec: { containers: [container] }, secrets: { tls: { key: text } } },
+    })
+    for (const text of ['one', 'two']) await world.send('config-changed', { config: config(text) })
+    await world.send('resync', {})
+    await world.send('application-removed', {})
+    const ofSecrets = ({ resource }: Access) => resource === 'secrets'
+    const granted = accessOf(manifests, NAMESPACE, ACCOUNT).filter(ofSecrets)
+    expect(linesOf(asked.filter(ofSecrets))).toEqual(linesOf(granted))
+  })
+
   describe('that another model grants', () => {
     const { relation, remote } = meshRelation()
     const told = { relation, remote: { ...remote, application: 'ledger', namespace: 'bank' } }

@@ -11,6 +11,7 @@ const step = [
   'horizontalpodautoscalers.autoscaling: create delete get list patch',
   'poddisruptionbudgets.policy: create delete get list patch',
   'pods: get list patch',
+  'secrets: create delete get patch',
   'serviceaccounts: create delete get list patch',
   'services: create delete get list patch',
   'statefulsets.apps: create delete get list patch',

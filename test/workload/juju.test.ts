@@ -26,6 +26,17 @@ const problemsOf = (workload: unknown): string[] => {
 const KUBERNETES = { podSpec: { containers: [{ name: 'web', image: 'web:1' }] } }
 
 describe('what Juju’s form has an equal for', () => {
+  test('secrets of texts are those of the workload', () => {
+    const secrets = [
+      { name: 'a', type: 'Opaque', data: { key: 'aHVzaA==' } },
+      { name: 'b', stringData: { key: 'hush' } },
+    ]
+    expect(read(juju({}, { kubernetesResources: { secrets } })).secrets).toEqual({
+      a: { key: 'hush' },
+      b: { key: 'hush' },
+    })
+  })
+
   test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     ['the image', { image: undefined, imageDetails: { imagePath: 'web:2' } }, { image: 'web:2' }],
     ['ports', { ports: [{ containerPort: 80, name: 'http' }] }, { ports: [{ containerPort: 80, name: 'http' }] }],
@@ -150,9 +161,9 @@ describe('what has no equal is named, with what to do instead', () => {
       /^podSpec\.kubernetesResources\.customResourceDefinitions: .*apply it with kubectl/,
     ],
     [
-      'secrets',
-      juju({}, { kubernetesResources: { secrets: [] } }),
-      /^podSpec\.kubernetesResources\.secrets: .*make the Secret/,
+      'secrets of another type',
+      juju({}, { kubernetesResources: { secrets: [{ name: 'a', type: 'kubernetes.io/tls', data: {} }] } }),
+      /^podSpec\.kubernetesResources\.secrets\.0\.type: .*make the Secret/,
     ],
     [
       'a password to pull by',

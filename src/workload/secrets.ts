@@ -1,0 +1,112 @@
+import { ownWorkload, type PodWorkload } from './config.ts'
+import type { Container } from './pod-spec.ts'
+
+/** The Secret that keeps an application's secret values; the memory holds only under which key each of them is. */
+export const storeName = (application: string): string => `meshstep-${application}-secrets`
+
+/** Values by key, as text. */
+export type Values = Readonly<Record<string, string>>
+
+const NAMED = /PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|API_?KEY|[^A-Z0-9]KEY$/i
+/** They say where a secret is, or what it is called. */
+const POINTING = /PUBLIC_?KEY$|[^A-Z0-9](FILE|PATH|DIR|NAME|ID|URL|URI|HOST|PORT)$/i
+const CREDENTIALS_IN_URL = /:\/\/[^/\s:@]*:[^/\s@]+@/
+
+/** Whether a variable's value is kept as a secret: `secretEnv` decides, else its name, else credentials in a URL. */
+export const isSecret = (name: string, value: string, secretEnv: Readonly<Record<string, boolean>> = {}): boolean =>
+  Object.hasOwn(secretEnv, name)
+    ? secretEnv[name] === true
+    : (NAMED.test(name) && !POINTING.test(name)) || CREDENTIALS_IN_URL.test(value)
+
+/** Kubernetes replaces `$(NAME)` in a variable's value, but not in one that comes from a Secret. */
+const isComposed = (value: string): boolean => /\$\([^)]*\)/.test(value.replaceAll('$$', ''))
+
+type Variable = NonNullable<Container['env']>[number]
+
+const isConcealed = ({ secretEnv }: PodWorkload, { name, value }: Variable): boolean =>
+  value !== undefined && value !== '' && isSecret(name, value, secretEnv) && !isComposed(value)
+
+/** The workload with `keep`'s key in place of each secret value; the same where it has none. */
+export const concealed = (
+  workload: PodWorkload,
+  application: string,
+  keep: (prefix: string, value: string) => string,
+): PodWorkload => {
+  const variable =
+    (container: string) =>
+    (one: Variable): Variable => {
+      const { value, ...others } = one
+      if (!isConcealed(workload, one) || value === undefined) return one
+      const key = keep(prefixOf('env', container, one.name), value.replaceAll('$$', '$'))
+      return { ...others, valueFrom: { secretKeyRef: { name: storeName(application), key } } }
+    }
+  const container = (one: Container): Container => (one.env ? { ...one, env: one.env.map(variable(one.name)) } : one)
+  const { podSpec, secrets } = workload
+  return {
+    ...workload,
+    podSpec: {
+      ...podSpec,
+      containers: podSpec.containers.map(container),
+      ...(podSpec.initContainers && { initContainers: podSpec.initContainers.map(container) }),
+    },
+    ...(secrets && {
+      secrets: mapped(secrets, (texts, name) =>
+        mapped(texts, (text, key) => keep(prefixOf('secret', name, key), text)),
+      ),
+    }),
+  }
+}
+
+const mapped = <T, U>(record: Readonly<Record<string, T>>, change: (value: T, key: string) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]))
+
+const LONGEST_PART = 100
+
+/** Each value has a key of its own, so that pods restart when it changes: `{kind}.{container or Secret}.{name}.{version}`. */
+const prefixOf = (kind: 'env' | 'secret', ...names: string[]): string =>
+  [kind, ...names.map((name) => name.replaceAll(/[^-._a-zA-Z0-9]/g, '_').slice(0, LONGEST_PART))].join('.')
+
+/** The key under which `value` is kept already. */
+export const keyOf = (values: Values, prefix: string, value: string): string | undefined =>
+  Object.keys(values).findLast((key) => versionIn(key, prefix) !== undefined && values[key] === value)
+
+/** A key that nothing is kept under; versions follow the clock, as a store that was lost has no count. */
+export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number): string => {
+  for (let version = now; ; version += 1) {
+    const key = `${prefix}.${version.toString(36)}`
+    if (!taken.has(key)) return key
+  }
+}
+
+const versionIn = (key: string, prefix: string): string | undefined =>
+  key.startsWith(`${prefix}.`) && !key.slice(prefix.length + 1).includes('.') ? key.slice(prefix.length + 1) : undefined
+
+/** The names of the Secrets whose values are kept under these keys. */
+export const secretsKept = (keys: readonly string[]): string[] => [
+  ...new Set(keys.flatMap((key) => (key.startsWith('secret.') ? (key.split('.')[1] ?? []) : []))),
+]
+
+/** The keys of the store that a workload refers to. */
+export const keysIn = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
+  ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
+    env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
+  ),
+  ...Object.values(secrets).flatMap((keys) => Object.values(keys)),
+]
+
+const storedKey = ({ valueFrom }: Variable, store: string): string | undefined => {
+  const { secretKeyRef } = (valueFrom ?? {}) as { secretKeyRef?: { name?: unknown; key?: unknown } }
+  return secretKeyRef?.name === store && typeof secretKeyRef.key === 'string' ? secretKeyRef.key : undefined
+}
+
+type Memory = {
+  readonly config?: { readonly workload?: object | null | undefined } | undefined
+  readonly pending?: { readonly data: Pick<Memory, 'config'> } | undefined
+  readonly specs?: { readonly spec: PodWorkload['podSpec'] } | undefined
+}
+
+/** The keys of the store that a memory refers to: what runs, and what is to run, now or once a unit leads. */
+export const keysRemembered = ({ config, pending, specs }: Memory, application: string): Set<string> => {
+  const workloads = [ownWorkload(config), ownWorkload(pending?.data.config), specs && { podSpec: specs.spec }]
+  return new Set(workloads.flatMap((workload) => (workload ? keysIn(workload, application) : [])))
+}
