@@ -8,6 +8,7 @@ import { Versions } from './relations/versions.ts'
 import { Services } from './services/provided.ts'
 import { Churn } from './workload/churn.ts'
 import { workloadOf } from './workload/config.ts'
+import { givenProblems } from './workload/given.ts'
 import { LeaderSettings } from './workload/leader-settings.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
@@ -76,8 +77,10 @@ export const Config = z.strictObject({
 })
 export type Config = z.infer<typeof Config>
 
-/** A config as it is given, which holds no policy that Istio refuses. One that is remembered is read as it is. */
-export const GivenConfig = Config.superRefine(({ rawPolicies = [] }, context) => {
+/** A config as it is given, with no policy that Istio refuses, and no workload without pods. One that is remembered is read as it is. */
+export const GivenConfig = Config.superRefine(({ rawPolicies = [], workload }, context) => {
+  for (const { path, message } of givenProblems({ workload }))
+    context.addIssue({ code: 'custom', path: ['workload', ...path], message })
   for (const [index, policy] of rawPolicies.entries())
     for (const { path, message } of policyProblems(policy))
       context.addIssue({ code: 'custom', path: ['rawPolicies', index, ...path], message })

@@ -51,6 +51,36 @@ export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: 
     pod({}, { imagePullSecrets: [{ name: 'a' }, { name: 'a' }] }),
     /podSpec\.imagePullSecrets: duplicate entries for key \[name="a"\] \(each may be there once\)/,
   ],
+  [
+    'a fraction of a second',
+    pod({ livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 1.5 } }),
+    /^data\.config\.workload\.podSpec\.containers\.0\.livenessProbe\.initialDelaySeconds: expected an integer .*got 1\.5$/,
+  ],
+  [
+    'a number of more than 32 bits',
+    pod({ livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: 2 ** 32 } }),
+    /containers\.0\.livenessProbe\.initialDelaySeconds: expected an integer of at most 2147483647/,
+  ],
+  [
+    'a fraction of a pod',
+    { ...pod(), strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0.5 } } },
+    /^data\.config\.workload\.strategy\.rollingUpdate\.maxSurge: expected an integer/,
+  ],
+  [
+    'an image that begins with a space',
+    pod({ image: ' example.invalid/web:1' }),
+    /podSpec\.containers\.0\.image: expected an image without spaces, got " example/,
+  ],
+  [
+    'a port twice in the Service',
+    { ...pod(), service: { ports: [{ port: 80 }, { port: 80, name: 'b' }] } },
+    /^data\.config\.workload\.service\.ports\.1: duplicate port 80\/TCP/,
+  ],
+  [
+    'two ports of one name in the Service',
+    { ...pod(), service: { ports: [{ port: 80 }, { port: 80, protocol: 'UDP' }] } },
+    /^data\.config\.workload\.service\.ports\.1: duplicate name "port-80"/,
+  ],
   ['two variables of one name', pod({ env: [{ name: 'A' }, { name: 'A' }] }), /containers\.0\.env\.1: .*"A"/],
   [
     'a container without an image',
