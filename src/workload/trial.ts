@@ -1,6 +1,8 @@
 import {
   ApiError,
+  isDenied,
   isFailure,
+  isForbidden,
   isNotFound,
   isNotPermitted,
   isRefusal,
@@ -73,7 +75,8 @@ const tryObject = async (
     await kubernetes.apply(object, manager, { force: true, dryRun: true })
     return undefined
   } catch (error) {
-    if (isNotPermitted(error) || isFailure(error)) return { note: untried(object, error) }
+    // a quota, or a namespace that goes, is no fault of the spec
+    if (isFailure(error) || (isForbidden(error) && !isDenied(error))) return { note: untried(object, error) }
     if (!(error instanceof ApiError)) throw error
     // what is not there, or not ours, is told when it is applied
     if (!isRefusal(error) || isNotFound(error) || (await isOthers(kubernetes, object, manager))) return undefined

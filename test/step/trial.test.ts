@@ -157,3 +157,26 @@ test('an API server that is away is waited for', async () => {
   const { status } = await answerTo(world, GOOD)
   expect([status, world.memory()]).toEqual([503, undefined])
 })
+
+test('a quota that is met at the trial is no fault of the spec: it is remembered, reported, and made once there is room', async () => {
+  const world = createEmptyWorld()
+  const message =
+    'deployments.apps "web" is forbidden: exceeded quota: few, requested: count/deployments.apps=1, used: 1, limited: 1'
+  world.intercept = ({ method, path }) =>
+    method === 'PATCH' && path.includes('/deployments/')
+      ? {
+          status: 403,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ kind: 'Status', code: 403, reason: 'Forbidden', message }),
+        }
+      : undefined
+  const outcome = await world.send('config-changed', GOOD)
+  expect(outcome.messages.join()).toMatch(/could not be tried .*exceeded quota.*Raise the quota or the limit/)
+  expect((await view(world)).status).toMatchObject({
+    status: 'error',
+    message: expect.stringContaining('exceeded quota'),
+  })
+  world.intercept = undefined
+  await world.send('resync', {})
+  expect([imageOf(world), (await view(world)).status.status]).toEqual(['web:1', 'active'])
+})
