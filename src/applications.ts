@@ -6,7 +6,7 @@ import { Application, Namespace } from './config.ts'
 import { labelsOf } from './desire.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
-import { loadMemory } from './memory.ts'
+import { isInherited, loadMemory, memoryObject } from './memory.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { labelsIn, missingIn, observeTargets } from './observed.ts'
 import { defined } from './record.ts'
@@ -16,7 +16,7 @@ import { subjectName } from './relations/mirror.ts'
 import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
-import { relationsIn } from './state.ts'
+import { relationsIn, type Subject } from './state.ts'
 import { currentLeader, type Leader } from './workload/leader.ts'
 import type { ApplicationStatus } from './workload/status.ts'
 import { numberNamed, type Units, unitName } from './workload/units.ts'
@@ -67,7 +67,8 @@ export const createApplications =
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize(subject)
-    const { state: remembered, labels, stored } = await loadMemory(kubernetes, subject)
+    const memory = await loadMemory(kubernetes, subject)
+    const { state: remembered, labels, stored } = memory
     const { namespace, application } = subject
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
     const [peers, targets] = await Promise.all([
@@ -87,7 +88,9 @@ export const createApplications =
     const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
     return {
       ...subject,
-      status: applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
+      status: isInherited(memory)
+        ? notOurs(subject)
+        : applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
       ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
       settings: settingsOf(state),
       units: Object.entries(state.units.present)
@@ -102,6 +105,12 @@ export const createApplications =
       ),
     }
   }
+
+/** Nothing of meshstep is in a ConfigMap that has no state. */
+const notOurs = (subject: Subject): ApplicationStatus => ({
+  status: 'waiting',
+  message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,
+})
 
 const nameOf = (units: Units, application: string, name: string): string => {
   const number = numberNamed(units, application, name)

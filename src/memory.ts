@@ -83,6 +83,7 @@ const parseMemory = (stored: KubernetesObject, memo: Memo): Memory => {
   const { data = {} } = stored
   // the charm library leaves an empty ConfigMap before it has set a label
   if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
+  if (!['labels', 'state'].some((key) => Object.hasOwn(data, key))) throw foreign(stored)
   const labels = parse(stored, TEXTS.labels, memo)
   // without `state` it was the charm library that wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
@@ -90,6 +91,16 @@ const parseMemory = (stored: KubernetesObject, memo: Memo): Memory => {
 }
 
 type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
+
+/** Somebody else's ConfigMap has the memory's name. */
+const foreign = ({ data = {}, metadata: { namespace, name, managedFields = [] } }: KubernetesObject): Broken => {
+  const managers = [...new Set(managedFields.map(({ manager }) => manager))].join(', ') || 'somebody else'
+  const keys = Object.keys(data).slice(0, 5).join(', ')
+  return new Broken(
+    `ConfigMap ${namespace}/${name} is no memory: it is written by ${managers}, and has ${keys} in place of labels and state. It was left as it is and ` +
+      'nothing was changed. Rename or delete it, and send the event again.',
+  )
+}
 
 const readAs =
   <T>(schema: z.ZodType<T>, prepare: (value: unknown) => unknown = (value) => value) =>
