@@ -1,4 +1,5 @@
 import { functions } from '../../functions/index.ts'
+import { type ApplicationView, createApplications } from '../../src/applications.ts'
 import { systemClock as clock } from '../../src/clock.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
@@ -51,6 +52,16 @@ export type Cluster = {
   erase(object: KubernetesObject): Promise<void>
   /** Hands an event to the functions, over this cluster. */
   send(name: string, data: Record<string, unknown>): Promise<Handled>
+  /** Hands an object to the functions, as Knative's ApiServerSource does. */
+  hear(verb: 'add' | 'update' | 'delete', object: KubernetesObject): Promise<Handled>
+  /** Makes an object of any kind, and answers what the API server made of it. */
+  make(object: KubernetesObject): Promise<KubernetesObject>
+  /** Deletes an object of any kind. */
+  drop(object: KubernetesObject): Promise<void>
+  /** A merge patch of what the kubelet tells of a pod. */
+  report(pod: KubernetesObject, status: Record<string, unknown>): Promise<void>
+  /** What is told of an application to whoever asks. */
+  view(application: string): Promise<ApplicationView>
   close(): Promise<void>
 }
 
@@ -79,6 +90,8 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
     clock,
     timeoutMilliseconds,
   })
+
+  const applications = createApplications({ connect, clock, timeoutMilliseconds })
 
   type Call = { method: TransportRequest['method']; path: string; body?: unknown; contentType?: string }
   const call = async ({ method, path, body, contentType = 'application/json' }: Call): Promise<TransportAnswer> => {
@@ -134,6 +147,22 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
     erase: async (object) => {
       await call({ method: 'DELETE', path: pathOf(referenceTo(object)) })
       await until(`${object.kind} is gone`, async () => (await kubernetes.find(referenceTo(object))) === undefined)
+    },
+    view: (application) => applications({ namespace, application }),
+    make: async (object) => {
+      const { body } = await call({ method: 'POST', path: collectionOf(object as KubeObject), body: object })
+      return JSON.parse(body) as KubernetesObject
+    },
+    drop: async (object) => {
+      await call({ method: 'DELETE', path: `${collectionOf(object as KubeObject)}/${object.metadata.name}` })
+    },
+    report: async (pod, status) => {
+      const path = `${pathOf(referenceTo(pod))}/status`
+      await call({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' })
+    },
+    hear: (verb, data) => {
+      const type = `dev.knative.apiserver.resource.${verb}`
+      return handle({ id: crypto.randomUUID(), source: '/contract', type, extensions: {}, data }, {})
     },
     send: (name, data) =>
       handle(
