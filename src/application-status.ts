@@ -5,6 +5,7 @@ import type { Effective } from './relations/effective.ts'
 import { offeredServices } from './services/offered.ts'
 import type { State, Subject, Target } from './state.ts'
 import { ownWorkload } from './workload/config.ts'
+import { heldPlaces } from './workload/data-churn.ts'
 import { healthOf, replicasOf } from './workload/health.ts'
 import { loopOf } from './workload/loop.ts'
 import { type ApplicationStatus, statusOf } from './workload/status.ts'
@@ -39,6 +40,7 @@ export const applicationStatus = (
     health: healthOf(workload, pods),
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
     loop: loopOf(specs),
+    held: heldPlaces(memory),
     incompatible: blocked[0],
     cluster: clusterStatus(subject, { ...memory, relations: state.relations }),
     pending,

@@ -5,6 +5,7 @@ import { announce, nothingAnnounced } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
 import type { State, Subject } from './state.ts'
 import { specsAfter } from './workload/accepted.ts'
+import { withDataChurn } from './workload/data-churn.ts'
 import { settlePending } from './workload/leader.ts'
 import type { Teller } from './workload/loop.ts'
 
@@ -23,7 +24,10 @@ export const derived = (
   resolve: Resolve,
   teller: Teller = 'document',
 ): State => {
-  const state = withVersions(before, withPending(subject, after))
+  const applied = withVersions(before, withPending(subject, after))
+  // what waited for a leader is a unit's word
+  const isPending = applied.settings !== after.settings || applied.databag !== after.databag
+  const state = withDataChurn(before, applied, isPending ? 'unit' : teller, now.getTime())
   // what waited for a leader is a unit's word
   const by = state.config === after.config ? teller : 'unit'
   // a spec counts when it is given, not whenever the memory changes

@@ -23,6 +23,7 @@ import { offeredServices } from './services/offered.ts'
 import type { EffectiveState, OwnedKind, Relation, State, Subject } from './state.ts'
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
 import { ownWorkload } from './workload/config.ts'
+import { heldMessages } from './workload/data-churn.ts'
 import { loopMessage, loopOf } from './workload/loop.ts'
 import { secretObjects, workloadKinds, workloadObjects } from './workload/objects.ts'
 import { storeName } from './workload/secrets.ts'
@@ -164,7 +165,7 @@ const workloadDesire = (subject: Subject, state: EffectiveState, facts: Facts) =
 
 const workloadMessages = ({ application }: Subject, state: EffectiveState): string[] => {
   const loop = loopOf(state.specs)
-  return loop ? [loopMessage(loop)] : specWarnings(state, application)
+  return [...(loop ? [loopMessage(loop)] : specWarnings(state, application)), ...heldMessages(state)]
 }
 
 const labelled = (object: KubernetesObject, labels: Readonly<Record<string, string>>): KubernetesObject => ({

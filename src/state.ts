@@ -4,6 +4,7 @@ import { Mark } from './order.ts'
 import { Databags, type ToldData } from './relations/application-data.ts'
 import { Announced } from './services/announced.ts'
 import { deploymentOf, isPodWorkload } from './workload/config.ts'
+import { DataChurn } from './workload/data-churn.ts'
 import { Leader } from './workload/leader.ts'
 import { LeaderSettings } from './workload/leader-settings.ts'
 import { SpecHistory } from './workload/loop.ts'
@@ -162,6 +163,8 @@ export const State = z.strictObject({
   settings: LeaderSettings.optional(),
   /** What the application says in its relations besides their protocols: its leader writes it. */
   databag: Databags.optional(),
+  /** How often units change these, and what of it is held back. */
+  dataChurn: DataChurn.optional(),
   units: z.preprocess(earlierUnits, Units),
   /** The pod specs that the application was given. */
   specs: SpecHistory.optional(),

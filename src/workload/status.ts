@@ -23,6 +23,8 @@ export type StatusFacts = {
   /** Somebody else's object in the place of the application's own workload. */
   readonly namesake?: string | undefined
   readonly loop?: Loop | undefined
+  /** Application data that units change too often. */
+  readonly held?: readonly string[] | undefined
   /** Which versions of an interface do not go together. */
   readonly incompatible?: string | undefined
   /** What is wrong with relations, a sentence each. */
@@ -53,6 +55,7 @@ const candidates = (facts: StatusFacts): ApplicationStatus[] => [
   ...(facts.health ?? []),
   ...when('blocked', facts.namesake, (name) => `${name} is somebody else's: the application's own is not deployed`),
   ...when('blocked', facts.loop, ({ paths }) => `the pod spec keeps changing and is not applied: ${some(paths)}`),
+  ...(facts.held?.length ? when('blocked', facts.held, (places) => `${some(places)}: units keep changing it`) : []),
   ...when('blocked', facts.incompatible, (why) => why),
   ...each('blocked', facts.relations, (message) => message),
   ...(facts.cluster === undefined ? [] : [facts.cluster]),

@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { at, defined } from '../record.ts'
+import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './churn.ts'
+import type { Teller } from './loop.ts'
+
+/**
+ * When units changed each place of the application data lately, and what they told of a place too often: a value, or null where it is to go.
+ * A place is `["settings", key]` or `["databag", endpoint, key]`, as JSON.
+ */
+export const DataChurn = z.strictObject({
+  recent: Recent,
+  held: z.record(z.string(), z.string().nullable()).optional(),
+})
+export type DataChurn = z.infer<typeof DataChurn>
+
+type Texts = Readonly<Record<string, string>>
+
+/** Application data of a memory, and how often units may change it. */
+type Memory = {
+  readonly config?: { readonly churn?: Churn | undefined } | undefined
+  readonly settings?: Texts | undefined
+  readonly databag?: Readonly<Record<string, Texts>> | undefined
+  readonly dataChurn?: DataChurn | undefined
+}
+
+const ABOUT = ['settings', 'databag'] as const
+
+/**
+ * The memory with what a unit tells of its settings and databag, but for places that units have changed as often as `churn` allows: these stay,
+ * and what was told of them last counts as soon as it may. A person's word counts at once.
+ */
+export const withDataChurn = <M extends Memory>(before: M, after: M, by: Teller, now: number): M => {
+  const [was, told] = [textsIn(before), textsIn(after)]
+  const { recent = {}, held = {} } = after.dataChurn ?? {}
+  const isToldAt = (path: string) =>
+    ABOUT.some((about) => before[about] !== after[about] && path.startsWith(`["${about}"`))
+  // what is told is told as a whole; of the rest counts what was held back
+  const waiting = Object.fromEntries(Object.entries(held).filter(([path]) => !isToldAt(path)))
+  const asked: Places = { ...told, ...waiting }
+  const churn = after.config?.churn ?? DEFAULT_CHURN
+  const paths = changed(was, asked).filter((path) => by === 'unit' || !isToldAt(path))
+  const often = new Set(tooOften(recent, paths, churn, now))
+  const accepted = paths.filter((path) => !often.has(path))
+  const next = withChurn(after, {
+    recent: accepted.length === 0 ? recent : withChange(recent, accepted, churn, now),
+    held: Object.fromEntries([...often].map((path) => [path, at(asked, path) ?? null])),
+  })
+  const all = [...new Set([...Object.keys(was), ...Object.keys(asked)])]
+  const texts = Object.fromEntries(
+    all.flatMap((path) => {
+      const text = at<string | null>(often.has(path) ? was : asked, path)
+      return typeof text === 'string' ? [[path, text]] : []
+    }),
+  )
+  return isDeepStrictEqual(texts, told) ? next : withTexts(next, texts)
+}
+
+/** The places that are held back, as people write them. */
+export const heldPlaces = ({ dataChurn }: Memory): string[] =>
+  Object.keys(dataChurn?.held ?? {}).map((path) => (JSON.parse(path) as string[]).join('.'))
+
+/** Data that are held back in a sentence for a person, with the way out. */
+export const heldMessages = (memory: Memory): string[] => {
+  const places = heldPlaces(memory)
+  if (places.length === 0) return []
+  const { changes, minutes } = memory.config?.churn ?? DEFAULT_CHURN
+  return [
+    `${places.join(', ')}: units changed it ${changes} times within ${minutes} minutes, and again: what they told last counts with an event after that. ` +
+      'Leave out what is new at each run; what a person tells, without a unit, counts at once, and churn in the config allows more',
+  ]
+}
+
+const withChurn = <M extends Memory>(memory: M, { recent, held = {} }: DataChurn): M => {
+  const isHolding = Object.keys(held).length > 0
+  const churn =
+    Object.keys(recent).length > 0 || isHolding ? defined({ recent, held: isHolding ? held : undefined }) : undefined
+  return isDeepStrictEqual(churn, memory.dataChurn) ? memory : defined({ ...memory, dataChurn: churn })
+}
+
+type Places = Readonly<Record<string, string | null>>
+
+const changed = (was: Places, told: Places): string[] =>
+  [...new Set([...Object.keys(was), ...Object.keys(told)])].filter(
+    (path) => (at(was, path) ?? null) !== (at(told, path) ?? null),
+  )
+
+const textsIn = ({ settings = {}, databag = {} }: Memory): Record<string, string> =>
+  Object.fromEntries([
+    ...Object.entries(settings).map(([key, text]) => [JSON.stringify(['settings', key]), text]),
+    ...Object.entries(databag).flatMap(([endpoint, texts]) =>
+      Object.entries(texts).map(([key, text]) => [JSON.stringify(['databag', endpoint, key]), text]),
+    ),
+  ])
+
+/** The memory with these texts, each where it belongs. */
+const withTexts = <M extends Memory>(memory: M, texts: Texts): M => {
+  const present = Object.entries(texts).map(([path, text]) => ({ place: JSON.parse(path) as string[], text }))
+  const of = (about: string) => present.filter(({ place: [first] }) => first === about)
+  const settings = of('settings').map(({ place, text }) => [place[1] ?? '', text] as const)
+  const databag = [...Map.groupBy(of('databag'), ({ place }) => place[1] ?? '')].map(
+    ([endpoint, all]) => [endpoint, Object.fromEntries(all.map(({ place, text }) => [place[2] ?? '', text]))] as const,
+  )
+  return defined({
+    ...memory,
+    settings: memory.settings || settings.length > 0 ? Object.fromEntries(settings) : undefined,
+    databag: memory.databag || databag.length > 0 ? Object.fromEntries(databag) : undefined,
+  })
+}
