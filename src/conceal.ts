@@ -32,7 +32,9 @@ type Dependencies = {
 export const createSecretStore = ({ kubernetes, subject, state, now }: Dependencies): SecretStore => {
   const { namespace, application } = subject
   const reference = { kind: 'Secret', namespace, name: storeName(application) } as const
+  const remembered = keysRemembered(state, application)
   const added = new Map<string, string>()
+  const reused = new Set<string>()
   let found: KubernetesObject | undefined
   let kept: Values | undefined
   let isNeeded = false
@@ -45,9 +47,12 @@ export const createSecretStore = ({ kubernetes, subject, state, now }: Dependenc
     if (kept === undefined) return ''
     const values = { ...kept, ...Object.fromEntries(added) }
     const known = keyOf(values, prefix, value)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      if (!added.has(known) && !remembered.has(known)) reused.add(known)
+      return known
+    }
     if (problem !== undefined) throw problem
-    const taken = new Set([...Object.keys(values), ...keysRemembered(state, application)])
+    const taken = new Set([...Object.keys(values), ...remembered])
     const key = newKey(taken, prefix, now.getTime())
     added.set(key, value)
     return key
@@ -70,7 +75,8 @@ export const createSecretStore = ({ kubernetes, subject, state, now }: Dependenc
     save: async (next) => {
       const wanted = keysRemembered(next, application)
       const values = Object.fromEntries([...added].filter(([key]) => wanted.has(key)))
-      if (Object.keys(values).length === 0) return true
+      const isReusing = [...reused].some((key) => wanted.has(key))
+      if (Object.keys(values).length === 0 && !isReusing) return true
       const written = await orRefusal(write(kubernetes, subject, found, values))
       if (!(written instanceof Error)) return true
       problem = /Too long/.test(written.message) ? new Refused(413, TOO_LARGE, { cause: written }) : written
@@ -133,6 +139,7 @@ const write = async (
     { kind: 'Secret', namespace, name },
     [
       ...seen(found),
+      ...claimed(found),
       ...(found.data === undefined ? [{ op: 'add' as const, path: '/data', value: {} }] : []),
       ...Object.entries(data).map(([key, value]) => ({ op: 'add' as const, path: `/data/${key}`, value })),
     ],
@@ -149,6 +156,14 @@ export const forget = async (
   const removals = keys.map((key) => ({ op: 'remove' as const, path: `/data/${key}` }))
   await kubernetes.patch({ kind: 'Secret', namespace, name }, [...seen(found), ...removals], manager)
 }
+
+/** Another value each time: whoever is about to forget a key that nothing referred to finds another resourceVersion. */
+const claimed = ({ metadata: { annotations, resourceVersion } }: KubernetesObject) => [
+  ...(annotations === undefined ? [{ op: 'add' as const, path: '/metadata/annotations', value: {} }] : []),
+  { op: 'add' as const, path: `/metadata/annotations/${CLAIM.replace('/', '~1')}`, value: resourceVersion },
+]
+
+const CLAIM = 'meshstep.dev/claimed-at'
 
 const seen = ({ metadata: { uid, resourceVersion } }: KubernetesObject) => [
   { op: 'test' as const, path: '/metadata/uid', value: uid },

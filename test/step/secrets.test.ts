@@ -373,3 +373,20 @@ test('a variable composed of secrets is named, as it is kept in clear', async ()
   const { messages } = await world.send('config-changed', deployed({ podSpec: podSpec('web:1', { env }) }))
   expect(messages).toEqual([expect.stringMatching(/the value of TOKEN_OF in container web is kept in ConfigMaps/)])
 })
+
+test('a value that is told again while another process is about to forget it is kept', async () => {
+  const world = await running(withEnv('one'))
+  await world.send('config-changed', withEnv('two'))
+  const other = createEmptyWorld()
+  let isLate = true
+  other.intercept = async (request) => {
+    if (isLate && request.method === 'PATCH' && request.path.includes('/secrets/')) {
+      isLate = false
+      await world.send('config-changed', withEnv('one'))
+    }
+    return await world.api.handle(request)
+  }
+  await other.send('resync', {})
+  expect([isLate, resolved(world)]).toEqual([false, ['one']])
+  expect((await view(world)).status.status).toBe('active')
+})
