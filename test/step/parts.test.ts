@@ -90,13 +90,6 @@ test('an account that the spec names and that is not there is told', async () =>
   expect(messages.join()).toContain(`ServiceAccount ${NAMESPACE}/other, which the pod spec names, does not exist`)
 })
 
-test('a value that looks secret is told to be one', async () => {
-  const world = createEmptyWorld()
-  const env = [{ name: 'DB_PASSWORD', value: 'x' }]
-  const { messages } = await world.send('config-changed', deployed({ podSpec: podSpec('web:1', { env }) }))
-  expect(messages.join()).toContain('DB_PASSWORD in container web is kept in ConfigMaps: make a Secret')
-})
-
 test('what stands beside a workload is left while the memory is lost, as the workload is', async () => {
   const world = createEmptyWorld()
   await world.send('config-changed', deployed({ configMaps: { settings: { a: '1' } } }))
