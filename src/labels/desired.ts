@@ -25,6 +25,8 @@ type Source = {
   unreadable?: string
   /** The databag key of another application. */
   from?: ForeignKey
+  /** The cluster that the other application may name. */
+  cluster?: string | undefined
 }
 
 /**
@@ -38,16 +40,16 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
     { name: BEACON, labels: own },
     { name: 'coordinator', labels: config?.coordinator && partOf(subject.application) },
     ...relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map((relation) =>
-      fromRelation(relation, 'labels'),
+      fromRelation(subject, relation, 'labels'),
     ),
     ...relationsWith(relations, { interface: 'cluster', role: 'requires' }).map((relation) =>
-      fromRelation(relation, 'worker_labels'),
+      fromRelation(subject, relation, 'worker_labels'),
     ),
   ]
-  const said = sources.flatMap(({ name, labels, from }) =>
+  const said = sources.flatMap(({ name, labels, from, cluster }) =>
     Object.entries(labels ?? {}).map(([key, value]) => ({
       ...{ name, key, value },
-      refused: from && foreignProblem(from, key, value),
+      refused: from && foreignProblem(from, key, value, cluster),
     })),
   )
   const asked = said.filter(({ refused }) => refused === undefined)
@@ -82,12 +84,13 @@ const contradiction = (labels: Record<string, string>, key: string, value: unkno
 const MeshType = z.literal('istio')
 const Labels = z.record(z.string(), z.unknown())
 
-const fromRelation = (relation: Relation, key: ForeignKey): Source => {
+const fromRelation = ({ namespace }: Subject, relation: Relation, key: ForeignKey): Source => {
   const name = relationName(relation)
   if (relation.awaits !== undefined) return { name }
-  const { data } = relation.remote
+  const { data, application, namespace: home = namespace } = relation.remote
   const meshType = read(data, 'mesh_type', MeshType)
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
   const labels = read(data, key, Labels)
-  return 'unreadable' in labels ? { name, unreadable: labels.unreadable } : { name, from: key, labels: labels.value }
+  if ('unreadable' in labels) return { name, unreadable: labels.unreadable }
+  return { name, from: key, labels: labels.value, cluster: home === namespace ? application : undefined }
 }

@@ -74,7 +74,7 @@ test('a relation that says nothing yet wants nothing', () => {
 test('the union of config, mesh and cluster', () => {
   const cluster = relation(
     9,
-    { worker_labels: { 'app.kubernetes.io/part-of': '3' } },
+    { worker_labels: { 'app.kubernetes.io/part-of': 'beacon' } },
     { endpoint: 'cluster', interface: 'cluster' },
   )
   expect(
@@ -82,7 +82,7 @@ test('the union of config, mesh and cluster', () => {
   ).toEqual({
     a: '1',
     'istio.io/use-waypoint': '2',
-    'app.kubernetes.io/part-of': '3',
+    'app.kubernetes.io/part-of': 'beacon',
   })
 })
 
@@ -111,8 +111,15 @@ test('keys that every object has are ordinary keys', () => {
 })
 
 describe('of other applications', () => {
-  const cluster = (labels: Record<string, string>) =>
-    relation(9, { worker_labels: labels }, { endpoint: 'cluster', interface: 'cluster' })
+  const cluster = (labels: Record<string, string>, home: { namespace?: string } = {}) =>
+    relation(
+      9,
+      {},
+      {
+        ...{ endpoint: 'cluster', interface: 'cluster' },
+        remote: { application: 'tempo', ...home, data: { worker_labels: labels } },
+      },
+    )
   const ofBeacon = (labels: Record<string, string>) => relation(7, { labels })
   const mesh = meshLabels({ model: 'shop', application: 'beacon' })
   const partOf = { 'app.kubernetes.io/part-of': 'tempo' }
@@ -137,6 +144,16 @@ describe('of other applications', () => {
     ],
     ['a beacon injects no sidecar', ofBeacon({ 'sidecar.istio.io/inject': 'true' }), 'sidecar.istio.io/inject'],
     ['a beacon makes no pod one of a cluster', ofBeacon(partOf), 'app.kubernetes.io/part-of'],
+    [
+      'a coordinator makes no pod one of another cluster',
+      cluster({ 'app.kubernetes.io/part-of': 'loki' }),
+      'app.kubernetes.io/part-of',
+    ],
+    [
+      'a coordinator of another namespace makes no pod one of its namesake here',
+      cluster(partOf, { namespace: 'elsewhere' }),
+      'app.kubernetes.io/part-of',
+    ],
     ['a coordinator takes no pods to another Service', cluster({ app: 'db' }), 'app'],
     [
       'a coordinator takes no pods off the mesh',

@@ -54,7 +54,7 @@ export const messages: readonly Message[] = [
     write: (revision) => ({
       worker_config: pythonJson(`{"revision": ${revision}}`),
       worker_ports: '[8080, 9095]',
-      worker_labels: pythonJson({ 'app.kubernetes.io/part-of': `${revision}` }),
+      worker_labels: pythonJson({ 'istio.io/use-waypoint': `${revision}` }),
     }),
     read: labelsOf('cluster'),
   },

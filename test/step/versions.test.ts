@@ -116,8 +116,8 @@ const SIDES: readonly Side[] = [
     interface: 'cluster',
     endpoint: 'cluster',
     config: { worker: { roles: ['a'] } },
-    content: { worker_config: '"x: 1"', worker_labels: '{"app.kubernetes.io/part-of": "green"}' },
-    isHeard: (world) => labelsOf(world)['app.kubernetes.io/part-of'] === 'green',
+    content: { worker_config: '"x: 1"', worker_labels: '{"istio.io/use-waypoint": "green"}' },
+    isHeard: (world) => labelsOf(world)['istio.io/use-waypoint'] === 'green',
   },
   {
     role: 'provides',
