@@ -31,25 +31,41 @@ export const newEffects = (subject: Subject, before: State, after: State): Effec
 const configsIn = ({ config, pending }: Pick<State, 'config' | 'pending'>): Config[] =>
   [config, pending?.data.config].filter((one) => one !== undefined)
 
-/** The part of a config that has the effect; undefined where it has not. */
-const askedBy = (effect: Effect, { application }: Subject, config: Config): unknown => {
-  const { workload, service, rawPolicies = [], meshPolicies = [], mesh } = config
-  const { hardened, rootNamespace, ...others } = mesh ?? {}
-  switch (effect) {
-    case 'workload':
-      return unlessEmpty({
-        own: ownWorkload(config),
-        workload: workload && 'name' in workload && workload.name !== application ? workload.name : undefined,
-        service: service === application ? undefined : (service ?? undefined),
-      })
-    case 'policies':
-      return unlessEmpty({ rawPolicies: listed(rawPolicies), meshPolicies: listed(meshPolicies) })
-    case 'mesh':
-      return mesh && others
-    case 'root':
-      return hardened === true || rootNamespace !== undefined ? { hardened, rootNamespace } : undefined
-  }
+/** The part of a config that has the effect, with all that shapes it; undefined where it has not. */
+const askedBy = (effect: Effect, { application }: Subject, config: Config): unknown =>
+  ASKED[effect](config, application)
+
+const ASKED: Readonly<Record<Effect, (config: Config, application: string) => unknown>> = {
+  workload: (config, application) =>
+    unlessEmpty({ own: ownWorkload(config), ofAnother: ofAnother(config, application) }),
+  policies: (config) => {
+    const { rawPolicies = [], meshPolicies = [], enforcement } = config
+    const given = unlessEmpty({ rawPolicies: listed(rawPolicies), meshPolicies: listed(meshPolicies) })
+    return given && { ...given, enforcement, ...(given.meshPolicies !== undefined && identitiesIn(config)) }
+  },
+  mesh: (config) => {
+    const { hardened: _, rootNamespace: __, ...others } = config.mesh ?? {}
+    return config.mesh && { others, enforcement: config.enforcement, ...identitiesIn(config) }
+  },
+  root: ({ mesh: { hardened, rootNamespace } = {} }) =>
+    hardened === true || rootNamespace !== undefined ? { hardened, rootNamespace } : undefined,
 }
+
+/** The workload and the Service of another name, with what is done to them. */
+const ofAnother = ({ workload, service, labels, enrolment }: Config, application: string): unknown => {
+  const named = unlessEmpty({
+    workload: workload && 'name' in workload && workload.name !== application ? workload.name : undefined,
+    service: service === application ? undefined : (service ?? undefined),
+  })
+  return named && { ...named, labels, enrolment }
+}
+
+/** Who the callers are that policies name: with other identities the same policies let in somebody else. */
+const identitiesIn = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
+  trustDomain,
+  serviceAccounts,
+  ofMesh: [mesh?.trustDomain, mesh?.trustDomainAliases, mesh?.trustDomains],
+})
 
 const listed = <T>(items: readonly T[]): readonly T[] | undefined => (items.length === 0 ? undefined : items)
 

@@ -64,6 +64,44 @@ describe('what was asked for before', () => {
     ])
   })
 
+  test.each<[string, Record<string, unknown>, Record<string, unknown>, string[]]>([
+    [
+      'policies let in another account',
+      { meshPolicies: [meshPolicy] },
+      { serviceAccounts: { 'shop/a': 'evil' } },
+      ['policies'],
+    ],
+    [
+      'policies let in another trust domain',
+      { meshPolicies: [meshPolicy] },
+      { trustDomain: 'evil.example' },
+      ['policies'],
+    ],
+    [
+      'policies are no dry run any more',
+      { rawPolicies: [deny], enforcement: 'audit' },
+      { enforcement: 'enforce' },
+      ['policies'],
+    ],
+    ['a beacon lets in another account', { mesh: {} }, { serviceAccounts: { 'shop/a': 'evil' } }, ['mesh']],
+    ['a beacon lets in another trust domain', { mesh: {} }, { trustDomain: 'evil.example' }, ['mesh']],
+    [
+      'the workload of another gets a label',
+      { workload: { kind: 'Deployment', name: 'db' } },
+      { labels: { app: 'web' } },
+      ['workload'],
+    ],
+    ['the Service of another gets a label', { service: 'db' }, { labels: { app: 'web' } }, ['workload']],
+    [
+      'only the application itself is concerned',
+      {},
+      { serviceAccounts: { 'shop/a': 'b' }, trustDomain: 'a.b', labels: { a: 'b' } },
+      [],
+    ],
+  ])('needs one for what shapes it: %s', (_, allowed, more, effects) => {
+    expect(newEffects(subject, state(allowed), state({ ...allowed, ...more }))).toEqual(effects)
+  })
+
   test('counts from the moment that it waits for a leader', () => {
     const pending = { unit: 'web/0', data: { config: Config.parse({ rawPolicies: [deny] }) } }
     const waiting = { ...emptyState(), pending }
