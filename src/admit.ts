@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Conceal, createSecretStore } from './conceal.ts'
 import type { Config } from './config.ts'
+import type { DocumentGuard } from './document-guard.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import type { Found } from './look.ts'
@@ -19,13 +20,23 @@ type Input = {
   readonly changes: readonly Change[]
   readonly found: Found
   readonly now: Date
+  /** Without it, whoever may write documents is no concern. */
+  readonly guard?: DocumentGuard | undefined
 }
 
 /**
  * Takes the changes into the state, but for those that bring a workload which the API server would refuse, or that ask for effects which
  * their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
  */
-export const admit = async ({ kubernetes, memory, subject, changes, found, now }: Input): Promise<Remembered> => {
+export const admit = async ({
+  kubernetes,
+  memory,
+  subject,
+  changes,
+  found,
+  now,
+  guard,
+}: Input): Promise<Remembered> => {
   const verdicts = new Map<string, Verdict>()
   const permits = createPermits(subject)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
@@ -52,7 +63,8 @@ export const admit = async ({ kubernetes, memory, subject, changes, found, now }
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {
       if (!(await secrets.save(remembered.state))) continue
-      return told(remembered, subject, changes, judged, [...verdicts.values()])
+      const unguarded = found.documents.found.length > 0 ? await guard?.(subject.namespace) : undefined
+      return told(remembered, subject, changes, judged, [...verdicts.values()], unguarded)
     }
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
   }
@@ -94,6 +106,7 @@ const told = (
   changes: readonly Change[],
   { documents }: Found,
   verdicts: readonly Verdict[],
+  unguarded: string | undefined,
 ): Remembered => {
   const notes = verdicts.flatMap((verdict) => (verdict && 'note' in verdict ? [verdict.note] : []))
   const answer = (one: Taken, index: number): Taken => {
@@ -103,7 +116,7 @@ const told = (
     const unread = own.flatMap((document) => ('problem' in document ? document : []))
     const sent = unread.find(({ name }) => name === look?.document)
     if (sent && verdicts.some((verdict) => isFor(verdict, sent.problem))) return new Refused(400, sent.problem)
-    const message = [one.message, ...notes, ...unread.map(({ problem }) => problem)]
+    const message = [one.message, unguarded, ...notes, ...unread.map(({ problem }) => problem)]
       .filter((text) => text !== undefined)
       .join('; ')
     return message === '' ? one : { ...one, message }

@@ -4,6 +4,7 @@ import type { Authenticate } from './authorize.ts'
 import type { Clock } from './clock.ts'
 import { Application, Namespace } from './config.ts'
 import { labelsOf } from './desire.ts'
+import type { DocumentGuard } from './document-guard.ts'
 import { Refused } from './errors.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isInherited, loadMemory, memoryObject } from './memory.ts'
@@ -16,7 +17,7 @@ import { subjectName } from './relations/mirror.ts'
 import { readPeers, remotesOf } from './relations/peers.ts'
 import type { Service } from './services/announced.ts'
 import { offeredServices } from './services/offered.ts'
-import { relationsIn, type Subject } from './state.ts'
+import { relationsIn, type State, type Subject } from './state.ts'
 import { currentLeader, type Leader } from './workload/leader.ts'
 import type { ApplicationStatus } from './workload/status.ts'
 import { numberNamed, type Units, unitName } from './workload/units.ts'
@@ -41,6 +42,8 @@ export type ApplicationView = {
     readonly endpoint: string
     readonly application: string
   })[]
+  /** What a person should know besides, a sentence each. */
+  readonly messages?: readonly string[]
 }
 
 /** Answers what is remembered of an application. Rejects with Refused, 404, when that is nothing. */
@@ -52,6 +55,7 @@ export type Applications = (
 type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
+  guard?: DocumentGuard | undefined
   clock: Clock
   timeoutMilliseconds: number
 }
@@ -59,7 +63,7 @@ type Dependencies = {
 const Named = z.object({ namespace: Namespace, application: Application })
 
 export const createApplications =
-  ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Applications =>
+  ({ connect, authenticate, guard, clock, timeoutMilliseconds }: Dependencies): Applications =>
   async (named, authorization) => {
     const parsed = Named.safeParse(named)
     if (!parsed.success) throw new Refused(400, z.prettifyError(parsed.error).replaceAll('\n', ' '))
@@ -85,6 +89,7 @@ export const createApplications =
       : undefined
     const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
     const resolved = gated(subject, state, effective(subject, state, known), known, labelsIn(targets))
+    const unguarded = isDocumented(remembered) ? await guard?.(namespace) : undefined
     const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
     return {
       ...subject,
@@ -103,10 +108,12 @@ export const createApplications =
       databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
         told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
       ),
+      ...(unguarded !== undefined && { messages: [unguarded] }),
     }
   }
 
 /** Nothing of meshstep is in a ConfigMap that has no state. */
+const unguarded = isDocumented(remembered) ? await guard?.(namespace) : undefined
 const notOurs = (subject: Subject): ApplicationStatus => ({
   status: 'waiting',
   message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,

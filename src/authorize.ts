@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { createCache } from './cache.ts'
 import type { Clock } from './clock.ts'
 import type { Effect } from './effects.ts'
 import { Refused } from './errors.ts'
@@ -30,11 +31,6 @@ export type Sender = {
   mayReadPolicies(namespace: string): Promise<boolean>
 }
 
-/** A permission or account that is taken away counts no longer than this. */
-const KEPT_MILLISECONDS = 10_000
-
-const MOST_KEPT = 1_000
-
 /**
  * Lets the API server decide: a TokenReview names the sender, and `audience` the token must be for; a SubjectAccessReview answers whether
  * RBAC lets that user `update` the `applications.meshstep.dev` of that name, or a subresource of it. There is no such resource; a Role may
@@ -44,8 +40,8 @@ const MOST_KEPT = 1_000
  * refusal is not kept: a grant counts at once.
  */
 export const createAuthenticate = ({ audience, clock }: { audience: string; clock: Clock }): Authenticate => {
-  const users = createKept<User>(clock)
-  const decisions = createKept<boolean>(clock)
+  const users = createCache<User>(clock)
+  const decisions = createCache<boolean>(clock)
 
   return async (kubernetes, authorization) => {
     const token = tokenIn(authorization)
@@ -76,22 +72,6 @@ const isAllowed = (allowed: boolean): boolean => allowed
 
 const nameOf = ({ namespace, application = '*', effect }: About): string =>
   `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
-
-/** Values by key, each asked for once in ten seconds, by all who want it at the same time together. */
-const createKept = <T>(clock: Clock) => {
-  const kept = new Map<string, { readonly until: number; readonly value: Promise<T> }>()
-  return (key: string, ask: () => Promise<T>, isKept: (value: T) => boolean = () => true): Promise<T> => {
-    const known = kept.get(key)
-    if (known && known.until > clock.now()) return known.value
-    const value = ask()
-    const forget = () => void (kept.get(key)?.value === value && kept.delete(key))
-    value.then((answer) => isKept(answer) || forget(), forget)
-    kept.delete(key)
-    kept.set(key, { until: clock.now() + KEPT_MILLISECONDS, value })
-    for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest)
-    return value
-  }
-}
 
 const tokenIn = (authorization: string | undefined): string => {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]

@@ -12,6 +12,7 @@ import { systemClock as clock } from './clock.ts'
 import { parseClusterDomain } from './cluster/surroundings.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
 import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
+import { createDocumentGuard } from './document-guard.ts'
 import { Broken } from './errors.ts'
 import type { Event } from './events/cloud-event.ts'
 import { createExplain } from './explain.ts'
@@ -62,11 +63,12 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
+  const guard = authenticate && createDocumentGuard({ connect, clock })
   const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment })),
+    enqueue: createQueue(createStep({ connect, clock, environment, guard })),
     connect,
     publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
     authenticate,
@@ -75,7 +77,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   })
   const reading = { connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
-  const applications = createApplications(reading)
+  const applications = createApplications({ ...reading, guard })
   const app = createApp({ handle, explain, applications, clock, log, isStopping: () => isStopping })
   const server = await listen(app, settings.PORT)
   const { port } = server

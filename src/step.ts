@@ -5,6 +5,7 @@ import { awaitsPolicies } from './cluster/desire.ts'
 import { type Environment, isSayingUnits, surroundingsOf } from './cluster/surroundings.ts'
 import { isDue } from './derive.ts'
 import { ownedKinds } from './desire.ts'
+import type { DocumentGuard } from './document-guard.ts'
 import { Unavailable } from './errors.ts'
 import { isStale } from './kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from './kubernetes/client.ts'
@@ -32,6 +33,8 @@ export type StepDependencies = {
   connect(deadline: number): Kubernetes
   clock: Clock
   environment: Environment
+  /** Where senders are authenticated, writers of documents should be, too. */
+  guard?: DocumentGuard | undefined
 }
 
 /** What others are to be told: other applications that it is worth a look, and whoever listens what became of offers. */
@@ -69,11 +72,11 @@ type Progress = {
  * it; after a crash at any point, so does the next one.
  */
 export const createStep =
-  ({ connect, clock, environment }: StepDependencies): Step =>
+  ({ connect, clock, environment, guard }: StepDependencies): Step =>
   async (subject, changes, deadline) => {
     const kubernetes = connect(deadline)
     const progress: Progress = { taken: undefined, written: new Set(), before: undefined }
-    const dependencies = { kubernetes, clock, environment }
+    const dependencies = { kubernetes, clock, environment, guard }
 
     const untilWon = async (): Promise<Attempted> => {
       let lost: unknown
@@ -122,11 +125,11 @@ const isUnsaid = ({ settled, units }: Attempted): boolean =>
   isSayingUnits(settled.state) &&
   !isDeepStrictEqual(settled.state.units.present, units.present)
 
-type Dependencies = { kubernetes: Kubernetes; clock: Clock; environment: Environment }
+type Dependencies = Omit<StepDependencies, 'connect'> & { kubernetes: Kubernetes }
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
 const attempt = async (
-  { kubernetes, clock, environment }: Dependencies,
+  { kubernetes, clock, environment, guard }: Dependencies,
   subject: Subject,
   changes: readonly Change[],
   progress: Progress,
@@ -150,7 +153,7 @@ const attempt = async (
   const current = { ...memory, state: await withPodsOfNow(subject, memory.state, early) }
   // once saved the changes are in the memory: starting over must not fold them in a second time
   const left = progress.taken ? [] : changes
-  const { state, taken } = await admit({ kubernetes: once, memory: current, subject, changes: left, found, now })
+  const { state, taken } = await admit({ kubernetes: once, memory: current, subject, changes: left, found, now, guard })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(memory, subject, state, now)
   const seen = effective(subject, state, found.peers)

@@ -107,6 +107,24 @@ export const kinds: readonly Kind[] = [
     zero: { spec: {}, status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } },
     rechecksMetadata: false,
   }),
+  // kept, and not enforced
+  builtin('admissionregistration.k8s.io', 'v1', {
+    kind: 'ValidatingAdmissionPolicy',
+    plural: 'validatingadmissionpolicies',
+    namespaced: false,
+    status: true,
+    counted: true,
+    zero: { spec: {}, status: {} },
+    rechecksMetadata: false,
+  }),
+  builtin('admissionregistration.k8s.io', 'v1', {
+    kind: 'ValidatingAdmissionPolicyBinding',
+    plural: 'validatingadmissionpolicybindings',
+    namespaced: false,
+    counted: true,
+    zero: { spec: {} },
+    rechecksMetadata: false,
+  }),
   custom('security.istio.io', 'v1', {
     kind: 'AuthorizationPolicy',
     shape: authorizationPolicy,

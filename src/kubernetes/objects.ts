@@ -45,6 +45,16 @@ const resources = {
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
   Event: { apiVersion: 'events.k8s.io/v1', plural: 'events' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
+  ValidatingAdmissionPolicy: {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    plural: 'validatingadmissionpolicies',
+    clusterScoped: true,
+  },
+  ValidatingAdmissionPolicyBinding: {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    plural: 'validatingadmissionpolicybindings',
+    clusterScoped: true,
+  },
   SubjectAccessReview: { apiVersion: 'authorization.k8s.io/v1', plural: 'subjectaccessreviews', clusterScoped: true },
 } as const satisfies Record<string, { apiVersion: string; plural: string; clusterScoped?: true }>
 

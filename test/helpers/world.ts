@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { functions } from '../../functions/index.ts'
 import { createApplications } from '../../src/applications.ts'
 import { createAuthenticate } from '../../src/authorize.ts'
+import { createDocumentGuard } from '../../src/document-guard.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
 import { createExplain } from '../../src/explain.ts'
@@ -115,9 +116,10 @@ export const createWorld = (
     return (await world.intercept?.(request)) ?? api.handle(request)
   }
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const guard = allows && createDocumentGuard({ connect, clock })
   const handle = createHandler({
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
+    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' }, guard })),
     connect,
     publish: isOwnSink
       ? undefined
@@ -129,7 +131,7 @@ export const createWorld = (
   })
   const silent = () => undefined
   const explain = createExplain({ connect, clock, timeoutMilliseconds: 10_000 })
-  const applications = createApplications({ connect, clock, timeoutMilliseconds: 10_000 })
+  const applications = createApplications({ connect, guard, clock, timeoutMilliseconds: 10_000 })
   const app = createApp({
     handle,
     explain,

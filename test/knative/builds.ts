@@ -50,6 +50,13 @@ const replacements = [
   ['ValidatingAdmissionPolicyBinding', ['metadata.name', 'spec.policyName']],
 ].map(([kind, fieldPaths]) => ({ select: { kind }, fieldPaths, options: { delimiter: '-', index: 2 } }))
 
+/** The right to look at the admission policy of this namespace alone. */
+const ofDocuments = {
+  select: { kind: 'ClusterRole', name: 'meshstep-reviews-namespace' },
+  fieldPaths: ['rules.2.resourceNames.0'],
+  options: { delimiter: '-', index: 2 },
+}
+
 const labelOfNamespaces = 'spec.matchResources.namespaceSelector.matchLabels.[kubernetes.io/metadata.name]'
 
 /** Base with components, in a namespace. */
@@ -63,6 +70,7 @@ export const buildCombination = (components: readonly string[], namespace = 'sho
       {
         source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
         targets: [
+          ofDocuments,
           ...replacements,
           { select: { kind: 'ValidatingAdmissionPolicyBinding' }, fieldPaths: [labelOfNamespaces] },
           { select: { kind: 'EventPolicy' }, fieldPaths: ['spec.from.0.sub'], options: { delimiter: ':', index: 2 } },

@@ -125,7 +125,12 @@ export const SinkBinding = kind('sources.knative.dev/v1', 'SinkBinding', {
 export const ServiceAccount = kind('v1', 'ServiceAccount', {})
 
 const rules = z.array(
-  z.strictObject({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) }),
+  z.strictObject({
+    apiGroups: z.array(z.string()),
+    resources: z.array(z.string()),
+    resourceNames: z.array(z.string()).optional(),
+    verbs: z.array(z.string()),
+  }),
 )
 export const Role = kind('rbac.authorization.k8s.io/v1', 'Role', { rules })
 export type Role = z.infer<typeof Role>

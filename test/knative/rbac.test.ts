@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { accessOf, linesOf } from './access.ts'
 import { type Build, builds, cannotBuild } from './builds.ts'
-import { all, ClusterRole, ClusterRoleBinding, Role, RoleBinding, ServiceAccount, Trigger } from './kinds.ts'
+import {
+  all,
+  ClusterRole,
+  ClusterRoleBinding,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+  Trigger,
+  ValidatingAdmissionPolicy,
+} from './kinds.ts'
 
 const step = [
   'authorizationpolicies.security.istio.io: create delete get list patch',
@@ -32,6 +41,8 @@ const mesh = [
 const reviews = [
   'everywhere subjectaccessreviews.authorization.k8s.io: create',
   'everywhere tokenreviews.authentication.k8s.io: create',
+  'everywhere validatingadmissionpolicies.admissionregistration.k8s.io: get',
+  'everywhere validatingadmissionpolicybindings.admissionregistration.k8s.io: get',
 ]
 
 /** Events for all applications, and each effect beyond them. */
@@ -77,6 +88,13 @@ describe.skipIf(cannotBuild)('permissions', () => {
       expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
         '*',
       )
+    })
+
+    test('of admission policies, the one about the documents of this namespace alone may be read', () => {
+      const rules = all(objects, ClusterRole).flatMap((role) => role.rules)
+      const named = rules.filter(({ apiGroups }) => apiGroups.includes('admissionregistration.k8s.io'))
+      const policies = all(objects, ValidatingAdmissionPolicy).map(({ metadata }) => metadata.name)
+      expect(named.map(({ resourceNames }) => resourceNames)).toEqual(policies.map((name) => [name]))
     })
 
     test('every role is bound, to accounts of this namespace, but for the one that other models are given', () => {
