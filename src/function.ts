@@ -49,6 +49,8 @@ export const createApp = ({
       const event = readEvent({ headers, body })
       const handled = await handle(event, { only, authorization: headers.authorization })
       log.info({ ...eventFields(event), ...handled, milliseconds: clock.now() - started }, 'step done')
+      const { namespace, application, drift } = handled
+      if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
       const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
       return context.body(reply.body, 200, reply.headers)
     })

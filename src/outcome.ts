@@ -2,6 +2,7 @@ import type { Delivered } from './deliver.ts'
 import type { Conflict as LabelConflict } from './kubernetes/apply-labels.ts'
 import type { ObjectConflict } from './kubernetes/apply-objects.ts'
 import { memoryObject } from './memory.ts'
+import type { Drift } from './plan/drift.ts'
 import type { Taken } from './remember.ts'
 import type { Settled } from './settle.ts'
 import type { Subject, Target } from './state.ts'
@@ -27,13 +28,19 @@ export type Outcome = {
   conflicts: readonly Conflict[]
   /** What a person should know, a sentence each. */
   messages: readonly string[]
+  /** What a resync found otherwise than desired, and took back. The first 20. */
+  drift?: readonly Drift[]
   /** How the application itself is, when there is more to say than that it is active. */
   applicationStatus?: ApplicationStatus
 }
 
-type Done = Omit<Settled, 'state' | 'application'> & { written: readonly string[]; application?: ApplicationStatus }
+type Done = Omit<Settled, 'state' | 'application'> & {
+  written: readonly string[]
+  drift: readonly Drift[]
+  application?: ApplicationStatus
+}
 
-const NOTHING: Done = { written: [], conflicts: [], missing: [], waiting: [], messages: [] }
+const NOTHING: Done = { written: [], drift: [], conflicts: [], missing: [], waiting: [], messages: [] }
 
 /** The outcome of one event out of what its step did, which it may share with others. */
 export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
@@ -45,7 +52,8 @@ export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING):
     status: stale ? 'stale' : statusOf(subject, done),
     written: done.written,
     conflicts: done.conflicts.slice(0, MOST),
-    messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts')],
+    messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts'), ...rest(done.drift, 'drifts')],
+    ...(done.drift.length > 0 && { drift: done.drift.slice(0, MOST) }),
     ...(done.application && isTelling(done.application) && { applicationStatus: done.application }),
   }
 }
@@ -67,7 +75,15 @@ const isTelling = ({ status, message }: ApplicationStatus): boolean => status !=
 /** How much of a list an outcome holds: it travels through brokers and logs. */
 const MOST = 20
 
-const first = (texts: readonly string[], what: string): string[] => [...texts.slice(0, MOST), ...rest(texts, what)]
+const first = (texts: readonly string[], what: string): string[] => [
+  ...texts.slice(0, MOST).map(shortened),
+  ...rest(texts, what),
+]
+
+const LONGEST_MESSAGE = 1_000
+
+const shortened = (text: string): string =>
+  text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text
 
 const rest = ({ length }: readonly unknown[], what: string): string[] =>
   length > MOST ? [`and ${length - MOST} more ${what}`] : []

@@ -10,6 +10,7 @@ import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { findNamesakes, labelsIn, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
 import type { Conflict } from './outcome.ts'
+import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
@@ -63,8 +64,8 @@ export type Input = {
   retried(): void
   /** Is told when the memory is saved, with the mark of what is being written: the changes are in it from then on. */
   saved(mark: string): void
-  /** Is told the name of each object that is written. */
-  wrote(name: string): void
+  /** Is told the name of each object that is written, and what changed in it. */
+  wrote(name: string, drift?: readonly Drift[]): void
 }
 
 type Step = Dependencies & Input & { situation: Situation }
@@ -135,7 +136,7 @@ const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Prom
     isCurrent: () => isCurrent(step, memory),
   })
   if (reports === undefined) return undefined
-  for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object)
+  for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object, driftOf(operation))
   if (!reports.every(isFailed)) return undefined
   const second = plan(step.situation, failedIn(first, reports))
   return await finish(step, memory, withSkipped(step, second, reports))
@@ -210,7 +211,8 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const { kubernetes, subject, next, observed, situation } = step
   const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
     const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved) })
-    for (const { operation, isWritten } of reports ?? []) if (isWritten) step.wrote(operation.object)
+    for (const { operation, isWritten } of reports ?? [])
+      if (isWritten) step.wrote(operation.object, driftOf(operation))
     return reports
   }
   const isEarly = ({ phase }: Operation) => PHASES.indexOf(phase) < PHASES.indexOf('enrol')

@@ -15,6 +15,7 @@ import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster } from './observed.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { fieldManager } from './owner.ts'
+import type { Drift } from './plan/drift.ts'
 import { type Effective, effective } from './relations/effective.ts'
 import { shown } from './relations/mirror.ts'
 import { type Nudge, nudgesDue } from './relations/nudges.ts'
@@ -56,6 +57,7 @@ const LONGEST_DELAY_MILLISECONDS = 1_000
 type Progress = {
   taken: readonly Taken[] | undefined
   readonly written: Set<string>
+  readonly drift: Drift[]
   /** The mark under which the last attempt wrote. */
   mark?: string
   /** What was refused before was tried again. */
@@ -75,7 +77,7 @@ export const createStep =
   ({ connect, clock, environment, guard }: StepDependencies): Step =>
   async (subject, changes, deadline) => {
     const kubernetes = connect(deadline)
-    const progress: Progress = { taken: undefined, written: new Set(), before: undefined }
+    const progress: Progress = { taken: undefined, written: new Set(), drift: [], before: undefined }
     const dependencies = { kubernetes, clock, environment, guard }
 
     const untilWon = async (): Promise<Attempted> => {
@@ -99,7 +101,9 @@ export const createStep =
       attempted = await untilWon()
     const { settled, found } = attempted
     const written = [...progress.written]
-    const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, settled && { ...settled, written }))
+    const isResync = changes.some(({ look }) => look?.isResync === true)
+    const done = settled && { ...settled, written, drift: isResync ? progress.drift : [] }
+    const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
     return {
       outcomes,
       due: settled ? dueAfter(subject, settled.state, found, changes, progress, new Date(clock.now())) : NOTHING_DUE,
@@ -202,7 +206,10 @@ const attempt = async (
         progress.taken ??= taken
         progress.mark = mark
       },
-      wrote: (name) => progress.written.add(name),
+      wrote: (name, drift = []) => {
+        progress.written.add(name)
+        progress.drift.push(...drift)
+      },
     },
   )
   if (settled === undefined) return undefined

@@ -6,7 +6,7 @@ import { createDocumentGuard } from '../../src/document-guard.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
 import { createExplain } from '../../src/explain.ts'
-import { createApp } from '../../src/function.ts'
+import { createApp, type Log } from '../../src/function.ts'
 import { createHandler, type Handled } from '../../src/handle.ts'
 import {
   createKubernetes,
@@ -75,14 +75,19 @@ export type World = {
   memory(application?: string): { labels: Record<string, string>; state: Record<string, unknown> } | undefined
 }
 
+const silent = () => undefined
+const SILENT: Log = { info: silent, warn: silent, error: silent }
+
 /** The functions on an embedded API that holds `objects`, written by a manager `juju`, without HTTP in between. */
 export const createWorld = (
   objects: readonly KubernetesObject[] = [workload(), service()],
   {
     isOwnSink = false,
     allows,
+    log = SILENT,
   }: {
     isOwnSink?: boolean
+    log?: Log
     /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update. */
     allows?: (about: string) => boolean
   } = {},
@@ -129,7 +134,6 @@ export const createWorld = (
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
   })
-  const silent = () => undefined
   const explain = createExplain({ connect, clock, timeoutMilliseconds: 10_000 })
   const applications = createApplications({ connect, guard, clock, timeoutMilliseconds: 10_000 })
   const app = createApp({
@@ -137,7 +141,7 @@ export const createWorld = (
     explain,
     applications,
     clock,
-    log: { info: silent, warn: silent, error: silent },
+    log,
     newId: () => 'id',
   })
 
