@@ -6,6 +6,7 @@ import { Application, Namespace } from './config.ts'
 import { labelsOf } from './desire.ts'
 import type { DocumentGuard } from './document-guard.ts'
 import { Refused } from './errors.ts'
+import { issuesIn } from './issues.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isInherited, loadMemory, memoryObject } from './memory.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
@@ -66,7 +67,7 @@ export const createApplications =
   ({ connect, authenticate, guard, clock, timeoutMilliseconds }: Dependencies): Applications =>
   async (named, authorization) => {
     const parsed = Named.safeParse(named)
-    if (!parsed.success) throw new Refused(400, z.prettifyError(parsed.error).replaceAll('\n', ' '))
+    if (!parsed.success) throw new Refused(400, issuesIn(parsed.error))
     const subject = parsed.data
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
@@ -112,8 +113,10 @@ export const createApplications =
     }
   }
 
+const isDocumented = ({ document, relations }: State): boolean =>
+  document !== undefined || Object.values(relations).some((entry) => entry.document !== undefined)
+
 /** Nothing of meshstep is in a ConfigMap that has no state. */
-const unguarded = isDocumented(remembered) ? await guard?.(namespace) : undefined
 const notOurs = (subject: Subject): ApplicationStatus => ({
   status: 'waiting',
   message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,

@@ -1,4 +1,5 @@
-import * as z from 'zod'
+import type * as z from 'zod'
+import { issuesIn } from './issues.ts'
 import type { Databag } from './state.ts'
 
 /** A value of a databag, or why it cannot be read: an unreadable value never counts as an absent one. */
@@ -13,7 +14,7 @@ export const read = <T>(databag: Databag, key: string, schema: z.ZodType<T>): Re
   if (raw === undefined) return { value: undefined }
   const result = schema.safeParse(typeof raw === 'string' ? parsed(raw) : raw)
   if (result.success) return { value: result.data }
-  return { unreadable: `${key}: ${z.prettifyError(result.error).replaceAll('\n', ' ')}` }
+  return { unreadable: `${key}: ${issuesIn(result.error)}` }
 }
 
 const parsed = (text: string): unknown => {

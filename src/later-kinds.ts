@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { OwnedKind, State } from './state.ts'
 
 /** Kinds that programs of before refuse in a memory: they are stored in a key of their own, which those do not know and leave out. */
@@ -25,14 +26,21 @@ export const withLaterKindsApart = (state: State): object => {
   return { ...others, ...pick(kinds, (kind) => !isLater(kind)), later }
 }
 
-/** What is stored, with those kinds among the others. */
+const Stored = z.looseObject({
+  owned: z.array(z.string()).default([]),
+  formerlyOwned: z.record(z.string(), z.string()).default({}),
+})
+
+/** What is stored, with those kinds among the others. What is neither list is left for the schema of a state to refuse. */
 export const withLaterKinds = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || !('later' in value)) return value
-  const { later, ...state } = value as Kinds & { later?: Kinds }
-  const owned = [...(state.owned ?? []), ...(later?.owned ?? [])]
-  const formerlyOwned = { ...state.formerlyOwned, ...later?.formerlyOwned }
+  const { later, ...others } = value
+  const [state, apart] = [Stored.safeParse(others), Stored.safeParse(later)]
+  if (!state.success || !apart.success) return { ...others, owned: later }
+  const owned = [...state.data.owned, ...apart.data.owned]
+  const formerlyOwned = { ...state.data.formerlyOwned, ...apart.data.formerlyOwned }
   return {
-    ...state,
+    ...others,
     ...(owned.length > 0 && { owned: owned.toSorted() }),
     ...(Object.keys(formerlyOwned).length > 0 && { formerlyOwned }),
   }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { Broken, Refused } from './errors.ts'
+import { issuesIn } from './issues.ts'
 import { ApiError } from './kubernetes/api-error.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
@@ -136,7 +137,7 @@ const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }:
   try {
     return memo(text, read)
   } catch (error) {
-    throw unreadable(error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message, error)
+    throw unreadable(error instanceof z.ZodError ? issuesIn(error) : (error as Error).message, error)
   }
 }
 

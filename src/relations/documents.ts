@@ -3,6 +3,7 @@ import { Application, type Config, GivenConfig } from '../config.ts'
 import { Refused } from '../errors.ts'
 import { applicationIn, DOCUMENT_SELECTOR, fromDocument } from '../events/document.ts'
 import { Resource } from '../events/translation.ts'
+import { issuesIn } from '../issues.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { RelationIdentity, Remote, type Subject } from '../state.ts'
@@ -76,7 +77,6 @@ const parsed = <T>(
   return result.success ? documentOf(result.data) : { name, application, problem: problemIn(name, result.error) }
 }
 
-const problemIn = (name: string, error: z.ZodError): string =>
-  `ConfigMap ${name}: ${z.prettifyError(error).replaceAll('\n', ' ')}; ${STAYS}`
+const problemIn = (name: string, error: z.ZodError): string => `ConfigMap ${name}: ${issuesIn(error)}; ${STAYS}`
 
 const STAYS = 'what it said before stays'
