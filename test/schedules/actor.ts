@@ -19,8 +19,16 @@ export type Actor = {
   /** The serial number of its start. */
   started: number
   /** Calls that wait for the schedule. */
-  pending: { request: TransportRequest; make(): void }[]
+  pending: Pending[]
   answer?: Answer
+}
+
+/** A call that waits for the schedule. */
+type Pending = {
+  request: TransportRequest
+  make(): void
+  /** The process gets another answer than the API server's, or none. */
+  answer(other: TransportAnswer | Error): void
 }
 
 type Options = {
@@ -38,8 +46,9 @@ type Options = {
 export const startActor = ({ event, name, application, started, handle, ...others }: Options): Actor => {
   const actor: Actor = { name, application, event, started, pending: [] }
   const transport = (request: TransportRequest) =>
-    new Promise<TransportAnswer>((resolve) => {
-      actor.pending.push({ request, make: () => resolve(handle(request)) })
+    new Promise<TransportAnswer>((resolve, reject) => {
+      const answer = (other: TransportAnswer | Error) => (other instanceof Error ? reject(other) : resolve(other))
+      actor.pending.push({ request, make: () => resolve(handle(request)), answer })
     })
   void process({ event, transport, ...others }).then((answer) => {
     actor.answer = answer

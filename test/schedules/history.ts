@@ -24,7 +24,11 @@ export type Report = {
   traits: readonly string[]
 }
 
-type Options = { isTraced?: boolean }
+type Options = {
+  isTraced?: boolean
+  /** How many calls fail on the way to the API server, or back, beside what the plan has. @default none */
+  disturbances?: number
+}
 
 /** Everything of one history. */
 export type Run = { plan: Plan; world: World; platform: Platform; schedule: Schedule; random: Random; options: Options }
@@ -67,9 +71,9 @@ const begin = async (random: Random, plan: Plan, options: Options): Promise<Run>
 }
 
 const race = async ({ plan, platform, schedule }: Run): Promise<void> => {
-  const { crashes, losses, doubles } = plan
+  const { crashes, losses, doubles, disturbances } = plan
   const facts = plan.facts.slice(plan.calm).map((fact) => () => void platform.say(fact))
-  await schedule.run(facts, { crashes, losses, doubles })
+  await schedule.run(facts, { crashes, losses, doubles, disturbances })
 }
 
 const makeLate = ({ world }: Run, isDue: (call: Call) => boolean): void => {
@@ -147,6 +151,7 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
     ...has(course.faults.late > 0, 'call executed late'),
     ...has(course.lost.length > 0, 'nudge lost'),
     ...has(course.faults.doubled > 0, 'event doubled'),
+    ...has(course.faults.disturbed > 0, 'call disturbed'),
     ...has(plan.isQuiet, 'checked for quiet'),
   ]
 }
@@ -171,7 +176,10 @@ export const checkRun = async (run: Run, end: (run: Run) => Promise<Violation[]>
 /** The histories of a seed, the same ones each time: a race, and each of the ends that must mend what it left. */
 export const runSeed = async (seed: number, options: Options = {}): Promise<Report> => {
   const random = createRandom(seed)
-  const plan = createPlan(random)
+  const plan = {
+    ...createPlan(random),
+    ...(options.disturbances !== undefined && { disturbances: options.disturbances }),
+  }
   const run = await begin(random, plan, options)
   const { calls, steps } = run.world.totals
   const ends: (string | undefined)[] = []

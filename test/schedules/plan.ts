@@ -18,6 +18,8 @@ export type Plan = {
   crashes: number
   losses: number
   doubles: number
+  /** How many calls fail on the way. */
+  disturbances: number
   /** How many processes run at once. */
   atOnce: number
   /** How likely the actor that made a call makes the next one, too. */
@@ -37,6 +39,7 @@ export const STILL: Omit<Plan, 'variant' | 'order'> = {
   crashes: 0,
   losses: 0,
   doubles: 0,
+  disturbances: 0,
   atOnce: 1,
   patience: 1,
   again: 1,
@@ -199,6 +202,7 @@ export const createPlan = (random: Random): Plan => {
     crashes: random.pick([0, 1, 1, 2]),
     losses: random.pick([0, 0, 1, 2]),
     doubles: random.pick([0, 0, 1]),
+    disturbances: 0,
     atOnce: random.pick([1, 2, 3]),
     patience: random.pick([0.5, 0.8, 0.95]),
     again: size === 'long' ? 1 : random.pick([0, 0.2, 0.5]),

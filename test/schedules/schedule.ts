@@ -1,11 +1,12 @@
 import type { Actor } from './actor.ts'
+import { FAULTS } from './faults.ts'
 import type { Plan } from './plan.ts'
 import type { Platform } from './platform.ts'
 import type { Random } from './random.ts'
 import type { Letter, World } from './world.ts'
 
 /** What a schedule has left to do wrong. */
-type Budget = { crashes: number; losses: number; doubles: number }
+type Budget = { crashes: number; losses: number; doubles: number; disturbances: number }
 
 export type Schedule = {
   /** Lets events be taken one after another, in the order in which they were sent, until there are none. */
@@ -17,7 +18,7 @@ export type Schedule = {
 /** Deliveries and calls in one history; more are an endless ring. */
 const MOST_MOVES = 6_000
 
-export const NO_FAULTS: Budget = { crashes: 0, losses: 0, doubles: 0 }
+export const NO_FAULTS: Budget = { crashes: 0, losses: 0, doubles: 0, disturbances: 0 }
 
 export class Ring extends Error {}
 
@@ -48,6 +49,15 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
     budget.crashes -= 1
     world.crash(current, random.chance(0.5))
     current = undefined
+    return true
+  }
+
+  const disturb = async (budget: Budget): Promise<boolean> => {
+    const actor = budget.disturbances > 0 && world.actors.length > 0 ? random.pick(world.actors) : undefined
+    if (actor === undefined || !random.chance(0.1)) return false
+    budget.disturbances -= 1
+    const [name, fault] = random.pick(Object.entries(FAULTS))
+    await world.disturb(actor, name, fault)
     return true
   }
 
@@ -104,7 +114,7 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
       const facts = [...said]
       for (;;) {
         count()
-        if (crash(budget) || losesOrDoubles(budget)) continue
+        if (crash(budget) || losesOrDoubles(budget) || (await disturb(budget))) continue
         if (!(await move(facts))) return
       }
     },

@@ -7,10 +7,14 @@ const RACES = 150
 /** The first seed; SCHEDULES_SEED tries others. */
 const FIRST = Number(process.env.SCHEDULES_SEED ?? 1)
 
-const run = async (seed: number): Promise<Report> => {
-  const report = await runSeed(seed)
+/** Those in which calls fail on their way, too. */
+const DISTURBED = 1_000
+const DISTURBANCES = 6
+
+const run = async (seed: number, options: Parameters<typeof runSeed>[1] = {}): Promise<Report> => {
+  const report = await runSeed(seed, options)
   const { violations } = report
-  const again = violations.length > 0 ? (await runSeed(seed, { isTraced: true })).trace.join('\n') : ''
+  const again = violations.length > 0 ? (await runSeed(seed, { ...options, isTraced: true })).trace.join('\n') : ''
   expect(violations, `${again}\nseed ${seed}`).toEqual([])
   return report
 }
@@ -21,6 +25,18 @@ test(`two sides agree with the platform after each end of ${RACES} random races`
   const histories = reports.reduce((sum, report) => sum + report.histories, 0)
   const most = Math.max(...reports.map(({ published }) => published))
   process.stdout.write(`schedules: ${histories} histories, at most ${most} events in one\n`)
+})
+
+test(`two sides agree after ${DISTURBED} races with a proxy that delays, resets, truncates and fails`, async () => {
+  let histories = 0
+  let disturbed = 0
+  for (let seed = FIRST; seed < FIRST + DISTURBED; seed += 1) {
+    const report = await run(seed, { disturbances: DISTURBANCES })
+    histories += report.histories
+    disturbed += report.traits.includes('call disturbed') ? report.histories : 0
+  }
+  process.stdout.write(`schedules: ${histories} histories, calls failed on their way in ${disturbed}\n`)
+  expect(disturbed).toBeGreaterThan(histories / 2)
 })
 
 test('a history is the same each time', async () => {

@@ -1,5 +1,6 @@
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Actor, type Call, settle, startActor } from './actor.ts'
+import type { Fault } from './faults.ts'
 import { NAMESPACE, objectsOf, type Variant } from './fixture.ts'
 import type { Answer, Event, KubernetesObject, TransportAnswer, TransportRequest } from './process.ts'
 import { createRandom } from './random.ts'
@@ -32,8 +33,8 @@ export type Course = {
   /** The applications that lost nudges were for, and from. */
   lost: string[]
   totals: { calls: number; steps: number; published: number }
-  /** How often a process was killed, a call of it executed late, and an event delivered twice. */
-  faults: { killed: number; late: number; doubled: number }
+  /** How often a process was killed, a call of it executed late, an event delivered twice, and a call disturbed. */
+  faults: { killed: number; late: number; doubled: number; disturbed: number }
   /** Events that nobody takes at present. */
   network: Letter[]
   /** Calls of crashed actors. */
@@ -61,6 +62,8 @@ export type World = Readonly<Pick<Course, 'network' | 'late' | 'totals' | 'refus
   deliver(letter: Letter, skew: number): Promise<Actor>
   /** Makes the next call of an actor. */
   step(actor: Actor): Promise<void>
+  /** Makes the next call of an actor, or does not, with a fault on the way. */
+  disturb(actor: Actor, name: string, fault: Fault): Promise<void>
   /** Kills an actor; its letter is delivered again. Its next call may be made later. */
   crash(actor: Actor, isLate: boolean): Letter | undefined
   makeLate(call: Call): void
@@ -78,7 +81,7 @@ const TYPES = /^dev\.meshstep\.(relation-changed|relation-broken|resync|config-c
 const newCourse = (): Course => ({
   ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0 },
   totals: { calls: 0, steps: 0, published: 0 },
-  faults: { killed: 0, late: 0, doubled: 0 },
+  faults: { killed: 0, late: 0, doubled: 0, disturbed: 0 },
   ...{ network: [], late: [], lost: [], refusals: [], wrong: [], trace: [] },
 })
 
@@ -186,6 +189,19 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       if (call === undefined) throw new Error(`${actor.name} makes no call`)
       world.log(() => `${actor.name}: ${call.request.method} ${shortPath(call.request.path)}`)
       call.make()
+      await settle()
+      finishAll()
+    },
+    disturb: async (actor, name, { executed, answer }) => {
+      const call = actor.pending.shift()
+      if (call === undefined) throw new Error(`${actor.name} makes no call`)
+      const { request } = call
+      world.log(() => `${actor.name}: ${request.method} ${shortPath(request.path)}: ${name}`)
+      course.faults.disturbed += 1
+      const { application, started } = actor
+      if (executed === 'late') world.late.push({ actor: actor.name, application, started, request })
+      const real = executed === 'before' ? handle(request) : undefined
+      call.answer(answer ? answer(real) : new Error(name))
       await settle()
       finishAll()
     },
