@@ -63,12 +63,19 @@ export const admit = async ({
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {
       if (!(await secrets.save(remembered.state))) continue
-      const unguarded = found.documents.found.length > 0 ? await guard?.(subject.namespace) : undefined
+      const unguarded = await unguardedIn(subject, found, guard)
       return told(remembered, subject, changes, judged, [...verdicts.values()], unguarded)
     }
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
   }
 }
+
+/** The reason why nobody asks who writes the documents that were found. */
+const unguardedIn = async (
+  { namespace }: Subject,
+  { documents }: Found,
+  guard: DocumentGuard | undefined,
+): Promise<string | undefined> => (documents.found.length > 0 ? await guard?.(namespace) : undefined)
 
 /** Those that may come to run: of the config, and of one that waits for a leader. */
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { Application, Namespace } from './config.ts'
+import { keptLetter } from './dead-letters.ts'
 import type { Event } from './events/cloud-event.ts'
 import { fromKnative, isFromKnative } from './events/knative.ts'
 import { isStale } from './kubernetes/api-error.ts'
@@ -16,19 +17,20 @@ const LONGEST_NOTE = 1000
 
 /**
  * The Kubernetes Event that tells of a dead letter, on the memory of the application that it was for; undefined when it names none. Its name
- * is a digest of what it says, so that a repetition finds it.
+ * is a digest of what it says, so that a repetition finds it. It keeps the event itself, for whoever sends it again.
  */
 export const deadLetterEvent = (event: Event, reason: string | undefined, now: Date): KubernetesObject | undefined => {
   const subject = subjectIn(event)
   if (subject === undefined) return undefined
   const { type, id, source } = event
+  const annotations = keptLetter(event)
   const note = `${type} ${id} of ${source} was not delivered: ${reason ?? 'no reason was told'}`
   const digest = createHash('sha256').update(note).digest('hex').slice(0, 16)
   const name = memoryName(subject.application)
   return {
     apiVersion: apiVersionOf('Event'),
     kind: 'Event',
-    metadata: { name: `${name}.${digest}`, namespace: subject.namespace },
+    metadata: { name: `${name}.${digest}`, namespace: subject.namespace, ...(annotations && { annotations }) },
     eventTime: microTime(now),
     type: 'Warning',
     reason: 'DeadLetter',

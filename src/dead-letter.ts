@@ -1,9 +1,9 @@
 import { Hono } from 'hono'
 import { createIntake } from './body.ts'
+import { loggedLetter } from './dead-letters.ts'
 import { type Event, readEvent } from './events/cloud-event.ts'
 import { failureOf, respond } from './failure.ts'
 import type { Log } from './function.ts'
-import { redacted } from './redact.ts'
 
 type Options = {
   log: Log
@@ -13,7 +13,7 @@ type Options = {
 
 /**
  * A sink for events that could not be delivered: logs and records each with why (Knative's `knativeerror…` extensions, where there are
- * any) and forgets it. Whoever wants to keep or replay them puts a sink of their own in its place.
+ * any). The Kubernetes Event keeps it for as long as the API server keeps that, and the log has all of them: both can be sent again.
  */
 export const createDeadLetterApp = ({ log, record = async () => undefined }: Options): Hono => {
   const app = new Hono()
@@ -23,10 +23,7 @@ export const createDeadLetterApp = ({ log, record = async () => undefined }: Opt
       const event = readEvent({ headers: context.req.header(), body })
       const { knativeerrordata } = event.extensions
       const reason = knativeerrordata === undefined ? undefined : Buffer.from(knativeerrordata, 'base64').toString()
-      log.error(
-        { event: { ...event, data: redacted(event.data) }, ...(reason !== undefined && { reason }) },
-        'dead letter',
-      )
+      log.error({ ...loggedLetter(event), ...(reason !== undefined && { reason }) }, 'dead letter')
       // it is in the log: nobody would send it again
       await record(event, reason).catch((error: Error) =>
         log.warn({ id: event.id, reason: error.message }, 'dead letter without an Event'),

@@ -64,6 +64,16 @@ export const writeEvent = (event: Event): { headers: Record<string, string>; bod
   return { headers, body: `${message.body}` }
 }
 
+/** The event in CloudEvents' JSON format, as structured mode has it. */
+export const structuredEvent = ({ extensions, data, ...attributes }: Event): Record<string, unknown> => ({
+  specversion: '1.0',
+  ...attributes,
+  ...extensions,
+  ...(data instanceof Uint8Array
+    ? { data_base64: Buffer.from(data).toString('base64') }
+    : data !== undefined && { data }),
+})
+
 /** CloudEvents HTTP binding 1.0.2 §3: the mode is a matter of Content-Type alone. */
 const isStructured = (contentType: string): boolean => {
   if (!contentType.toLowerCase().startsWith('application/cloudevents')) return false

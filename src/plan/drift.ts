@@ -17,7 +17,8 @@ export type Drift = {
 /** What an operation changes, label by label or field by field. */
 export const driftOf = (operation: Operation): Drift[] => {
   const { object } = operation
-  if (operation.verb === 'touch') return []
+  // kept values are nobody's to see
+  if (operation.verb === 'touch' || operation.verb === 'forget') return []
   if (operation.verb === 'remove') return [{ object, was: 'there' }]
   if (operation.verb !== 'apply') return labelDrift(operation)
   const { desired, found } = operation
