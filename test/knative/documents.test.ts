@@ -62,6 +62,15 @@ describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () =
       expect(asked).toEqual([undefined, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
     })
 
+    test('who writes a memory needs every permission, for all applications', () => {
+      const { variables = [], validations = [] } = policy?.spec ?? {}
+      const remembered = variables.find(({ name }) => name === 'remembered')?.expression
+      expect(remembered).toContain(".map(memory, object != null ? '' :")
+      const asking = validations.filter(({ expression }) => /variables\.(remembered|forged)\b/.test(expression))
+      const subresources = asking.map(({ expression }) => /subresource\('(\w+)'\)/.exec(expression)?.[1])
+      expect(subresources).toEqual([undefined, 'workload', 'policies', 'root', 'mesh'])
+    })
+
     test('the broker takes events of the sources, the functions and the triggers, and of nobody else', () => {
       const [eventPolicy, ...more] = all(objects, EventPolicy)
       expect(more).toEqual([])
