@@ -134,6 +134,7 @@ type Intercept = (request: Request) => Answer | undefined | Promise<Answer | und
 
 export type Cluster = {
   readonly api: EmbeddedApi
+  readonly url: string
   /** What a process needs to find the cluster. */
   readonly environment: Record<string, string>
   /** `PATCH /apis/…`, every call since the last `calls.length = 0`. */
@@ -166,6 +167,7 @@ export const startCluster = async (
       .find(({ kind: other, metadata }) => other === kind && metadata.name === name && metadata.namespace === NAMESPACE)
   const cluster: Cluster = {
     api,
+    url: server.url,
     environment: { KUBECONFIG: kubeconfig },
     calls,
     intercept: undefined,
