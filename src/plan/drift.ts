@@ -54,13 +54,22 @@ const fieldDrift = (live: unknown, desired: unknown, path: readonly string[]): D
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Their lists and texts may hold what nobody should read in a log. */
-const SECRETIVE: readonly string[] = ['ConfigMap', 'StatefulSet', 'Deployment']
+/** Kinds that hold nothing that nobody should read in a log; of workloads short values are shown, and of all others none. */
+const OPEN: readonly string[] = [
+  'AuthorizationPolicy',
+  'Gateway',
+  'HorizontalPodAutoscaler',
+  'PodDisruptionBudget',
+  'Service',
+  'ServiceAccount',
+]
+const WORKLOADS: readonly string[] = ['StatefulSet', 'Deployment']
 
 const LONGEST = 200
 
 const shownOf = ({ kind }: KubernetesObject, was: unknown, is: unknown): Pick<Drift, 'was' | 'is'> => {
-  const isShown = !SECRETIVE.includes(kind) || [was, is].every((value) => typeof value !== 'object' && isShort(value))
+  const isPlain = [was, is].every((value) => typeof value !== 'object' && isShort(value))
+  const isShown = OPEN.includes(kind) || (WORKLOADS.includes(kind) && isPlain)
   const text = (value: unknown, instead: string) => (isShown ? shortened(value) : instead)
   return {
     ...(was !== undefined && { was: text(was, 'another value') }),
