@@ -25,13 +25,15 @@ export const relationBroken = defineFunction({
   fold: (state, { relation, document }, { position, now, known }) => {
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
     const keys = keysOfDocument(state, relation && String(relation.id), document)
-    const ended = keys.map((key) => ({ key, heard: end(state, key, position, now, known) }))
+    const tell = (before: typeof state, key: string) =>
+      end(before, { key, interface: relation?.interface }, position, now, known)
+    const ended = keys.map((key) => ({ key, heard: tell(state, key) }))
     const late = ended.flatMap(({ heard }) => ('late' in heard ? [heard.late] : []))
     if (late[0] !== undefined && late.length === ended.length)
       return { state, ...lateMessage(late[0], `relation ${relation?.id ?? keys[0]}`) }
     return {
       state: keys.reduce((before, key) => {
-        const heard = end(before, key, position, now, known)
+        const heard = tell(before, key)
         return 'state' in heard ? heard.state : before
       }, state),
     }

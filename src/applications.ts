@@ -10,7 +10,7 @@ import { issuesIn } from './issues.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isInherited, loadMemory, memoryObject } from './memory.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
-import { labelsIn, missingIn, observeTargets } from './observed.ts'
+import { missingIn, observeTargets, wornIn } from './observed.ts'
 import { defined } from './record.ts'
 import { settingsOf, type ToldData } from './relations/application-data.ts'
 import { effective, gated } from './relations/effective.ts'
@@ -89,7 +89,7 @@ export const createApplications =
       ? currentLeader({ application, leader: state.leader, units: state.units })
       : undefined
     const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
-    const resolved = gated(subject, state, effective(subject, state, known), known, labelsIn(targets))
+    const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
     const unguarded = isDocumented(remembered) ? await guard?.(namespace) : undefined
     const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
     return {

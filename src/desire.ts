@@ -5,6 +5,7 @@ import { type Facts, factAt } from './facts.ts'
 import type { WantedLabels } from './kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf, type Reference } from './kubernetes/objects.ts'
 import { type DesiredLabels, desiredLabels } from './labels/desired.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from './labels/foreign.ts'
 import { requesterName } from './mesh/asked.ts'
 import { beaconDesire, beaconLookups, isManaging } from './mesh/beacon.ts'
 import { consumerReport } from './mesh/consumer.ts'
@@ -18,9 +19,17 @@ import { authorizationPolicies, type PolicyRequest } from './policies/grant.ts'
 import { rawPolicies } from './policies/raw.ts'
 import { at } from './record.ts'
 import { ownedKeys } from './relations/application-data.ts'
-import type { Effective } from './relations/effective.ts'
+import { type Effective, isAwaiting } from './relations/effective.ts'
+import { isAskedFor } from './relations/progress.ts'
 import { offeredServices } from './services/offered.ts'
-import type { EffectiveState, OwnedKind, Relation, State, Subject } from './state.ts'
+import {
+  type EffectiveState,
+  isConfigUnknown,
+  type OwnedKind,
+  type Relation,
+  type State,
+  type Subject,
+} from './state.ts'
 import { acceptedWorkload, specWarnings } from './workload/accepted.ts'
 import { ownWorkload } from './workload/config.ts'
 import { heldMessages } from './workload/data-churn.ts'
@@ -56,10 +65,17 @@ const storeReference = ({ namespace, application }: Subject): Reference => ({
 })
 
 /** The labels that are desired. Those of relations with unknown data are kept. */
-export const labelsOf = (subject: Subject, { state, unknown }: Effective): DesiredLabels => {
+export const labelsOf = (subject: Subject, resolved: Effective): DesiredLabels => {
+  const { state, unknown } = resolved
   const labels = desiredLabels(subject, state)
-  return unknown.some(({ role }) => role === 'requires') ? { ...labels, unknown: 'all' } : labels
+  const isAllUnknown = unknown.some(({ role }) => role === 'requires') || labels.unknown === 'all'
+  if (isAllUnknown || (state.carried && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
+  return state.carried || isAwaiting(resolved) ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] } : labels
 }
+
+/** Whether it is known by now what asks for the labels that a lost memory left on the workload. */
+export const isEnrolmentKnown = (subject: Subject, resolved: Effective): boolean =>
+  isAskedFor(resolved) || MESH_KEYS.some((key) => Object.hasOwn(desiredLabels(subject, resolved.state).labels, key))
 
 /** The kinds of which the config may desire objects; a beacon looks after the labels of its namespace. */
 export const ownedKinds = ({ config }: Pick<State, 'config'>): OwnedKind[] => {
@@ -110,7 +126,13 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, surr
       ...workload.unknown,
     ],
     // a beacon that is a consumer of another one as well has the same to say of some relations
-    waiting: distinct([...consumer.waiting, ...(beacon?.waiting ?? []), ...cluster.waiting, ...services.waiting]),
+    waiting: distinct([
+      ...lostEnrolment(subject, state),
+      ...consumer.waiting,
+      ...(beacon?.waiting ?? []),
+      ...cluster.waiting,
+      ...services.waiting,
+    ]),
     messages: distinct([
       ...blocked,
       ...problems,
@@ -128,6 +150,12 @@ export const desire = (subject: Subject, resolved: Effective, facts: Facts, surr
     ]),
   }
 }
+
+const lostEnrolment = ({ namespace, application }: Subject, { carried }: EffectiveState): string[] =>
+  carried ? [`${namespace}/${application} ${STAYS_ON_MESH}`] : []
+
+const STAYS_ON_MESH =
+  'stays on the mesh, as its memory was lost and nothing says what put it there: tell that relation, or its end with its interface'
 
 const annotationsOf = ({ annotations }: Pick<ClusterDesire, 'annotations'>, isUnknown: boolean): WantedLabels => ({
   labels: annotations,

@@ -2,7 +2,7 @@ import type { Desired } from './desire.ts'
 import { lookups } from './desire.ts'
 import { type Facts, observeFacts } from './facts.ts'
 import { isForbidden, isNotFound, refusalOf } from './kubernetes/api-error.ts'
-import { observe, type Place } from './kubernetes/apply-labels.ts'
+import { observe, type Place, seenAt } from './kubernetes/apply-labels.ts'
 import { keyOf, referenceTo } from './kubernetes/apply-objects.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from './kubernetes/objects.ts'
@@ -80,9 +80,13 @@ export const observeCluster = async (
   return { facts, owned, targets, running }
 }
 
-/** The labels that the workload carries, as it is now. */
-export const labelsIn = ({ current: [workload] }: Targets): Record<string, string> =>
-  Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path)))
+/** What the workload wears as it is now: its labels, and whether it is there and bare of all that the application holds. */
+export type Worn = { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean }
+
+export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<Targets, 'current'>): Worn => ({
+  labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
+  isBare: workload?.places?.every((place) => seenAt(place, fieldManager(application)).holders.own.size === 0) === true,
+})
 
 /** Whether a workload or a Service of the application is there, or may be. */
 export const isDeployed = ({ targets }: Observed): boolean =>

@@ -5,7 +5,7 @@ import type { Observed } from './observed.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import { at } from './record.ts'
 import { otherSide } from './relations/effective.ts'
-import { subjectName } from './relations/mirror.ts'
+import { isSameSubject, subjectName } from './relations/mirror.ts'
 import { type Peers, readPeers } from './relations/peers.ts'
 import { type State, type Subject, stands } from './state.ts'
 
@@ -13,8 +13,8 @@ import { type State, type Subject, stands } from './state.ts'
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
 
 /**
- * The requesters on the policies of a beacon that its memory does not know: it may have been lost, with that of the requester. While
- * nothing is known of an application that runs, what was granted to it stays.
+ * The requesters on the policies of a beacon of which it is not known what they ask for: memories may have been lost. While nothing is known
+ * of an application that runs, what was granted to it stays.
  */
 export const unknownRequesters = async (
   kubernetes: Kubernetes,
@@ -24,22 +24,29 @@ export const unknownRequesters = async (
   { owned }: Observed,
 ): Promise<string[]> => {
   if (state.config?.mesh === undefined) return []
-  const mute = muteRequesters(subject, state, peers)
   const names = new Set(owned.kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))
-  const unknown = [...names].flatMap((name) => {
+  const unheard = [...names].flatMap((name) => {
     const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
-    const isKnown =
-      at(state.relations, id) !== undefined ||
-      at(state.tombstones, id) !== undefined ||
-      subjectName(subject) === `${namespace}/${application}`
-    return id === '' || isKnown ? [] : [{ name, requester: { namespace, application } }]
+    const requester = { namespace, application }
+    return id === '' || isHeard(subject, state, peers, id) || isSameSubject(subject, requester)
+      ? []
+      : [{ name, requester }]
   })
-  const requesters = new Map(unknown.map(({ requester }) => [subjectName(requester), requester]))
+  const requesters = new Map(unheard.map(({ requester }) => [subjectName(requester), requester]))
   const silent = await Promise.all(
     [...requesters].map(async ([key, requester]) => ((await isSilent(kubernetes, requester, peers)) ? [key] : [])),
   )
   const kept = new Set(silent.flat())
-  return [...mute, ...unknown.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : []))]
+  return [
+    ...muteRequesters(subject, state, peers),
+    ...unheard.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : [])),
+  ]
+}
+
+/** Whether it is known what the consumer asks for; whether the relation is over, its labels go before what guards it does. */
+const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
+  const { data } = at(state.relations, id)?.remote ?? {}
+  return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).said !== undefined
 }
 
 /** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
@@ -51,15 +58,13 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
     return isConsumer && isMute ? [requesterName(subject, entry)] : []
   })
 
-/** Whether the application has a workload, and no memory. */
+/** Whether the application has a workload, and no memory, or one that was lost and does not know its relations yet. */
 const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {
   const known = peers.get(subjectName(requester))
   const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
-  return (
-    peer !== undefined &&
-    'unknown' in peer &&
-    (peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester).catch(unlessForbidden)))
-  )
+  if (peer === undefined) return false
+  if ('state' in peer) return peer.state.carried === true
+  return peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester).catch(unlessForbidden))
 }
 
 /** One that may not be read may run. */

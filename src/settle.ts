@@ -8,7 +8,7 @@ import type { KubernetesObject } from './kubernetes/objects.ts'
 import { type Content, isStored, type Memory, memoryObject, memoryVersion, savedAt, saveMemory } from './memory.ts'
 import { narrowed, withFormerKinds, withRefusals } from './narrowed.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
-import { findNamesakes, labelsIn, missingIn, type Observed, observeTargets, type Targets } from './observed.ts'
+import { findNamesakes, missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
 import type { Conflict } from './outcome.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
@@ -16,7 +16,7 @@ import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { requestersOf } from './policies/requested-by.ts'
 import { defined } from './record.ts'
-import { type Effective, gated, otherSide } from './relations/effective.ts'
+import { type Effective, gated, isAwaiting, otherSide } from './relations/effective.ts'
 import { subjectName } from './relations/mirror.ts'
 import { type Peers, readPeers } from './relations/peers.ts'
 import {
@@ -86,7 +86,7 @@ type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets }
 export const settle = async (outer: Dependencies, input: Input): Promise<Settled | undefined> => {
   const { subject, memory, next, peers } = input
   const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
-  const resolved = gated(subject, next, input.resolved, peers, labelsIn(input.observed.targets))
+  const resolved = gated(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
   const situation = await lookUp(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
   const first = plan(situation)
@@ -255,7 +255,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   })
   const done = acted(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(requestersOf)),
-    isLabelling: failed.some(({ operation }) => isLabelling(operation)),
+    isLabelling: failed.some(({ operation }) => isLabelling(operation)) || isAwaiting(resolved),
   })
   const state = withFormerKinds(withRefusals({ ...done, units }, planned, reports, memory.state.refused), next, now)
   const content = { state: defined({ ...state, awaits: planned.awaits }), labels: held.labels }

@@ -147,7 +147,11 @@ export const State = z.strictObject({
   /** By relation id, also those that have ended and are not forgotten yet. */
   relations: z.record(z.string(), RelationEntry),
   /** Relations that ended before anything was known of them, by id. */
-  tombstones: z.record(z.string(), z.strictObject({ mark: Mark, since: z.iso.datetime() })).optional(),
+  tombstones: z
+    .record(z.string(), z.strictObject({ mark: Mark, since: z.iso.datetime(), interface: z.string().optional() }))
+    .optional(),
+  /** The memory was lost while the workload was on the mesh, and what asked for that is not known yet. */
+  carried: z.literal(true).optional(),
   /** What this side says in its relations, by hash: a beacon says the same to all. */
   says: z.record(z.string(), Said).optional(),
   /** The application was removed, and has not come back since (RFC 3339). */
@@ -195,6 +199,7 @@ export const Shown = z.object(
     version: true,
     relations: true,
     tombstones: true,
+    carried: true,
     says: true,
     removed: true,
     marks: true,
@@ -223,12 +228,12 @@ export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>
   `relation ${id} (${endpoint})`
 
 /** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
-export const isEmpty = ({ config, leader, pending, removed, document, ...state }: State): boolean => {
+export const isEmpty = ({ config, leader, pending, removed, document, carried, ...state }: State): boolean => {
   const { relations, marks = {}, tombstones = {}, formerlyOwned = {} } = state
   const { settings = {}, databag = {}, announced, inherited = {}, former = [], owned = [] } = state
   const parts = [relations, marks, tombstones, formerlyOwned, settings, databag, announced?.relations ?? {}, inherited]
   return (
-    [config, leader, pending, removed, document].every((part) => part === undefined) &&
+    [config, leader, pending, removed, document, carried].every((part) => part === undefined) &&
     [...parts, former, owned].every((part) => Object.keys(part).length === 0)
   )
 }
@@ -245,6 +250,10 @@ export const stands = (
 /** Whether the application was removed, and has not come back since. */
 export const isRemoved = (state: State): boolean =>
   state.removed !== undefined && !Object.values(state.relations).some((entry) => stands(state, entry))
+
+/** Whether nobody has told the config, or not since the memory was lost: what it asked for before is not known. */
+export const isConfigUnknown = ({ config, removed }: Pick<State, 'config' | 'removed'>): boolean =>
+  config === undefined && removed === undefined
 
 /** Where the labels of an application belong, in the order in which they are applied. */
 export const targetsOf = (application: string, config: Config = {}): Target[] => {

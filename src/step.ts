@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts'
 import { awaitsPolicies } from './cluster/desire.ts'
 import { type Environment, isSayingUnits, surroundingsOf } from './cluster/surroundings.ts'
 import { isDue } from './derive.ts'
-import { ownedKinds } from './desire.ts'
+import { isEnrolmentKnown, ownedKinds } from './desire.ts'
 import type { DocumentGuard } from './document-guard.ts'
 import { Unavailable } from './errors.ts'
 import { isStale } from './kubernetes/api-error.ts'
@@ -171,8 +171,7 @@ const attempt = async (
         message: `${subject.namespace}/${subject.application} is not known: nothing is remembered of it`,
       })),
     )
-  const carried = withObservedLabels(memory, subject, state, observed)
-  const resolved = carried === state ? seen : effective(subject, carried, found.peers)
+  const { carried, resolved } = withObservedLabels(memory, subject, state, { seen, observed, found })
   const surroundings = surroundingsOf(environment, subject, carried, observed)
   const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
   const settled = await settle(
@@ -327,9 +326,21 @@ const isStranger = (
   !documents.found.some(({ application }) => application === subject.application) &&
   !isDeployed(observed)
 
-/** A memory that is made anew where labels are carried: it may be one that was lost. */
-const withObservedLabels = (memory: Memory, subject: Subject, state: State, observed: Observed): State =>
-  memory.stored === undefined && isCarrying(subject, observed) ? withCarried(state) : state
+/** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
+const withObservedLabels = (
+  memory: Memory,
+  subject: Subject,
+  state: State,
+  { seen, observed, found }: { seen: Effective; observed: Observed; found: Found },
+): { carried: State; resolved: Effective } => {
+  const isLost = memory.stored === undefined && isCarrying(subject, observed)
+  if (!isLost && !state.carried) return { carried: state, resolved: seen }
+  const carried = withCarried(state)
+  const resolved = effective(subject, carried, found.peers)
+  if (!isEnrolmentKnown(subject, resolved)) return { carried, resolved }
+  const { carried: _, ...known } = carried
+  return { carried: known, resolved: effective(subject, known, found.peers) }
+}
 
 const isCarrying = ({ application }: Subject, { targets }: Observed): boolean => {
   const manager = fieldManager(application)

@@ -10,6 +10,7 @@ import { listOwned } from './observed.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from './owner.ts'
 import { type Document, listDocuments } from './relations/documents.ts'
 import { remotesOf } from './relations/peers.ts'
+import { isEndKnown } from './relations/progress.ts'
 import { emptyState, isRemoved, OwnedKind, type State, type Target, targetsOf } from './state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from './workload/objects.ts'
 
@@ -50,22 +51,24 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     ...naming.keys(),
   ])
   return [...applications].toSorted().map((application): Swept => {
-    const memory = remembered.get(application)
     const state = states.get(application)
     const told = {
       application,
       documents: documents.filter((document) => mayBeOf(document, application)).map(({ name }) => name),
       named: naming.get(application) ?? [],
     }
-    // what a memory that cannot be read says is not known: nothing is let go of
-    if (memory && !state) return { ...told, former: [], owned: [] }
-    const targeted = new Set(targetsOf(application, state?.config).flatMap((target) => found(target, objects, state)))
-    const held = objects.filter((object) => holdersOf(object).includes(application) && !targeted.has(object))
+    // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
+    if (!state) return { ...told, former: [], owned: [] }
+    const targeted = new Set(targetsOf(application, state.config).flatMap((target) => found(target, objects, state)))
+    const isPlaced = state.config !== undefined || isEndKnown(state)
+    const held = objects.filter(
+      (object) => isPlaced && holdersOf(object).includes(application) && !targeted.has(object),
+    )
     const kinds = owners.filter((owner) => owner.application === application).map(({ kind }) => kind)
     return {
       ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })),
-      owned: [...new Set(kinds)].filter((kind) => !state?.owned?.includes(kind) && mayGo(kind, state)),
+      owned: [...new Set(kinds)].filter((kind) => !state.owned?.includes(kind) && mayGo(kind, state)),
     }
   })
 }

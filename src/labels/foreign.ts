@@ -14,6 +14,12 @@ const MESH: ReadonlyMap<string, RegExp> = new Map([
 /** A coordinator hands on the labels of its own mesh. */
 const CLUSTER: ReadonlyMap<string, RegExp> = new Map([...MESH, [PART_OF, /^/]])
 
+/** The keys of all labels that other applications may ask for. */
+export const FOREIGN_KEYS: readonly string[] = [...CLUSTER.keys()]
+
+/** The keys of the labels of a mesh. */
+export const MESH_KEYS: readonly string[] = [...MESH.keys()]
+
 /** The databag keys that carry labels: who may ask for which. */
 const FOREIGN = {
   labels: { known: MESH, whose: 'a beacon', what: 'labels of its mesh' },

@@ -10,7 +10,7 @@ import { isGuarding } from '../policies/attachment.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
 import { requestersOf } from '../policies/requested-by.ts'
 import { at } from '../record.ts'
-import { type State, type Target, targetsOf } from '../state.ts'
+import { isConfigUnknown, type State, type Target, targetsOf } from '../state.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
 import { fenceOf, type Situation } from './situation.ts'
 
@@ -66,6 +66,7 @@ const annotated = ({ subject, desired }: Situation, { object, path }: Place, wan
 export const planNamespace = (situation: Situation): Labelled & { isKept: boolean } => {
   const { subject, state, namespaceAwaits, desired, observed } = situation
   const { namespace } = observed.owned
+  if (isConfigUnknown(state)) return { ...NOTHING, isKept: false }
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined)
     return { ...NOTHING, isKept: false }
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
@@ -175,8 +176,10 @@ const placesOf = (found: readonly Found[]): Place[] => found.flatMap(({ places }
 
 /** Where an application joins, its Service leads to the waypoint before the pods let only that in. */
 const inOrder = ({ subject }: Situation, places: readonly Place[]): Place[] => {
-  const isJoining = places.every((place) => seenAt(place, fieldManager(subject.application)).holders.own.size === 0)
   const isService = ({ object }: Place) => object.kind === 'Service'
+  const isJoining = places.every(
+    (place) => isService(place) || seenAt(place, fieldManager(subject.application)).holders.own.size === 0,
+  )
   return isJoining ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one))) : [...places]
 }
 

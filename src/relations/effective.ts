@@ -125,9 +125,9 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
 
 const STAYS = 'the last readable data stay in effect'
 
-/** Whether the requirer may still carry the labels of a relation that is over: what was granted for them is not revoked yet. */
-const isLeaving = ({ granted, heard }: RelationEntry, { holds }: OtherSide): boolean =>
-  granted !== undefined && (holds ?? heard === true)
+/** Whether the requirer may still carry the labels of a relation that is over: what was granted for them, perhaps before a memory was lost, is not revoked yet. */
+const isLeaving = ({ granted, heard }: RelationEntry, { entry: theirs, holds }: OtherSide): boolean =>
+  granted === undefined ? theirs?.holds === true : (holds ?? heard === true)
 
 const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): string | undefined => {
   const remote = subjectName(remoteOf(subject, relation))
@@ -188,22 +188,22 @@ const isTaken = (state: State, entry: RelationEntry, relation: Relation, labels:
   Object.entries(askedLabels(relation)).some(([key, value]) => at(labels, key) === value)
 
 /**
- * A requirer takes the labels of a relation first when its provider has granted what it asks for; later changes do not wait. `labels` are
- * those of its workload.
+ * A requirer takes the labels of a relation first when its provider has granted what it asks for; later changes do not wait, unless the
+ * workload is bare: somebody else took its labels, or made it anew.
  */
 export const gated = (
   subject: Subject,
   state: State,
   resolved: Effective,
   peers: Peers,
-  labels: Readonly<Record<string, string>>,
+  { labels, isBare }: { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean },
 ): Effective => {
   const relations = Object.entries(resolved.state.relations).map(([key, relation]) => {
     const entry = at(state.relations, key)
     const isWaiting =
       entry?.role === 'requires' &&
       isEnrolling(entry) &&
-      isFirst(entry) &&
+      (isBare || isFirst(entry)) &&
       relation.speaks &&
       !isTaken(state, entry, relation, labels)
     if (!isWaiting || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
@@ -223,6 +223,14 @@ export const gated = (
     ],
   }
 }
+
+/** Whether labels of some relation wait for its provider: what is carried for another one until then stays, also when that has ended. */
+export const isAwaiting = ({ state: { relations } }: Effective): boolean =>
+  Object.values(relations).some(
+    (relation) =>
+      relation.awaits !== undefined ||
+      (isEnrolling(relation) && relation.role === 'requires' && !relation.speaks && !hasData(relation.remote)),
+  )
 
 /** The workers that are still on the mesh which their coordinator has left: until then they have to reach each other. */
 export const leavingWorkers = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {

@@ -1,6 +1,14 @@
 import { requesterName } from '../mesh/asked.ts'
 import { at, defined } from '../record.ts'
-import { type Relation, type RelationEntry, relationName, type State, type Subject } from '../state.ts'
+import {
+  isConfigUnknown,
+  type Relation,
+  type RelationEntry,
+  relationName,
+  type State,
+  type Subject,
+  stands,
+} from '../state.ts'
 import {
   askedLabels,
   CHANGING,
@@ -67,14 +75,31 @@ const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =
 const isCarried = (relation: Relation): boolean =>
   relation.awaits === undefined && Object.keys(askedLabels(relation)).length > 0
 
-/** Relations of a memory that was lost, where labels are carried: whatever asked for them, they are not given up before it is known. */
-export const withCarried = (state: State): State =>
-  withIntents(
+/**
+ * The state of a memory that was lost while the workload was on the mesh. Whatever asked for that is not given up before it is known, or its
+ * end: nobody knows what the application declared, and off the mesh nothing guards it.
+ */
+export const withCarried = (state: State): State => {
+  const { carried: _, ...others } = withIntents(
     state,
-    Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
+    Object.entries(state.relations).flatMap(([key, entry]) =>
+      isRequirer(entry) && stands(state, entry) ? [{ key, entry: CARRIED }] : [],
+    ),
   )
+  return isEndKnown(state) ? others : { ...others, carried: true }
+}
 
 const CARRIED = { holds: true, heard: true } as const
+
+/** Whether some relation is known that asks for labels. */
+export const isAskedFor = ({ state: { relations } }: Effective): boolean =>
+  Object.values(relations).some((relation) => isRequirer(relation) && !relation.isUnknown && isCarried(relation))
+
+/** The application was removed, or a relation that asks for labels has ended. */
+export const isEndKnown = (state: State): boolean =>
+  state.removed !== undefined ||
+  Object.values(state.relations).some((entry) => isRequirer(entry) && !stands(state, entry)) ||
+  Object.values(state.tombstones ?? {}).some(({ interface: name = '' }) => isEnrolling({ interface: name }))
 
 /** What could not be done: whose requests are not granted, and whether labels stay where they are to go. */
 export type Failed = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
@@ -108,9 +133,9 @@ export const acted = (
   return { ...state, relations: Object.fromEntries(left) }
 }
 
-/** Something of the relation is left, or the other side does not know that it is over. */
+/** Something of the relation is left, here or there, or the other side does not know that it is over. */
 const isDisplacedStill = ({ holds, granted }: RelationEntry, { entry: theirs }: OtherSide): boolean =>
-  holds === true || granted !== undefined || theirs?.word === 'told'
+  holds === true || granted !== undefined || theirs?.word === 'told' || theirs?.granted !== undefined
 
 const carriedNow = (
   entry: RelationEntry,
@@ -152,7 +177,7 @@ const requesterNames = (subject: Subject, relation: Relation): string[] => [
 /** Whether others still carry labels of a mesh, or of a cluster, that the application does not run any more; or whether it does, is not known. */
 export const isHeldByConsumers = (subject: Subject, state: State, resolved: Effective, peers: Peers): boolean =>
   leavingWorkers(subject, state, resolved, peers).length > 0 ||
-  (state.config === undefined && state.removed === undefined && Object.keys(state.relations).length > 0) ||
+  isConfigUnknown(state) ||
   Object.entries(state.relations).some(([key, entry]) => {
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
     if (!isProvider(entry) || isRun) return false

@@ -35,10 +35,19 @@ export const tellByDocument = (state: State, told: Told, now: Date, known: Known
   return withTold(state, told, mark, now)
 }
 
+/** The relation that has ended, with its interface where the platform says it. */
+type Ended = { readonly key: string; readonly interface?: string | undefined }
+
 /** A relation has ended: a tombstone keeps what was told before from bringing it back. */
-export const end = (state: State, key: string, position: Position, now: Date, known: KnownMarks): Heard => {
+export const end = (
+  state: State,
+  { key, interface: name }: Ended,
+  position: Position,
+  now: Date,
+  known: KnownMarks,
+): Heard => {
   const mark = advance(markOf(state, key), position, [state.marks?.application, ...known(key)])
-  return typeof mark === 'string' ? { late: mark } : { state: withEnded(state, key, mark, now) }
+  return typeof mark === 'string' ? { late: mark } : { state: withEnded(state, key, mark, now, name) }
 }
 
 /** The document of a relation is gone. */
@@ -101,11 +110,14 @@ const withDisplaced = (state: State, key: string, now: Date): State => {
   return withEntry(state, displacedKey(before), { ...before, word: 'ended', since })
 }
 
-const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
+const withEnded = (state: State, key: string, mark: Mark, now: Date, name?: string): State => {
   const before = at(state.relations, key)
   const since = now.toISOString()
   if (before === undefined)
-    return withTombstones(state, { ...state.tombstones, [key]: { since, ...at(state.tombstones, key), mark } })
+    return withTombstones(state, {
+      ...state.tombstones,
+      [key]: defined({ since, ...at(state.tombstones, key), mark, interface: name }),
+    })
   const ended: RelationEntry = { ...before, word: 'ended', mark, mine: true, since: before.since ?? since }
   return withEntry(state, key, ended)
 }
@@ -180,8 +192,8 @@ const withEntry = (state: State, key: string, entry: RelationEntry): State => ({
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
   const { [key]: tombstone, ...tombstones } = state.tombstones ?? {}
-  // an end is news only to whom the other side waits for
-  const isAwaited = other.granted !== undefined || other.holds === true
+  // an end is news only to whom the other side waits for, and to whom carries labels and does not know for what
+  const isAwaited = other.granted !== undefined || other.holds === true || state.carried === true
   if (other.word === 'ended' && !isAwaited) return state
   // what did not come to the other side came to this one, before its memory was lost
   const entry = { ...mirrored(other, peer), mine: !other.mine }

@@ -53,15 +53,24 @@ describe('resync of a namespace', () => {
     )
   })
 
-  test('finds what a lost memory left behind, wherever it is, by the name of the field manager (L3)', async () => {
+  test('finds what a lost memory left behind, by the name of the field manager, once its config and the end of its relation are told', async () => {
     const world = createWorld([workload(), service(), service('elsewhere')])
     await world.send('config-changed', { config: { service: 'elsewhere', enrolment: 'in-place' } })
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     forget(world)
-    await world.send('resync', { application: undefined })
-    for (const found of resyncs(world)) await world.post(found)
-    const left = world.api.objects().filter(({ metadata }) => metadata.labels?.['istio.io/use-waypoint'] !== undefined)
-    expect(left.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
+    const labelled = () =>
+      world.api.objects().filter(({ metadata }) => metadata.labels?.['istio.io/use-waypoint'] !== undefined)
+    const before = labelled()
+    const sweep = async () => {
+      world.published.length = 0
+      await world.send('resync', { application: undefined })
+      for (const found of resyncs(world)) await world.post(found)
+    }
+    await sweep()
+    expect([before.length, labelled()]).toEqual([3, before])
+    await world.send('relation-broken', { relation: { id: 7, interface: 'service_mesh' } })
+    await sweep()
+    expect(labelled().map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([])
     world.clock.advance(25 * 60 * 60 * 1_000)
     await world.send('resync', {})
     expect(world.memory()).toBeUndefined()

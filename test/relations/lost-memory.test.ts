@@ -4,6 +4,7 @@ import {
   applyDocument,
   atEveryWrite,
   CONFIGS,
+  calm,
   configDocument,
   configure,
   createPair,
@@ -13,6 +14,7 @@ import {
   deliver,
   effects,
   endRelation,
+  isCaptured,
   loseMemory,
   MESH,
   OFF,
@@ -97,6 +99,85 @@ test('relations and configs that are documents outlive the memories of both side
   expect(seen).toEqual([WORKING])
   await deliver(world, [deleteDocument(world, relationDocument('details', MESH))])
   expect(effects(world)).toEqual(OFF)
+})
+
+const FIRSTS: readonly (readonly [name: string, speak: (world: World) => Promise<unknown>])[] = [
+  ['the config of details', (world) => configure(world, 'details', DETAILS_CONFIG)],
+  ['the config of the beacon', (world) => configure(world, 'beacon', CONFIGS.beacon ?? {})],
+  ['a resync of details', (world) => resync(world, 'details')],
+  ['a resync of the beacon', (world) => resync(world, 'beacon')],
+  ['a resync of the namespace', (world) => resync(world, undefined)],
+  ['the end of another relation', (world) => endRelation(world, 'details', { ...USE, id: 9 }, { isNamed: true })],
+]
+
+const PAIRS = FIRSTS.flatMap(([first, one]) => FIRSTS.map(([second, two]) => ({ first, second, speak: [one, two] })))
+
+describe('both memories are lost, and nothing is a document', () => {
+  const lose = async (): Promise<World> => {
+    const world = await startPair(createPair('broker', ['reviews']))
+    await tellRelation(world, 'productpage', { ...MESH, id: 3, requirer: 'productpage' })
+    for (const lost of ['details', 'beacon', 'productpage']) loseMemory(world, lost)
+    return world
+  }
+
+  test.each(PAIRS)('$first, then $second, opens nothing and takes nobody off the mesh', async ({ speak }) => {
+    const world = await lose()
+    const seen = atEveryWrite(world, () => [effects(world), isCaptured(world, 'productpage')])
+    for (const one of [...speak, ...speak]) await one(world)
+    expect(seen).toEqual([[WORKING, true]])
+  })
+
+  test.each(FIRSTS)('after %s all is as before once its relations are told again', async (_, speak) => {
+    const world = await lose()
+    await speak(world)
+    const seen = atEveryWrite(world, () => effects(world))
+    await startPair(world)
+    expect(seen).toEqual([WORKING])
+    await expectAlive(world)
+  })
+
+  test.each<[string, (world: World) => Promise<unknown>]>([
+    ['the end of its relation', (world) => endRelation(world, 'details', MESH, { isNamed: true })],
+    ['its removal', (world) => say(world, 'application-removed', { application: 'details' })],
+  ])('%s takes the application off the mesh', async (_, end) => {
+    const world = await lose()
+    await configure(world, 'beacon', CONFIGS.beacon ?? {})
+    await configure(world, 'details', DETAILS_CONFIG)
+    await end(world)
+    await resync(world, undefined)
+    expect(effects(world)).toEqual(OFF)
+  })
+})
+
+test('both memories are lost, and the beacon is told of its relation first: what was granted stays', async () => {
+  const world = await startPair(createPair())
+  for (const lost of ['details', 'beacon']) loseMemory(world, lost)
+  const seen = atEveryWrite(world, () => effects(world))
+  await configure(world, 'beacon', CONFIGS.beacon ?? {})
+  await tellRelation(world, 'beacon', MESH)
+  expect(seen).toEqual([WORKING])
+})
+
+test('a beacon that lost its memory and is told the end of a relation revokes nothing before the labels are off', async () => {
+  const world = await startPair(createPair())
+  await configure(world, 'beacon', CONFIGS.beacon ?? {})
+  loseMemory(world, 'beacon')
+  world.api.seed([configDocument('beacon')], { manager: 'kubectl' })
+  const seen = atEveryWrite(world, () => [isCaptured(world, 'details'), effects(world).principals.length])
+  await endRelation(world, 'beacon', MESH)
+  await resync(world, undefined)
+  expect([seen[0], effects(world)]).toEqual([[true, 1], OFF])
+  expect(seen.filter(([captured, granted]) => captured && granted !== 1)).toEqual([])
+})
+
+test('a relation of the mesh takes the place of another one without a moment off the mesh', async () => {
+  const world = await startPair(createPair())
+  const seen = atEveryWrite(world, () => effects(world))
+  // its nudge is on its way still
+  await world.send('relation-changed', toldTo('details', { ...MESH, id: 11 }))
+  await world.send('relation-broken', { application: 'details', relation: { id: 1 } })
+  await calm(world)
+  expect(seen).toEqual([WORKING])
 })
 
 test('a relation that was told to the side that lost its memory is known there again from the other side', async () => {

@@ -96,8 +96,14 @@ export const toldTo = (name: string, { requirer, provider, ...relation }: Relate
 export const tellRelation = (world: World, name: string, relation: Related, attributes: Partial<Event> = {}) =>
   say(world, 'relation-changed', toldTo(name, relation), attributes)
 
-export const endRelation = (world: World, name: string, { id }: Related, attributes: Partial<Event> = {}) =>
-  say(world, 'relation-broken', { application: name, relation: { id } }, attributes)
+/** The end of a relation is told by its id, and by its interface where `named`. */
+export const endRelation = (
+  world: World,
+  name: string,
+  { id, interface: of }: Related,
+  { isNamed = false, ...attributes }: Partial<Event> & { isNamed?: boolean } = {},
+) =>
+  say(world, 'relation-broken', { application: name, relation: { id, ...(isNamed && { interface: of }) } }, attributes)
 
 /** Both configs and both relations; the one of the mesh is told to `sides`, the other to details. */
 export const startPair = async (world: World, sides: readonly string[] = ['details']): Promise<World> => {

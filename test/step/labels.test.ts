@@ -244,7 +244,21 @@ describe('drift', () => {
     expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/ingress-use-waypoint': '1' })
   })
 
-  test('a relation broken while no memory is there lets go of what our field manager still holds (L6, L7)', async () => {
+  test('the end of some relation while no memory is there leaves it on the mesh, and says what to tell', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    const before = world.labels()
+    world.api.handle({
+      method: 'DELETE',
+      path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-web-labels`,
+      headers: {},
+    })
+    const { status, messages } = await world.send('relation-broken', { relation: { id: 7 } })
+    expect([status, messages]).toEqual(['waiting', [expect.stringContaining('tell that relation, or its end')]])
+    expect(world.labels()).toEqual(before)
+  })
+
+  test('the end of a relation of the mesh while no memory is there lets go of what our field manager still holds (L6, L7)', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.api.handle({
@@ -252,7 +266,8 @@ describe('drift', () => {
       path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-web-labels`,
       headers: {},
     })
-    expect((await world.send('relation-broken', { relation: { id: 7 } })).status).toBe('changed')
+    const ended = { relation: { id: 7, interface: 'service_mesh' } }
+    expect((await world.send('relation-broken', ended)).status).toBe('changed')
     expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
     await forgets(world)
   })

@@ -184,10 +184,14 @@ describe('a beacon that lost its memory', () => {
     return world
   }
 
-  test('is found by a resync of its namespace, and what it left goes, wherever it is', async () => {
+  test('keeps what it made through resyncs of its namespace, and lets go of all when it is removed, wherever that is', async () => {
     const world = await createLost()
     expect(policiesIn(world).length).toBeGreaterThan(2)
+    world.calls.length = 0
     await sweep(world)
+    await world.send('resync', BEACON)
+    expect(writes(world)).toEqual([])
+    await world.send('application-removed', BEACON)
     expect([
       ...policiesIn(world),
       ...objectsOf(world, 'Gateway'),
