@@ -9,6 +9,7 @@ import { Refused } from './errors.ts'
 import { issuesIn } from './issues.ts'
 import type { Kubernetes } from './kubernetes/client.ts'
 import { isInherited, loadMemory, memoryObject } from './memory.ts'
+import { closedTargets } from './mesh/consumer.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { missingIn, observeTargets, wornIn } from './observed.ts'
 import { defined } from './record.ts'
@@ -33,6 +34,8 @@ export type ApplicationView = {
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
+  /** What a person should know of its policies: the targets that nobody may reach, and why. */
+  readonly messages: readonly string[]
   /** The labels that are held on the workload. */
   readonly labels: Readonly<Record<string, string>>
   /** The Services that are offered to the application, by relation id. */
@@ -43,8 +46,6 @@ export type ApplicationView = {
     readonly endpoint: string
     readonly application: string
   })[]
-  /** What a person should know besides, a sentence each. */
-  readonly messages?: readonly string[]
 }
 
 /** Answers what is remembered of an application. Rejects with Refused, 404, when that is nothing. */
@@ -104,12 +105,12 @@ export const createApplications =
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
         .toSorted((one, other) => one.number - other.number)
         .map(({ number: _, ...unit }) => unit),
+      messages: [...closedTargets(subject, resolved.state), ...(unguarded === undefined ? [] : [unguarded])],
       labels,
       services: offeredServices(subject, resolved.state).services,
       databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
         told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
       ),
-      ...(unguarded !== undefined && { messages: [unguarded] }),
     }
   }
 

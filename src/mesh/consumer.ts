@@ -53,12 +53,22 @@ export const consumerReport = (
   state: EffectiveState,
   facts: Facts,
 ): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
-  const beacons = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
-  if (beacons.length === 0) return { waiting: [], messages: [] }
+  if (beaconsOf(state).length === 0) return { waiting: [], messages: [] }
   const { waiting, messages } = consumerPolicies(subject, state)
+  return {
+    waiting: [...waiting, ...unenforceable(subject, state, facts)],
+    messages: [...messages, ...closedTargets(subject, state)],
+  }
+}
+
+const beaconsOf = ({ relations }: EffectiveState): Relation[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
+
+/** Names the targets that are guarded and that no relation lets anybody reach. */
+export const closedTargets = (subject: Subject, state: EffectiveState): string[] => {
+  if (!beaconsOf(state).some(isGuarding)) return []
   const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
-  const closed = beacons.some(isGuarding) ? unrelated.map((one) => nobodyMayReach(subject, one)) : []
-  return { waiting: [...waiting, ...unenforceable(subject, state, facts)], messages: [...messages, ...closed] }
+  return unrelated.map((one) => nobodyMayReach(subject, one))
 }
 
 const Guard = z.string()

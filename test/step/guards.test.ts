@@ -43,6 +43,7 @@ describe('a target that an application declares', () => {
     const nobody = 'nobody may reach shop/db: no relation of endpoint db'
     expect((await world.send('resync', DB)).messages).toEqual([nobody])
     expect((await world.send('resync', BEACON)).messages).toEqual([nobody])
+    expect(await (await world.app.request('/applications/shop/db')).json()).toMatchObject({ messages: [nobody] })
   })
 
   test('is granted and closed again in place, in one write each', async () => {
