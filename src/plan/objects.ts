@@ -8,6 +8,7 @@ import { isOfNamesake, isOwnedBy } from '../owner.ts'
 import { acceptanceProblem } from '../policies/acceptance.ts'
 import { isForAll } from '../policies/attachment.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
+import { isDryRun } from '../policies/dry-run.ts'
 import { requestersOf } from '../policies/requested-by.ts'
 import { at } from '../record.ts'
 import { ownWorkload } from '../workload/config.ts'
@@ -98,7 +99,7 @@ const planApplies = (
   const placeOf = (pair: Pair) => places.get(keyOf(pair.desired)) ?? 0
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
   const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
-  const taken = looked.filter(({ live }) => live !== undefined && !mayWrite(situation, live))
+  const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
   const unread = looked.filter(({ problem }) => problem !== undefined)
   const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
   const drafts = inParts(
@@ -133,9 +134,10 @@ const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
   return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
 }
 
-const mayWrite = ({ subject, state }: Situation, object: KubernetesObject): boolean =>
+/** What the charm library enforces is not taken over by a dry run. */
+const mayWrite = ({ subject, state }: Situation, wanted: KubernetesObject, object: KubernetesObject): boolean =>
   (appliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
-  (state.config?.mesh?.adopt === true && isLibrarys(subject, object))
+  (state.config?.mesh?.adopt === true && isLibrarys(subject, object) && !isDryRun(wanted))
 
 const dependencies = (
   { subject, state, desired: { objects } }: Situation,

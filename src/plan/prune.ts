@@ -1,6 +1,7 @@
 import { keyOf } from '../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isDenying } from '../policies/authorization-policy.ts'
+import { isDryRun } from '../policies/dry-run.ts'
 import { isOwnGuard, ownNames } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
 import { isHardened, targetOf, widenedPart } from './parts.ts'
@@ -103,7 +104,8 @@ export const planLibrary = (
   situation: Situation,
   library: readonly KubernetesObject[],
 ): { operations: Operation[]; messages: string[] } => {
-  const { objects } = situation.desired
+  // a dry run guards nothing in the place of what is enforced
+  const objects = situation.desired.objects.filter((object) => !isDryRun(object))
   const planned = library.map((found) => {
     const isPolicy = found.kind === 'AuthorizationPolicy'
     const ours = objects.filter(
@@ -116,7 +118,7 @@ export const planLibrary = (
       .filter(({ after }) => after.length > 0)
       .map(({ found, after }) => removing(situation, found, after, 'ours takes its place')),
     messages: planned.flatMap(({ found, after }) =>
-      after.length > 0 ? [] : [`${keyOf(found)} of the charm library stays: nothing of ours is for its target`],
+      after.length > 0 ? [] : [`${keyOf(found)} of the charm library stays: nothing of ours is enforced at its target`],
     ),
   }
 }

@@ -97,6 +97,25 @@ describe('what the charm library left', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
+  test('stays while ours are audited, and goes once they are enforced', async () => {
+    const world = createLeft(librarys())
+    await ask(world, [wire()])
+    await configure(world, { mesh: { adopt: true, enforcement: 'audit' } })
+    expect(names(world)).toContain(LEFT)
+    await configure(world, { mesh: { adopt: true } })
+    expect(names(world)).toEqual([OURS])
+  })
+
+  test('is not taken over in place by a dry run', async () => {
+    const name = 'beacon-shop-external-traffic'
+    const spec = { targetRefs: [{ kind: 'Gateway', group: 'gateway.networking.k8s.io', name: 'beacon' }], rules: [] }
+    const world = createLeft(librarys({ name, scope: 'external-traffic-authorization-policy', spec }))
+    const mesh = { adopt: true, externalTraffic: [] }
+    const annotations = () => policiesIn(world).map(({ metadata }) => metadata.annotations ?? {})
+    await configure(world, { mesh: { ...mesh, enforcement: 'audit' } })
+    expect(annotations()).toEqual([{}])
+  })
+
   test('is taken over in place where ours has the same name', async () => {
     const name = 'beacon-shop-policy-all-sources-modeloperator'
     const spec = { selector: { matchLabels: { 'juju-modeloperator': 'modeloperator' } }, rules: [{}] }
@@ -113,7 +132,7 @@ describe('what the charm library left', () => {
     const world = createLeft(librarys())
     expect(await configure(world, { mesh: { adopt: true } })).toMatchObject({
       messages: expect.arrayContaining([
-        `AuthorizationPolicy ${LEFT} of the charm library stays: nothing of ours is for its target`,
+        `AuthorizationPolicy ${LEFT} of the charm library stays: nothing of ours is enforced at its target`,
       ]),
     })
     expect(names(world)).toEqual([LEFT])
