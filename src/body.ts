@@ -67,7 +67,8 @@ const refuseCompressed = (headers: Headers): void => {
     throw new Refused(415, `content-encoding: expected a body that is not compressed, got ${encoding.slice(0, 50)}`)
 }
 
-const tooLarge = (): Refused => new Refused(413, `the body is larger than ${MAXIMUM_BYTES} bytes`)
+const tooLarge = (): Refused =>
+  new Refused(413, `the body is larger than ${MAXIMUM_BYTES} bytes: send less relation data or config in one event`)
 
 const tooBusy = (): Unavailable =>
   new Unavailable('too much is being worked on here: the event fits in a moment', { status: 429, retryAfterSeconds: 1 })

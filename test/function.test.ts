@@ -215,6 +215,13 @@ describe('an API server that does not do its part', () => {
       /cannot get resource "configmaps"\. Grant it with a Role/,
     ],
     ['refuses for another reason', answer(403, {}, 'exceeded quota'), 500, /403 exceeded quota\. Raise the quota/],
+    [
+      'is behind a proxy that refuses',
+      async () => ({ status: 403, headers: {}, body: '<html>403' }),
+      500,
+      /403 <html>403\. A proxy before the API server/,
+    ],
+    ['forbids it', answer(403, {}, 'violates PodSecurity'), 500, /403 violates PodSecurity\. Change what forbids it/],
     ['says something unexpected', answer(418), 500, /said 418/],
   ])('%s', async (_, intercept, status, message) => {
     const world = createWorld()

@@ -71,10 +71,18 @@ export const remedyOf = (error: ApiError): string => {
   if (isNotPermitted(error)) return 'Grant it with a Role and a RoleBinding'
   if (error.status === 401) return 'The token of the service account was not accepted'
   if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating')) return 'Its namespace is being deleted'
-  if (error.status === 403) return 'Raise the quota or the limit'
+  if (error.status === 403) return forbiddenRemedy(error)
   if (error.status === 404) return 'Create what is missing, or correct its name in the config'
   if (isFailure(error)) return 'The API server, or a webhook that it calls, fails'
   return 'Correct it in the config'
+}
+
+/** What is forbidden by no rule of RBAC: by a quota, by a proxy that says nothing of why, or by something else in the API server. */
+const forbiddenRemedy = ({ message, isStatus }: ApiError): string => {
+  if (/quota|limit/i.test(message)) return 'Raise the quota or the limit'
+  return isStatus
+    ? 'Change what forbids it, or what is asked for'
+    : 'A proxy before the API server refuses it: let the call pass there'
 }
 
 /** RBAC refuses the call; quotas, admission and terminating namespaces answer 403 as well. */
