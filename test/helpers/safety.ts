@@ -28,7 +28,10 @@ const waypointIn = (objects: readonly KubernetesObject[], namespace: string, lab
 }
 
 /** The cluster as its objects are at this moment, as far as it decides who reaches whom. */
-export const worldOf = (api: EmbeddedApi, { autoAllow, rootNamespace = 'istio-system' }: Setting): World => {
+export const worldOf = (
+  api: Pick<EmbeddedApi, 'objects'>,
+  { autoAllow, rootNamespace = 'istio-system' }: Setting,
+): World => {
   const objects = api.objects()
   const ofKind = (...kinds: string[]) => objects.filter(({ kind }) => kinds.includes(kind))
   const namespaceLabels = (name = '') =>

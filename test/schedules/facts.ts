@@ -42,7 +42,10 @@ export const eventData = (fact: Told): Record<string, unknown> => {
   if (fact.kind === 'told') return relationData(fact.relation, fact.side)
   // without an order a side that never heard of the relation could not know whom to ask what came before
   if (fact.kind === 'ended')
-    return { relation: { id: fact.relation.id }, remote: { application: otherSide(fact.relation, fact.side) } }
+    return {
+      relation: { id: fact.relation.id, interface: fact.relation.interface },
+      remote: { application: otherSide(fact.relation, fact.side) },
+    }
   return fact.kind === 'config' ? { config: fact.config ?? CONFIGS[fact.side] ?? {} } : {}
 }
 

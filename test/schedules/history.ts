@@ -1,9 +1,10 @@
 import type { Call } from './actor.ts'
-import { watchMoments } from './monitor.ts'
+import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
 import { createPlatform, type Platform } from './platform.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom, type Random } from './random.ts'
+import { watchReach } from './safety.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -37,6 +38,7 @@ const runIn = (world: World, random: Random, plan: Plan, options: Options, said?
   const skew = (side: string) => plan.offsets[side] ?? 0
   const platform = createPlatform(world, { order: () => plan.order, skew, ...(said && { said }) })
   watchMoments(world, platform)
+  watchReach(world, createKnowledge(world, platform))
   return { plan, world, platform, schedule: createSchedule(world, random, plan), random, options }
 }
 

@@ -1,7 +1,6 @@
-import { NAMESPACE } from './fixture.ts'
-import type { Platform } from './platform.ts'
+import type { Platform, Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
-import { findTruth, hasConfig } from './truth.ts'
+import { findTruth, hasConfig, isOnMesh } from './truth.ts'
 import type { World } from './world.ts'
 
 const PRINCIPAL = /(?<=\/sa\/)[-a-z0-9]+/g
@@ -16,31 +15,22 @@ export const labelsOn = ({ kind, metadata, spec }: KubernetesObject): Record<str
   return (kind === 'StatefulSet' ? template?.metadata?.labels : metadata.labels) ?? {}
 }
 
-const isGuarding = ({ spec }: KubernetesObject, application: string): boolean =>
-  JSON.stringify([spec?.selector, spec?.targetRefs]).includes(`"${application}"`)
-
-const isLabelled = (object: KubernetesObject): boolean => Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
-
 /** Identities that need no relation: those of the waypoint and of the beacon, and a coordinator within its own cluster. */
 export const OWN: readonly string[] = ['shop-beacon-waypoint', 'beacon', 'tempo']
 
-/** Which application has to be guarded whenever it is on the mesh. Workers without pods are let in nowhere: clusters are not looked at. */
-const GUARDED = 'details'
+/** What must be known of the platform's words by now: everybody who runs has started after them. */
+export type Knowledge = {
+  /** Whoever has been related to details, and that has had its config, for as long as anything runs. */
+  clients(): string[]
+  /** Whether details has declared its policies for as long. */
+  isDeclaring(): boolean
+  /** Whether details has belonged on the mesh for as long. */
+  isEnrolled(): boolean
+  /** Whether a memory was deleted, and words with it. */
+  isForgotten(): boolean
+}
 
-/** Watches every change of the cluster for what must not be at any moment. */
-export const watchMoments = (world: World, platform: Platform): void => {
-  const there = world.api.objects().filter(({ metadata }) => metadata.namespace === NAMESPACE)
-  const ofKind = (kind: string) => there.filter((one) => one.kind === kind)
-  const policies = new Map(ofKind('AuthorizationPolicy').map((policy) => [policy.metadata.name, policy]))
-  const labelled = new Set(
-    ofKind('StatefulSet')
-      .filter(isLabelled)
-      .map(({ metadata }) => metadata.name),
-  )
-
-  const admitted = (): Set<string> =>
-    new Set([...policies.values()].filter((one) => isGuarding(one, GUARDED)).flatMap(principalsIn))
-
+export const createKnowledge = (world: World, platform: Platform): Knowledge => {
   /** Nothing about it is under way: all was answered, and whoever runs has started since. */
   const isStable = (about: string): boolean => {
     const changed = platform.said.changed.get(about)
@@ -55,58 +45,42 @@ export const watchMoments = (world: World, platform: Platform): void => {
     return isStable(about) && (side === 'details' || world.quietSince() > (platform.said.changed.get(about) ?? 0))
   }
 
-  /** Whoever has been related to details, and that has had its config, for as long as anything runs. */
-  const stableClients = (): string[] => {
-    if (platform.said.isTampered || !isStable('config/details')) return []
-    const truth = findTruth(platform)
-    if (!hasConfig(truth, 'details')) return []
-    return truth.relations.flatMap(({ fact }) =>
-      fact.kind === 'told' && fact.relation.interface === 'http' && isKnown(fact.relation.id, fact.side)
-        ? [fact.relation.requirer.application]
-        : [],
-    )
-  }
+  const isDeclaring = () => isStable('config/details') && hasConfig(findTruth(platform), 'details')
 
+  return {
+    isDeclaring,
+    isForgotten: () => platform.said.isTampered,
+    isEnrolled: () => {
+      const truth = findTruth(platform)
+      const isMesh = ({ fact }: Word) =>
+        fact.kind === 'told' &&
+        fact.relation.interface === 'service_mesh' &&
+        fact.relation.requirer.application === 'details' &&
+        isKnown(fact.relation.id, fact.side)
+      return isStable('config/beacon') && isOnMesh(truth, 'details') && truth.relations.some(isMesh)
+    },
+    clients: () => {
+      if (platform.said.isTampered || !isDeclaring()) return []
+      return findTruth(platform).relations.flatMap(({ fact }) =>
+        fact.kind === 'told' && fact.relation.interface === 'http' && isKnown(fact.relation.id, fact.side)
+          ? [fact.relation.requirer.application]
+          : [],
+      )
+    },
+  }
+}
+
+/** Watches every policy for identities that it must not let in at any moment. */
+export const watchMoments = (world: World, platform: Platform): void => {
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
     world.wrong.push(problem)
   }
-
-  const checkAdmitted = (policy: KubernetesObject): void => {
-    const known = new Set([...OWN, ...toldApplications(platform)])
-    for (const name of principalsIn(policy))
-      if (!known.has(name)) report(`${policy.metadata.name} lets ${name} in, whom no relation ever did`)
-  }
-
-  const checkEnrolment = (object: KubernetesObject): void => {
-    const { name } = object.metadata
-    const isOn = isLabelled(object)
-    const isNew = isOn && !labelled.has(name)
-    if (isOn) labelled.add(name)
-    else labelled.delete(name)
-    if (!isNew || name !== GUARDED) return
-    const inside = admitted()
-    for (const client of stableClients())
-      if (!inside.has(client)) report(`${name} is enrolled before ${client} is let in`)
-  }
-
-  const checkRevoked = (before: ReadonlySet<string>): void => {
-    const after = admitted()
-    const lost = [...before].filter((client) => !after.has(client))
-    if (lost.length === 0) return
-    for (const client of stableClients())
-      if (lost.includes(client)) report(`${client} is refused while details is enrolled and related to it`)
-  }
-
   world.api.subscribe(({ type, object }) => {
-    if (object.metadata.namespace !== NAMESPACE) return
-    if (object.kind === 'StatefulSet') checkEnrolment(object)
-    if (object.kind !== 'AuthorizationPolicy') return
-    const before = labelled.has(GUARDED) ? admitted() : new Set<string>()
-    if (type === 'DELETED') policies.delete(object.metadata.name)
-    else policies.set(object.metadata.name, object)
-    if (type !== 'DELETED') checkAdmitted(object)
-    checkRevoked(before)
+    if (object.kind !== 'AuthorizationPolicy' || type === 'DELETED') return
+    const known = new Set([...OWN, ...toldApplications(platform)])
+    for (const name of principalsIn(object))
+      if (!known.has(name)) report(`${object.metadata.name} lets ${name} in, whom no relation ever did`)
   })
 }
 
