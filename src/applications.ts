@@ -91,7 +91,7 @@ export const createApplications =
       : undefined
     const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
     const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
-    const unguarded = isDocumented(remembered) ? await guard?.(namespace) : undefined
+    const unguarded = await unguardedIn(namespace, remembered, guard)
     const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
     return {
       ...subject,
@@ -105,7 +105,7 @@ export const createApplications =
         .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
         .toSorted((one, other) => one.number - other.number)
         .map(({ number: _, ...unit }) => unit),
-      messages: [...closedTargets(subject, resolved.state), ...(unguarded === undefined ? [] : [unguarded])],
+      messages: [...closedTargets(subject, resolved.state), ...unguarded],
       labels,
       services: offeredServices(subject, resolved.state).services,
       databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
@@ -113,6 +113,12 @@ export const createApplications =
       ),
     }
   }
+
+/** The reason why nobody asks who writes the application's documents, if it has any. */
+const unguardedIn = async (namespace: string, state: State, guard: DocumentGuard | undefined): Promise<string[]> => {
+  const reason = isDocumented(state) ? await guard?.(namespace) : undefined
+  return reason === undefined ? [] : [reason]
+}
 
 const isDocumented = ({ document, relations }: State): boolean =>
   document !== undefined || Object.values(relations).some((entry) => entry.document !== undefined)
