@@ -6,9 +6,9 @@ const SLOW = [
   'test/explorer/**',
   'test/simulator/**',
   'test/process/**',
-  'test/step/cluster-orders.test.ts',
-  'test/step/properties.test.ts',
-  'test/step/guarded-always.test.ts',
+  'test/reconcile/cluster-orders.test.ts',
+  'test/reconcile/properties.test.ts',
+  'test/reconcile/guarded-always.test.ts',
 ]
 
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */
@@ -18,8 +18,8 @@ export default defineConfig({
   test: {
     include: (TESTS === 'slow' ? SLOW : ['test/**']).map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')),
     exclude: ['node_modules/**', ...(TESTS === 'quick' ? SLOW : [])],
-    globalSetup: ['test/announce.ts'],
-    setupFiles: ['test/seed.ts'],
+    globalSetup: ['test/helpers/announce.ts'],
+    setupFiles: ['test/helpers/seed.ts'],
     testTimeout: 300_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -1,14 +1,14 @@
 import * as z from 'zod'
+import { Refused } from '../src/base/errors.ts'
+import { at, defined } from '../src/base/own-value.ts'
 import { GivenConfig, ObjectName } from '../src/config.ts'
-import { defineFunction } from '../src/define-function.ts'
-import { Refused } from '../src/errors.ts'
-import { advance, type Late, lateMessage, type Mark, type Position } from '../src/order.ts'
-import { at, defined } from '../src/record.ts'
+import { defineFunction } from '../src/reconcile/event-function.ts'
 import { Databags, refuseOwnedKeys } from '../src/relations/application-data.ts'
-import type { ApplicationData, State } from '../src/state.ts'
-import { authorityOf, laterPending } from '../src/workload/leader.ts'
-import { LeaderSettings } from '../src/workload/leader-settings.ts'
-import type { Teller } from '../src/workload/loop.ts'
+import { advance, type Late, lateMessage, type Mark, type Position } from '../src/state/event-order.ts'
+import type { ApplicationData, State } from '../src/state/state.ts'
+import { authorityOf, laterPending } from '../src/units/leader.ts'
+import { LeaderSettings } from '../src/units/leader-settings.ts'
+import type { Teller } from '../src/workload/churn/history.ts'
 
 /**
  * The application's config as a whole: it replaces the one before. So do the `settings`, and the `databag`, what the application says in its

@@ -1,8 +1,8 @@
-import { defineFunction } from '../src/define-function.ts'
-import { advance } from '../src/order.ts'
-import { defined } from '../src/record.ts'
-import { isRemoved } from '../src/state.ts'
-import { isLaterElection, Leader } from '../src/workload/leader.ts'
+import { defined } from '../src/base/own-value.ts'
+import { defineFunction } from '../src/reconcile/event-function.ts'
+import { advance } from '../src/state/event-order.ts'
+import { isRemoved } from '../src/state/state.ts'
+import { isLaterElection, Leader } from '../src/units/leader.ts'
 
 /** A unit leads from now on. The `epoch` only grows: a lower one is a deposed leader's, but of a Lease that was made anew. */
 export const leaderElected = defineFunction({

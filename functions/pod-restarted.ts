@@ -1,13 +1,13 @@
 import * as z from 'zod'
+import { Refused } from '../src/base/errors.ts'
+import { at } from '../src/base/own-value.ts'
 import { ObjectName } from '../src/config.ts'
-import { defineFunction } from '../src/define-function.ts'
-import { Refused } from '../src/errors.ts'
-import { at } from '../src/record.ts'
+import { defineFunction } from '../src/reconcile/event-function.ts'
 import { Databags, refuseOwnedKeys } from '../src/relations/application-data.ts'
-import { deployedAs } from '../src/units.ts'
-import { Report } from '../src/workload/report.ts'
-import { withDatabag, withReport } from '../src/workload/reports.ts'
-import { numberNamed, observePods, type Units, unitName } from '../src/workload/units.ts'
+import { deployedAs } from '../src/units/deployed-as.ts'
+import { Report } from '../src/units/report.ts'
+import { withDatabag, withReport } from '../src/units/reports.ts'
+import { numberNamed, observePods, type Units, unitName } from '../src/units/units.ts'
 
 /** A pod started, says how it is, or is gone. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
 export const podRestarted = defineFunction({

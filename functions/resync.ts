@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import { at } from '../src/base/own-value.ts'
 import { Application, ObjectName } from '../src/config.ts'
-import { defineFunction } from '../src/define-function.ts'
-import { at } from '../src/record.ts'
-import { OwnedKind, Target, withFormer } from '../src/state.ts'
+import { defineFunction } from '../src/reconcile/event-function.ts'
+import { OwnedKind, Target, withFormer } from '../src/state/state.ts'
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
 

@@ -1,15 +1,22 @@
 import * as z from 'zod'
-import { CoordinatorConfig, WorkerConfig } from './cluster/config.ts'
-import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './mesh/config.ts'
-import { Policy } from './mesh/models.ts'
-import { policyProblems } from './policies/validation.ts'
+import { CoordinatorConfig, WorkerConfig } from './coordinated-workers/config.ts'
+import { Policy } from './istio/models.ts'
+import { policyProblems } from './istio/validation.ts'
 import { Databags } from './relations/application-data.ts'
 import { Versions } from './relations/versions.ts'
+import {
+  CustomMeshPolicy,
+  Enforcement,
+  MeshConfig,
+  RawPolicy,
+  ServiceAccounts,
+  TrustDomain,
+} from './service-mesh/config.ts'
 import { Services } from './services/provided.ts'
-import { Churn } from './workload/churn.ts'
+import { LeaderSettings } from './units/leader-settings.ts'
+import { Churn } from './workload/churn/config.ts'
 import { workloadOf } from './workload/config.ts'
 import { givenProblems } from './workload/given.ts'
-import { LeaderSettings } from './workload/leader-settings.ts'
 
 /** A Kubernetes namespace, Juju's model. RFC 1123 label. */
 export const Namespace = z

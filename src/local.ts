@@ -1,13 +1,13 @@
 import { pino } from 'pino'
 import { createEmbeddedApi } from './embedded/api.ts'
-import { example } from './embedded/example.ts'
-import { startIstio } from './embedded/istio.ts'
+import { example } from './embedded/demo/example.ts'
+import { startIstio } from './embedded/demo/istio.ts'
+import { startSource } from './embedded/demo/source.ts'
 import { startEmbeddedApi } from './embedded/server.ts'
-import { startSource } from './embedded/source.ts'
+import { portProblem, runUntilSignal } from './http/process.ts'
+import { type RunningServer, startServer } from './http/server.ts'
+import { readSettings, type Settings } from './http/settings.ts'
 import { createTransport } from './kubernetes/transport.ts'
-import { portProblem, runUntilSignal } from './run.ts'
-import { type RunningServer, startServer } from './server.ts'
-import { readSettings, type Settings } from './settings.ts'
 
 /** All functions, on the cluster that KUBECONFIG names when it is set, and else on an embedded Kubernetes API with an example. */
 await runUntilSignal(async () => {

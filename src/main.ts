@@ -1,10 +1,10 @@
 import { pino } from 'pino'
-import { Broken } from './errors.ts'
+import { Broken } from './base/errors.ts'
+import { runUntilSignal } from './http/process.ts'
+import { startDeadLetterServer, startServer } from './http/server.ts'
+import { readSettings, type Settings } from './http/settings.ts'
 import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
 import { createTransport, type Endpoint } from './kubernetes/transport.ts'
-import { runUntilSignal } from './run.ts'
-import { startDeadLetterServer, startServer } from './server.ts'
-import { readSettings, type Settings } from './settings.ts'
 
 const findEndpoint = async ({ KUBECONFIG }: Settings): Promise<Endpoint | undefined> => {
   const inCluster = inClusterEndpoint(process.env)

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { systemClock as clock } from './clock.ts'
-import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './dead-letters.ts'
-import { Broken, isBroken } from './errors.ts'
+import { systemClock as clock } from './base/clock.ts'
+import { Broken, isBroken } from './base/errors.ts'
+import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './http/dead-letters.ts'
+import { readSettings } from './http/settings.ts'
 import { createKubernetes } from './kubernetes/client.ts'
 import { createTransport } from './kubernetes/transport.ts'
-import { createPublisher } from './publish.ts'
-import { readSettings } from './settings.ts'
+import { createPublisher } from './reconcile/publish.ts'
 
 const USAGE =
   'npm run resend -- --sink URL (--namespace NAMESPACE, of the cluster that KUBECONFIG names, or --file LOG, - for standard input)'

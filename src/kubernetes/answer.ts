@@ -1,5 +1,5 @@
-import { isBroken, Unavailable } from '../errors.ts'
-import type { Memo } from '../memo.ts'
+import { isBroken, Unavailable } from '../base/errors.ts'
+import type { Memo } from '../base/memo.ts'
 import { ApiError, isDenied, isOfSchema } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'

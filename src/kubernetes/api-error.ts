@@ -1,4 +1,4 @@
-import type { Memo } from '../memo.ts'
+import type { Memo } from '../base/memo.ts'
 
 /** One entry of a Status' `details.causes`. */
 export type Cause = { reason?: string; field?: string; message?: string }

@@ -1,5 +1,5 @@
-import { at } from '../record.ts'
-import type { Target } from '../state.ts'
+import { at } from '../base/own-value.ts'
+import type { Target } from '../state/state.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 import {

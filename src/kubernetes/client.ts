@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { createMemo, type Memo } from '../memo.ts'
+import type { Clock } from '../base/clock.ts'
+import { createMemo, type Memo } from '../base/memo.ts'
 import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { apiVersionOf, type Kind, type KubernetesObject, nameOf, pathOf, type Reference } from './objects.ts'

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { Broken } from '../errors.ts'
+import { Broken } from '../base/errors.ts'
 import type { Endpoint } from './transport.ts'
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type * as https from 'node:https'
 import { delimiter } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import { Broken } from '../errors.ts'
+import { Broken } from '../base/errors.ts'
 import type { Endpoint } from './transport.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { at } from '../record.ts'
+import { at } from '../base/own-value.ts'
 import type { Holders } from './ownership.ts'
 
 /** What is seen of the labels on one object. */

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { Refused } from '../errors.ts'
-import { at, defined } from '../record.ts'
-import type { Relation, RelationIdentity, Said, State } from '../state.ts'
-import { LeaderSettings } from '../workload/leader-settings.ts'
-import { unitName } from '../workload/units.ts'
-import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './forms.ts'
+import { Refused } from '../base/errors.ts'
+import { at, defined } from '../base/own-value.ts'
+import type { Relation, RelationIdentity, Said, State } from '../state/state.ts'
+import { LeaderSettings } from '../units/leader-settings.ts'
+import { unitName } from '../units/units.ts'
+import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './version-1.ts'
 
 /** What an application, or a unit, says in its relations besides what their protocols say: by endpoint, key and value. */
 export const Databags = z.record(z.string().min(1).max(253), LeaderSettings)

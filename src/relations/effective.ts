@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { read } from '../databag.ts'
-import { desiredMeshLabels } from '../labels/mesh.ts'
-import { ENROLMENT_LABEL } from '../mesh/names.ts'
-import { at, defined } from '../record.ts'
+import { at, defined } from '../base/own-value.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
+import { desiredMeshLabels } from '../service-mesh/mesh-labels.ts'
 import {
   type Databag,
   type EffectiveState,
@@ -13,10 +12,11 @@ import {
   type State,
   type Subject,
   stands,
-} from '../state.ts'
+} from '../state/state.ts'
 import { toldBesides } from './application-data.ts'
+import { payload } from './codec.ts'
+import { read } from './databag.ts'
 import { mirrorOf, remoteOf, shown, subjectName } from './mirror.ts'
-import { payload } from './payload.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
 import { type Interface, SUPPORTED, type Versions, versionsOf } from './versions.ts'
 

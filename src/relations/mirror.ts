@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { at } from '../record.ts'
-import { type RelationEntry, type Shown, type State, type Subject, stands } from '../state.ts'
+import { at } from '../base/own-value.ts'
+import { type RelationEntry, type Shown, type State, type Subject, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 

@@ -1,6 +1,6 @@
-import type { Event } from '../events/cloud-event.ts'
-import { at } from '../record.ts'
-import { ECHO, sourceOf } from '../source.ts'
+import { at } from '../base/own-value.ts'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import { ECHO, sourceOf } from '../cloudevents/source.ts'
 import {
   type RelationEntry,
   relationName,
@@ -9,7 +9,7 @@ import {
   type State,
   type Subject,
   stands,
-} from '../state.ts'
+} from '../state/state.ts'
 import { otherSide } from './effective.ts'
 import { contentHash, isSameSubject, isTelling, oppositeOf, remoteOf, shown, subjectName } from './mirror.ts'
 import { isAlias, type Peers } from './peers.ts'

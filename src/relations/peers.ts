@@ -1,11 +1,11 @@
+import type { Memo } from '../base/memo.ts'
+import { at } from '../base/own-value.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Memo } from '../memo.ts'
-import { memoryName, readShown } from '../memory.ts'
-import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../owner.ts'
-import { at } from '../record.ts'
-import { relationsIn, type Shown, type State, type Subject } from '../state.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/owner.ts'
+import { memoryName, readShown } from '../state/memory.ts'
+import { relationsIn, type Shown, type State, type Subject } from '../state/state.ts'
 import { isBetween, isSameSubject, remoteOf, subjectName } from './mirror.ts'
 
 /** The memory of another application, as it is now, and the labels that its workload carries. */

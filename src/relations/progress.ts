@@ -1,5 +1,5 @@
-import { requesterName } from '../mesh/asked.ts'
-import { at, defined } from '../record.ts'
+import { at, defined } from '../base/own-value.ts'
+import { requesterName } from '../service-mesh/asked.ts'
 import {
   isConfigUnknown,
   type Relation,
@@ -8,7 +8,7 @@ import {
   type State,
   type Subject,
   stands,
-} from '../state.ts'
+} from '../state/state.ts'
 import {
   askedLabels,
   CHANGING,

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { shown } from '../mesh/problem.ts'
-import { at } from '../record.ts'
-import type { Databag } from '../state.ts'
-import { documentIn, isLeftBehind, VERSIONS_KEY } from './forms.ts'
+import { at } from '../base/own-value.ts'
+import { shown } from '../base/printed.ts'
+import type { Databag } from '../state/state.ts'
 import { readText } from './structured-text.ts'
+import { documentIn, isLeftBehind, VERSIONS_KEY } from './version-1.ts'
 
 /** Version 0 is the flat keys of the charm libraries; version 1 is the same content as one document. */
 const Version = z.literal([0, 1], 'expected a version that is spoken here: 0 or 1')

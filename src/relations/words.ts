@@ -1,6 +1,14 @@
-import { advance, compareMarks, isAfter, type Late, type Mark, mergedMarks, type Position } from '../order.ts'
-import { at, defined } from '../record.ts'
-import type { RelationEntry, RelationIdentity, Shown, State, Subject } from '../state.ts'
+import { at, defined } from '../base/own-value.ts'
+import {
+  advance,
+  compareMarks,
+  isAfter,
+  type Late,
+  type Mark,
+  mergedMarks,
+  type Position,
+} from '../state/event-order.ts'
+import type { RelationEntry, RelationIdentity, Shown, State, Subject } from '../state/state.ts'
 import { keptValues } from './kept.ts'
 import { displacedKey, isBetween, isDisplaced, mirrored } from './mirror.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { at } from '../record.ts'
+import { at } from '../base/own-value.ts'
 import { Notice, noticed } from './notices.ts'
 
 /** What the remote `application` offers: `host` is a name in DNS that is good in every namespace. */

@@ -1,7 +1,7 @@
-import type { Event } from '../events/cloud-event.ts'
-import { defined } from '../record.ts'
-import { sourceOf } from '../source.ts'
-import type { Subject } from '../state.ts'
+import { defined } from '../base/own-value.ts'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import { sourceOf } from '../cloudevents/source.ts'
+import type { Subject } from '../state/state.ts'
 import type { Announced } from './announced.ts'
 
 /** An event for the sink, and the number by which it is accepted. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { shown } from '../mesh/problem.ts'
+import { shown } from '../base/printed.ts'
 
 /** What every cluster is called inside, unless somebody chose otherwise when it was made. */
 const CLUSTER_DOMAIN = 'cluster.local'

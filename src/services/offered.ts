@@ -1,9 +1,9 @@
-import { at } from '../record.ts'
-import { payload } from '../relations/payload.ts'
+import { at } from '../base/own-value.ts'
+import { payload } from '../relations/codec.ts'
 import { type Versions, versionsOf } from '../relations/versions.ts'
-import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state.ts'
+import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state/state.ts'
 import { type Announced, nothingAnnounced, type Service } from './announced.ts'
-import { readAddress } from './wire.ts'
+import { readAddress } from './codec.ts'
 
 export type Requirer = {
   readonly namespace: string

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { Port } from '../mesh/endpoint.ts'
-import { at } from '../record.ts'
-import type { Relation } from '../state.ts'
+import { at } from '../base/own-value.ts'
+import { Port } from '../istio/endpoint.ts'
+import type { Relation } from '../state/state.ts'
 import { serviceHost } from './host.ts'
 
 /** One label, so that neither an address nor the name of a pod can be given. */

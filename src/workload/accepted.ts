@@ -1,13 +1,13 @@
-import type { Relation } from '../state.ts'
-import { type Churn, DEFAULT_CHURN } from './churn.ts'
+import type { Relation } from '../state/state.ts'
+import type { Units } from '../units/units.ts'
+import { type Churn, DEFAULT_CHURN } from './churn/config.ts'
+import type { RemoteDatabag } from './churn/echoes.ts'
+import { knownPassing, type PassingValues } from './churn/ephemeral-values.ts'
+import { observeSpec, type SpecHistory, type Teller } from './churn/history.ts'
+import { knownPassingValues } from './churn/known-values.ts'
+import { textsIn } from './churn/string-leaves.ts'
 import { deploymentOf, ownWorkload, type PodWorkload } from './config.ts'
-import type { RemoteDatabag } from './echoes.ts'
-import { knownPassingValues } from './known.ts'
-import { observeSpec, type SpecHistory, type Teller } from './loop.ts'
-import { knownPassing, type PassingValues } from './passing.ts'
 import { isSecret } from './secrets.ts'
-import { textsIn } from './texts.ts'
-import type { Units } from './units.ts'
 
 /** What of an application's memory its workload depends on. */
 export type WorkloadMemory = {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
-import { shown } from '../mesh/problem.ts'
+import { shown } from '../base/printed.ts'
 import { fromJuju } from './juju.ts'
 import {
   ConfigMaps,

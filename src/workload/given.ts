@@ -1,4 +1,4 @@
-import { shown } from '../mesh/problem.ts'
+import { shown } from '../base/printed.ts'
 import { ownWorkload, type PodWorkload, portsOf } from './config.ts'
 
 type Path = readonly (string | number)[]

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { LONGEST_MESSAGE, type Report } from './report.ts'
+import { LONGEST_MESSAGE, type Report } from '../units/report.ts'
 
 /** What the API server tells of a workload or a pod; all else may be anything. */
 type Condition = { type?: string; status?: string; reason?: string; message?: string }

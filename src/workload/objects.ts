@@ -1,8 +1,8 @@
+import { digestOf } from '../base/canonical-hash.ts'
+import { truncateLabelValue } from '../istio/names.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { truncateLabelValue } from '../mesh/names.ts'
-import type { Subject } from '../state.ts'
+import type { Subject } from '../state/state.ts'
 import { accountNamed, deploymentOf, type PodWorkload, portsOf } from './config.ts'
-import { digestOf } from './digest.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { Values } from './secrets.ts'
 

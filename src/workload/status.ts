@@ -1,8 +1,8 @@
-import type { Leader } from './leader.ts'
-import type { Loop } from './loop.ts'
-import { type Report, rankOf, type WorkloadStatus } from './report.ts'
-import { unitStatuses } from './unit-status.ts'
-import type { Units } from './units.ts'
+import type { Leader } from '../units/leader.ts'
+import { type Report, rankOf, type WorkloadStatus } from '../units/report.ts'
+import { unitStatuses } from '../units/unit-status.ts'
+import type { Units } from '../units/units.ts'
+import type { Loop } from './churn/history.ts'
 
 /** The status of an application, as Juju has it; the message of an active one may be empty. */
 export type ApplicationStatus = { readonly status: WorkloadStatus; readonly message: string }

@@ -1,3 +1,4 @@
+import { at } from '../base/own-value.ts'
 import {
   ApiError,
   isDenied,
@@ -11,10 +12,9 @@ import {
 import { referenceTo } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { fieldManager } from '../kubernetes/owner.ts'
 import { appliers } from '../kubernetes/ownership.ts'
-import { fieldManager } from '../owner.ts'
-import { at } from '../record.ts'
-import type { Subject } from '../state.ts'
+import type { Subject } from '../state/state.ts'
 import { accountNamed, type PodWorkload } from './config.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
 import { refusalOf } from './refusal.ts'

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { shown } from '../mesh/problem.ts'
+import { shown } from '../base/printed.ts'
 
 /**
  * A refinement that wants no two items of a list with the same key. The API server answers a repeated key in a server-side apply with

@@ -1,9 +1,8 @@
 import { functions } from '../../functions/index.ts'
-import { type ApplicationView, createApplications } from '../../src/applications.ts'
-import { systemClock as clock } from '../../src/clock.ts'
+import { systemClock as clock } from '../../src/base/clock.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
-import { createHandler, type Handled } from '../../src/handle.ts'
+import { type ApplicationView, createApplications } from '../../src/http/applications.ts'
 import { ApiError } from '../../src/kubernetes/api-error.ts'
 import {
   createKubernetes,
@@ -15,8 +14,9 @@ import {
 import { kubeconfigEndpoint } from '../../src/kubernetes/kubeconfig.ts'
 import { type Kind, type KubernetesObject, pathOf } from '../../src/kubernetes/objects.ts'
 import { createTransport, type Endpoint } from '../../src/kubernetes/transport.ts'
-import { createQueue } from '../../src/queue.ts'
-import { createStep } from '../../src/step.ts'
+import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
+import { createQueue } from '../../src/reconcile/queue.ts'
+import { createStep } from '../../src/reconcile/step.ts'
 import { buildCombination } from '../knative/builds.ts'
 import type { KubeObject } from '../knative/kinds.ts'
 import { until } from '../process/helpers.ts'

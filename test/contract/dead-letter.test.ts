@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deadLetterEvent, recordEvent } from '../../src/dead-letter-event.ts'
+import { deadLetterEvent, recordEvent } from '../../src/http/dead-letter-event.ts'
 import { isForbidden } from '../../src/kubernetes/api-error.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'

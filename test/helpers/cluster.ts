@@ -1,4 +1,4 @@
-import { linesOf } from '../cluster/telemetry/nginx-file.ts'
+import { linesOf } from '../coordinated-workers/nginx/nginx-file.ts'
 import { createWorld, NAMESPACE, service, type World, workload } from './world.ts'
 
 export const COORDINATOR = 'tempo'

@@ -1,13 +1,13 @@
-import type { EmbeddedApi } from '../../src/embedded/api.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import type { AuthorizationPolicy } from '../../src/policies/authorization-policy.ts'
 import {
   type AccessRequest,
   decide,
   type ServiceInWorld,
   type Waypoint,
   type World,
-} from '../../src/policies/decide.ts'
+} from '../../src/authorization/evaluate.ts'
+import type { EmbeddedApi } from '../../src/embedded/api.ts'
+import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 
 type Labels = Record<string, string>
 

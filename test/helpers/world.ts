@@ -1,13 +1,12 @@
 import type { Hono } from 'hono'
 import { functions } from '../../functions/index.ts'
-import { createApplications } from '../../src/applications.ts'
-import { createAuthenticate } from '../../src/authorize.ts'
-import { createDocumentGuard } from '../../src/document-guard.ts'
+import { createAuthenticate } from '../../src/access/authorize.ts'
+import { createDocumentGuard } from '../../src/access/document-guard.ts'
+import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
-import { type Event, readEvent, writeEvent } from '../../src/events/cloud-event.ts'
-import { createExplain } from '../../src/explain.ts'
-import { createApp, type Log } from '../../src/function.ts'
-import { createHandler, type Handled } from '../../src/handle.ts'
+import { createApp, type Log } from '../../src/http/app.ts'
+import { createApplications } from '../../src/http/applications.ts'
+import { createExplain } from '../../src/http/explain.ts'
 import {
   createKubernetes,
   type Transport,
@@ -15,9 +14,10 @@ import {
   type TransportRequest,
 } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createPublisher } from '../../src/publish.ts'
-import { createQueue } from '../../src/queue.ts'
-import { createStep } from '../../src/step.ts'
+import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
+import { createPublisher } from '../../src/reconcile/publish.ts'
+import { createQueue } from '../../src/reconcile/queue.ts'
+import { createStep } from '../../src/reconcile/step.ts'
 import { fakeClock } from './clock.ts'
 
 export const NAMESPACE = 'shop'

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv'
 import { describe, expect, test } from 'vitest'
-import { sharedFile } from '../shared.ts'
+import { sharedFile } from '../helpers/shared.ts'
 import { builds, cannotBuild } from './builds.ts'
 import { validators } from './crd-schema.ts'
 import type { KubeObject } from './kinds.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { systemClock as clock } from '../../src/clock.ts'
+import { systemClock as clock } from '../../src/base/clock.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createTransport } from '../../src/kubernetes/transport.ts'

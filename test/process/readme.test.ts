@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { systemClock as clock } from '../../src/clock.ts'
+import { systemClock as clock } from '../../src/base/clock.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createTransport } from '../../src/kubernetes/transport.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Event } from '../../src/events/cloud-event.ts'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import type { World } from '../helpers/world.ts'
 import {
   BEACON_CONFIG,

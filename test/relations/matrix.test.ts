@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { payload } from '../../src/relations/payload.ts'
+import { payload } from '../../src/relations/codec.ts'
 import { commonOf, isLibrary, messages, type Program, understood, written } from './programs.ts'
 
 const programs: readonly (readonly [name: string, program: Program])[] = [

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { read } from '../../src/databag.ts'
-import { pythonJson } from '../../src/python-json.ts'
-import { payload, publishable } from '../../src/relations/payload.ts'
+import { pythonJson } from '../../src/base/python-json.ts'
+import { payload, publishable } from '../../src/relations/codec.ts'
+import { read } from '../../src/relations/databag.ts'
 
 const BOTH = [0, 1] as const
 const CONTENT = { labels: '{"tier": "b\\u00e9"}', mesh_type: '"istio"' }

@@ -1,13 +1,13 @@
-import { desiredLabels } from '../../src/labels/desired.ts'
-import { crossModelDatabag, readCrossModelIdentity } from '../../src/mesh/cross-model.ts'
-import { MeshPolicy } from '../../src/mesh/models.ts'
-import { policiesDatabag, readPolicies } from '../../src/mesh/policies-databag.ts'
-import { pythonJson } from '../../src/python-json.ts'
-import { payload, publishable } from '../../src/relations/payload.ts'
+import { pythonJson } from '../../src/base/python-json.ts'
+import { MeshPolicy } from '../../src/istio/models.ts'
+import { payload, publishable } from '../../src/relations/codec.ts'
 import type { Version } from '../../src/relations/versions.ts'
+import { crossModelDatabag, readCrossModelIdentity } from '../../src/service-mesh/cross-model.ts'
+import { desiredLabels } from '../../src/service-mesh/desired-labels.ts'
+import { policiesDatabag, readPolicies } from '../../src/service-mesh/policies-databag.ts'
+import { readAddress } from '../../src/services/codec.ts'
 import { serviceHost } from '../../src/services/host.ts'
-import { readAddress } from '../../src/services/wire.ts'
-import { type Databag, emptyState } from '../../src/state.ts'
+import { type Databag, emptyState } from '../../src/state/state.ts'
 
 /** What one side of a relation tells the other: its flat keys on the wire, and what the other side makes of them. */
 export type Message = {

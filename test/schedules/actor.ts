@@ -1,5 +1,5 @@
 import { nextTick } from 'node:process'
-import type { Clock } from '../../src/clock.ts'
+import type { Clock } from '../../src/base/clock.ts'
 import { type Answer, type Event, process, type TransportAnswer, type TransportRequest } from './process.ts'
 
 /** A call that a crashed actor left behind: nobody hears the answer. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Event } from '../../src/events/cloud-event.ts'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import {
   createEmptyWorld,

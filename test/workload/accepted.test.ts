@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Relation } from '../../src/state.ts'
+import type { Relation } from '../../src/state/state.ts'
+import { noUnits, observePods } from '../../src/units/units.ts'
 import { acceptedWorkload, specsAfter, specWarnings, type WorkloadMemory } from '../../src/workload/accepted.ts'
+import { loopOf } from '../../src/workload/churn/history.ts'
 import type { PodWorkload } from '../../src/workload/config.ts'
-import { loopOf } from '../../src/workload/loop.ts'
-import { noUnits, observePods } from '../../src/workload/units.ts'
 import { podSpec, workload } from './samples.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')

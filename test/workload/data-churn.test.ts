@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Teller } from '../../src/workload/churn/history.ts'
 import { DataChurn, heldMessages, withDataChurn } from '../../src/workload/data-churn.ts'
-import type { Teller } from '../../src/workload/loop.ts'
 
 type Memory = Parameters<typeof withDataChurn>[0]
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Report, WorkloadStatus } from '../../src/workload/report.ts'
-import { withReport } from '../../src/workload/reports.ts'
+import type { Report, WorkloadStatus } from '../../src/units/report.ts'
+import { withReport } from '../../src/units/reports.ts'
+import { noUnits, observePods, Units } from '../../src/units/units.ts'
 import { type StatusFacts, statusOf } from '../../src/workload/status.ts'
-import { noUnits, observePods, Units } from '../../src/workload/units.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
 const NOW = new Date('2026-01-01T00:10:00Z')

@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { createCache } from '../base/cache.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused } from '../base/errors.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { Effect } from './effects.ts'
+
+type About = {
+  readonly namespace: string
+  readonly application?: string | undefined
+  /** Effects beyond the application: each is a subresource, and a permission of its own. */
+  readonly effect?: Effect | undefined
+}
+
+/** `extra` may narrow what a user is allowed, as an authorizer sees it. */
+type User = {
+  readonly username: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** Identifies a sender by `authorization`, a header. Rejects with Refused, 401, when that is not possible. */
+export type Authenticate = (kubernetes: Kubernetes, authorization: string | undefined) => Promise<Sender>
+
+/** A principal that sends events. */
+export type Sender = {
+  /** Rejects with Refused, 403, unless the sender may send events about the application, or about the whole namespace, or ask for the effect. */
+  authorize(about: About): Promise<void>
+  /** Answers whether the sender may get the AuthorizationPolicies of a namespace. */
+  mayReadPolicies(namespace: string): Promise<boolean>
+}
+
+/**
+ * Lets the API server decide: a TokenReview names the sender, and `audience` the token must be for; a SubjectAccessReview answers whether
+ * RBAC lets that user `update` the `applications.meshstep.dev` of that name, or a subresource of it. There is no such resource; a Role may
+ * name it all the same.
+ *
+ * Answers are kept for ten seconds, so that a burst of events costs two calls, and a deleted account or binding counts within that. A
+ * refusal is not kept: a grant counts at once.
+ */
+export const createAuthenticate = ({ audience, clock }: { audience: string; clock: Clock }): Authenticate => {
+  const users = createCache<User>(clock)
+  const decisions = createCache<boolean>(clock)
+
+  return async (kubernetes, authorization) => {
+    const token = tokenIn(authorization)
+    const key = createHash('sha256').update(token).digest('base64')
+    const user = await users(key, () => reviewToken(kubernetes, token, audience))
+    const may = (about: About, isKept = isAllowed) =>
+      decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateOf(about)), isKept)
+    return {
+      mayReadPolicies: (namespace) => {
+        const attributes = { group: 'security.istio.io', resource: 'authorizationpolicies', verb: 'get', namespace }
+        return decisions(`${key} policies ${namespace}`, () => reviewAccess(kubernetes, user, attributes))
+      },
+      authorize: async (about) => {
+        const { namespace, application, effect } = about
+        // who may send for the whole namespace, as a Trigger, is asked about once and not for each application
+        const asked = application === undefined ? [may(about)] : [may(about), may({ namespace, effect }, () => true)]
+        if ((await Promise.all(asked)).some(isAllowed)) return
+        throw new Refused(
+          403,
+          `${user.username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`,
+        )
+      },
+    }
+  }
+}
+
+const isAllowed = (allowed: boolean): boolean => allowed
+
+const nameOf = ({ namespace, application = '*', effect }: About): string =>
+  `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
+
+const tokenIn = (authorization: string | undefined): string => {
+  const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (token === undefined) throw new Refused(401, 'Authorization: expected a bearer token')
+  return token
+}
+
+type TokenStatus = { authenticated?: boolean; user?: User; audiences?: readonly string[]; error?: string }
+
+const reviewToken = async (kubernetes: Kubernetes, token: string, audience: string): Promise<User> => {
+  const answer = await kubernetes.create({
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenReview',
+    metadata: { name: '' },
+    spec: { token, audiences: [audience] },
+  })
+  const { authenticated, user, audiences = [], error } = (answer.status ?? {}) as TokenStatus
+  // an authenticator that knows no audiences answers none: the token is good for the API server, and for nobody else
+  if (authenticated === true && user && audiences.includes(audience)) return user
+  throw new Refused(
+    401,
+    `Authorization: the token is not valid for the audience ${audience}${error ? `: ${error}` : ''}`,
+  )
+}
+
+/** What a SubjectAccessReview asks about. */
+type Attributes = Readonly<Record<string, string | undefined>>
+
+const updateOf = ({ namespace, application, effect }: About): Attributes => ({
+  group: 'meshstep.dev',
+  resource: 'applications',
+  subresource: effect,
+  verb: 'update',
+  namespace,
+  name: application,
+})
+
+const reviewAccess = async (
+  kubernetes: Kubernetes,
+  { username, uid, groups, extra }: User,
+  resourceAttributes: Attributes,
+): Promise<boolean> => {
+  const { status } = await kubernetes.create({
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    metadata: { name: '' },
+    spec: { user: username, uid, groups, extra, resourceAttributes },
+  })
+  return (status as { allowed?: boolean } | undefined)?.allowed === true
+}

@@ -1,0 +1,50 @@
+import { createCache } from '../base/cache.ts'
+import type { Clock } from '../base/clock.ts'
+import { Unavailable } from '../base/errors.ts'
+import { isForbidden } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { Kind } from '../kubernetes/objects.ts'
+
+/** Finds out whether the API server asks who writes documents in a namespace. Answers what is missing for that, if anything. */
+export type DocumentGuard = (namespace: string) => Promise<string | undefined>
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  clock: Clock
+}
+
+/** A step can do without the answer. */
+const TIMEOUT_MILLISECONDS = 2_000
+
+/** Looks for the ValidatingAdmissionPolicy of `components/authentication` and its binding, by their names; keeps the answer for ten seconds. */
+export const createDocumentGuard = ({ connect, clock }: Dependencies): DocumentGuard => {
+  const answers = createCache<string | undefined>(clock)
+  return (namespace) =>
+    answers(namespace, async () => {
+      const problem = await findProblem(connect(clock.now() + TIMEOUT_MILLISECONDS), `meshstep-documents-${namespace}`)
+      return problem && `whoever may write ConfigMaps in ${namespace} may write documents: ${problem}`
+    })
+}
+
+const findProblem = async (kubernetes: Kubernetes, name: string): Promise<string | undefined> => {
+  const find = (kind: Kind) => kubernetes.find({ kind, name })
+  try {
+    const [policy, binding] = await Promise.all([
+      find('ValidatingAdmissionPolicy'),
+      find('ValidatingAdmissionPolicyBinding'),
+    ])
+    if (!policy) return `ValidatingAdmissionPolicy ${name} does not exist; ${REMEDY}`
+    if (!binding) return `ValidatingAdmissionPolicyBinding ${name} does not exist; ${REMEDY}`
+    const { policyName, validationActions } = binding.spec ?? {}
+    const isDenying = Array.isArray(validationActions) && validationActions.includes('Deny')
+    return policyName === name && isDenying
+      ? undefined
+      : `ValidatingAdmissionPolicyBinding ${name} does not deny by the policy of its name; ${REMEDY}`
+  } catch (error) {
+    if (isForbidden(error)) return `ValidatingAdmissionPolicy ${name} may not be looked at; ${REMEDY}`
+    if (error instanceof Unavailable) return `ValidatingAdmissionPolicy ${name} cannot be looked at (${error.message})`
+    throw error
+  }
+}
+
+const REMEDY = 'apply components/authentication'

@@ -1,0 +1,120 @@
+import type { AuthorizationPolicy, UnreadablePolicy } from '../../istio/authorization-policy.ts'
+import { type Action, actionOf, ignoredBecause, matchPolicy, nameOf, type Point, type Step } from './look.ts'
+import { nearestMiss, type Truth } from './truth.ts'
+
+type Finding = {
+  readonly outcome: 'allowed' | 'denied' | 'undecided'
+  /** The one that decided, or could; of several ALLOW policies that do not match, the one that came nearest to it. */
+  readonly policy?: AuthorizationPolicy | undefined
+  readonly because: string
+}
+
+export type Verdict = Finding & { readonly steps: readonly Step[] }
+
+type Looked = { readonly policy: AuthorizationPolicy; readonly truth: Truth; readonly perhaps?: string }
+
+/**
+ * CUSTOM, then DENY, then ALLOW. No ALLOW policy: allowed; some: one must match. A request is allowed or denied only where it is so
+ * whatever that may be which cannot be known offline; else it is undecided. A certain denial needs nothing else to be known.
+ */
+export const enforce = (point: Point): Verdict => {
+  if (point.at === 'ztunnel' || point.protocol !== undefined) return enforceOne(point)
+  const [http, tcp] = [enforceOne({ ...point, protocol: 'http' }), enforceOne({ ...point, protocol: 'tcp' })]
+  if (http.outcome === tcp.outcome) return http
+  const policy = http.policy ?? tcp.policy
+  return { ...http, policy, outcome: 'undecided', because: 'whether the connection carries HTTP is not known' }
+}
+
+const enforceOne = (point: Point): Verdict => {
+  const { policies, perhaps } = point
+  const present = [...policies.map((policy) => ({ policy })), ...perhaps]
+  const sorted = present.toSorted(({ policy: one }, { policy: other }) => (nameOf(one) < nameOf(other) ? -1 : 1))
+  const look = (action: Action): Looked[] =>
+    sorted
+      .filter(({ policy }) => actionOf(policy) === action && ignoredBecause(policy, point) === undefined)
+      .map((one) => ({ ...one, truth: matchPolicy(one.policy, point) }))
+  const [customs, denies, allows] = [look('CUSTOM'), look('DENY'), look('ALLOW')]
+  const byAllow = findAllow(allows)
+  const isClosed = byAllow.outcome === 'denied' && point.unreadable.length === 0
+  return {
+    ...(findRefusal(point) ??
+      findDeny(denies, 'yes') ??
+      (isClosed ? byAllow : undefined) ??
+      findCustom(customs) ??
+      findDeny(denies, 'unknown') ??
+      findUnreadable(point) ??
+      byAllow),
+    steps: [
+      ...refusalStep(point),
+      ...sorted.flatMap(({ policy }) => ignoredStep(policy, point)),
+      ...[...customs, ...denies, ...allows].map((looked) => stepOf(looked, point)),
+      ...point.unreadable.map((policy) => unreadableStep(policy, point)),
+    ],
+  }
+}
+
+const findRefusal = ({ refuses }: Point): Finding | undefined =>
+  refuses === undefined ? undefined : { outcome: 'denied', because: refuses }
+
+const findCustom = (customs: readonly Looked[]): Finding | undefined => {
+  const policy = customs.find(({ truth }) => truth.is !== 'no')?.policy
+  const provider = policy?.spec.provider?.name ?? 'of no name'
+  return policy && { outcome: 'undecided', policy, because: `the external authorizer ${provider} decides` }
+}
+
+const findDeny = (denies: readonly Looked[], is: 'yes' | 'unknown'): Finding | undefined => {
+  const hit = denies.find(({ truth }) => truth.is === is)
+  if (hit === undefined) return undefined
+  const { policy, truth } = hit
+  return truth.is === 'yes'
+    ? { outcome: 'denied', policy, because: 'it matches' }
+    : { outcome: 'undecided', policy, because: truth.because }
+}
+
+const findUnreadable = ({ unreadable: [first] }: Point): Finding | undefined =>
+  first && { outcome: 'undecided', because: `it may enforce a policy that cannot be read: ${first.unreadable}` }
+
+/** A policy that is perhaps not there allows nothing for certain, and closes nothing. */
+const findAllow = (allows: readonly Looked[]): Finding => {
+  const certain = allows.filter(({ perhaps }) => perhaps === undefined)
+  const hit = certain.find(({ truth }) => truth.is === 'yes')
+  if (hit) return { outcome: 'allowed', policy: hit.policy, because: 'it matches' }
+  const possible = allows.find(({ perhaps, truth }) => perhaps !== undefined && truth.is !== 'no')
+  const nearest = nearestMiss(certain, ({ truth }) => truth)
+  if (nearest === undefined) return findPerhaps(allows)
+  const { policy } = nearest.item
+  if (nearest.miss.is === 'unknown') return { outcome: 'undecided', policy, because: nearest.miss.because }
+  if (possible?.perhaps) return { outcome: 'undecided', policy: possible.policy, because: possible.perhaps }
+  return { outcome: 'denied', policy, because: nearest.miss.because }
+}
+
+/** Where no ALLOW policy is there for certain, those that may be, all or none, must let the request through. */
+const findPerhaps = (allows: readonly Looked[]): Finding => {
+  const [closing] = allows
+  if (closing?.perhaps === undefined || allows.some(({ truth }) => truth.is === 'yes'))
+    return { outcome: 'allowed', because: 'no ALLOW policy applies and no DENY policy matches' }
+  return { outcome: 'undecided', policy: closing.policy, because: closing.perhaps }
+}
+
+const refusalStep = ({ at, refuses }: Point): Step[] => (refuses === undefined ? [] : [{ at, note: refuses }])
+
+const ignoredStep = (policy: AuthorizationPolicy, point: Point): Step[] => {
+  const note = ignoredBecause(policy, point)
+  if (note === undefined) return []
+  return [{ at: point.at, policy: nameOf(policy), action: actionOf(policy), matches: 'ignored', note }]
+}
+
+const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at }: Point): Step => ({
+  at,
+  policy: `${namespace}/${name}`,
+  matches: 'unknown',
+  note: `it cannot be read: ${unreadable}`,
+})
+
+const stepOf = ({ policy, truth, perhaps }: Looked, { at }: Point): Step => ({
+  at,
+  policy: nameOf(policy),
+  action: actionOf(policy),
+  matches: truth.is,
+  note: `${truth.is === 'yes' ? 'a rule matches' : truth.because}${perhaps === undefined ? '' : `; ${perhaps}`}`,
+})

@@ -1,0 +1,55 @@
+import type { Operation, Rule, Source } from '../../istio/authorization-policy.ts'
+import { oneOf } from './text.ts'
+
+/** What a proxy makes of a rule; `never` says why it matches nothing there. */
+export type Seen = { readonly rule: Rule } | { readonly never: string }
+
+export const HTTP_OPERATION = [
+  'hosts',
+  'notHosts',
+  'methods',
+  'notMethods',
+  'paths',
+  'notPaths',
+] as const satisfies readonly (keyof Operation)[]
+
+const HTTP_SOURCE = ['requestPrincipals', 'notRequestPrincipals'] as const satisfies readonly (keyof Source)[]
+
+const isHttpCondition = (key: string): boolean => key.startsWith('request.')
+
+/**
+ * `rule` as an Envoy has it that carries TCP (istio's pilot/pkg/security/authz/model/model.go). An ALLOW rule with anything of HTTP is
+ * dropped as a whole. Any other loses that, and so matches more: all, where nothing is left.
+ */
+export const asTcpSees = (rule: Rule, action: string): Seen => {
+  const hidden = fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, isHttpCondition)
+  if (hidden.length === 0) return { rule }
+  if (action === 'ALLOW') return { never: `its ${oneOf(hidden)} cannot be seen on a port that carries TCP` }
+  return {
+    rule: {
+      from: rule.from?.map(({ source = {} }) => ({ source: without<Source>(source, HTTP_SOURCE) })),
+      to: rule.to?.map(({ operation = {} }) => ({ operation: without<Operation>(operation, HTTP_OPERATION) })),
+      when: rule.when?.filter(({ key }) => !isHttpCondition(key)),
+    },
+  }
+}
+
+/** Which of these fields and conditions `rule` has. */
+export const fieldsUsed = (
+  { from = [], to = [], when = [] }: Rule,
+  sources: readonly (keyof Source)[],
+  operations: readonly (keyof Operation)[],
+  isCondition: (key: string) => boolean,
+): string[] => {
+  const names = [
+    ...from.flatMap(({ source = {} }) => sources.filter((name) => source[name]?.length)),
+    ...to.flatMap(({ operation = {} }) => operations.filter((name) => operation[name]?.length)),
+    ...when.map(({ key }) => key).filter(isCondition),
+  ]
+  return [...new Set(names)]
+}
+
+export const without = <T extends object>(fields: T, names: readonly (keyof T)[]): T =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name as keyof T))) as T
+
+export const saysSomething = (fields: Source | Operation): boolean => Object.values(fields).some((list) => list?.length)

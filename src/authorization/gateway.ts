@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { at } from '../base/own-value.ts'
+import { hasLabels } from './evaluate/world.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+const Texts = z.record(z.string(), z.string())
+
+const Selector = z.object({
+  matchLabels: Texts.optional(),
+  matchExpressions: z
+    .array(z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).default([]) }))
+    .default([]),
+})
+
+const Listener = z.object({
+  protocol: z.string(),
+  port: z.number().optional(),
+  allowedRoutes: z
+    .object({ namespaces: z.object({ from: z.string().optional(), selector: Selector.optional() }).optional() })
+    .optional(),
+})
+
+/** A Gateway, as far as it is looked at. A spec or status of another form counts as one that says nothing. */
+export const Gateway = z.object({
+  metadata: z.object({ labels: Texts.default({}), annotations: Texts.default({}) }),
+  spec: z.object({ listeners: z.array(Listener) }).catch({ listeners: [] }),
+  status: z.object({ addresses: z.array(z.unknown()).default([]) }).catch({ addresses: [] }),
+})
+export type Gateway = z.infer<typeof Gateway>
+
+/** Whether a waypoint takes Services of a namespace, which has these labels; those of its own, where it does not say. */
+export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Labels): boolean => {
+  const listener = spec.listeners.find(({ protocol }) => protocol === 'HBONE')
+  const { from = 'Same', selector } = listener?.allowedRoutes?.namespaces ?? {}
+  if (from === 'Selector') return selector !== undefined && selects(selector, namespaceLabels)
+  return from === 'All' || isOwn
+}
+
+/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements */
+const selects = ({ matchLabels, matchExpressions }: z.infer<typeof Selector>, labels: Labels): boolean =>
+  hasLabels(labels, matchLabels) &&
+  matchExpressions.every(({ key, operator, values }) => {
+    const value = at(labels, key)
+    if (operator === 'Exists') return value !== undefined
+    if (operator === 'DoesNotExist') return value === undefined
+    return (value !== undefined && values.includes(value)) === (operator === 'In')
+  })
+
+/** Whether a waypoint takes traffic: istiod counts one that has no address as none. */
+export const isReady = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0

@@ -1,0 +1,39 @@
+import { at } from '../base/own-value.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { Subject } from '../state/state.ts'
+import { Gateway } from './gateway.ts'
+import { GATEWAY_NAME, type ObservedPods, type Pod } from './pods.ts'
+
+/** A Gateway of that name which takes traffic from outside: not a waypoint, nor one between networks. */
+export const findIngress = (
+  gateways: readonly KubernetesObject[] | undefined,
+  { namespace, application }: Subject,
+): KubernetesObject | undefined =>
+  gateways?.find(
+    ({ metadata, spec }) =>
+      metadata.namespace === namespace && metadata.name === application && !MESH_CLASSES.includes(classOf(spec)),
+  )
+
+const MESH_CLASSES = ['istio-waypoint', 'istio-east-west']
+
+const classOf = (spec: KubernetesObject['spec']): string => String(spec?.gatewayClassName)
+
+/** Its pods; where none runs yet, such a one as Istio would make: it runs as `{name}-{class}` unless an annotation says otherwise. */
+export const proxiesOf = ({ metadata, spec }: KubernetesObject, running: readonly Pod[]): ObservedPods => {
+  const { name, annotations } = metadata
+  const serviceAccountName = at(annotations, 'gateway.istio.io/service-account') ?? `${name}-${classOf(spec)}`
+  const expected = { metadata: { labels: { [GATEWAY_NAME]: name } }, spec: { serviceAccountName } }
+  return { running: running.length > 0 ? running : [expected] }
+}
+
+const CARRIES: Readonly<Record<string, 'http' | 'tcp'>> = { HTTP: 'http', HTTPS: 'http', TLS: 'tcp', TCP: 'tcp' }
+
+/** What a Gateway takes connections on a port for, and what there is to say where it takes none. */
+export const listenerOf = (
+  gateway: KubernetesObject,
+  port: number,
+): { protocol?: 'http' | 'tcp' | undefined; note?: string } => {
+  const listener = Gateway.parse(gateway).spec.listeners.find((one) => one.port === port)
+  if (listener === undefined) return { note: `the gateway has no listener on port ${port}` }
+  return { protocol: at(CARRIES, listener.protocol) }
+}

@@ -1,0 +1,62 @@
+import { requestersOf } from '../istio/requested-by.ts'
+import { isForbidden } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { isSameSubject, remoteOf, subjectName } from '../relations/mirror.ts'
+import type { MeshConfig } from '../service-mesh/config.ts'
+import { authorPolicies } from '../service-mesh/consumer.ts'
+import { memoryName, readState } from '../state/memory.ts'
+import { type RelationEntry, relationName, relationsIn, type State, type Subject, stands } from '../state/state.ts'
+import type { Requesters } from './evaluate.ts'
+
+/** The memory of an application; undefined where there is none, or none that can be read. */
+export const findState = async (kubernetes: Kubernetes, subject: Subject | undefined): Promise<State | undefined> => {
+  if (subject === undefined) return undefined
+  const { namespace, application } = subject
+  try {
+    const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+    const state = stored && readState(stored, kubernetes.memo)
+    return state instanceof Error ? undefined : state
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
+}
+
+/** The beacon that an application is related to. */
+export const beaconOf = (subject: Subject, state: State | undefined): Subject | undefined => {
+  const relation = standing(state).find(isMessenger)
+  return relation && remoteOf(subject, relation)
+}
+
+/** The mesh that a beacon says there is: its own, or that of the beacon that it is related to. */
+export const meshIn = (states: readonly (State | undefined)[]): MeshConfig | undefined =>
+  states.map((state) => state?.config?.mesh).find((mesh) => mesh !== undefined)
+
+const standing = (state: State | undefined): RelationEntry[] =>
+  state === undefined ? [] : relationsIn(state).filter((entry) => stands(state, entry))
+
+/** It carries what its application asks for to the beacon. */
+const isMessenger = ({ interface: name, role }: RelationEntry): boolean =>
+  name === 'service_mesh' && role === 'requires'
+
+/**
+ * Who asked for a policy, by the relations that a person made: instead of the one that carried the request of `target` to its beacon,
+ * those that its policies name, with `source` where it has any.
+ */
+export const requestersBehind =
+  (target: Subject, state: State | undefined, source: Subject | undefined): Requesters =>
+  (policy) => {
+    const asked = requestersOf(policy)
+    const relations = standing(state)
+    const isCarried = (name: string) =>
+      relations.some((relation) => isMessenger(relation) && name === nameIn(target, relation))
+    if (state === undefined || !asked.some(isCarried)) return asked
+    const endpoints = authorPolicies(state as Parameters<typeof authorPolicies>[0]).map(({ relation }) => relation)
+    const named = relations.filter(({ endpoint }) => endpoints.includes(endpoint))
+    const made = named.filter((relation) => source && isSameSubject(remoteOf(target, relation), source))
+    const behind = (made.length > 0 ? made : named).map((relation) => nameIn(target, relation))
+    return behind.length === 0 ? asked : [...behind, ...asked.filter((name) => !isCarried(name))]
+  }
+
+const nameIn = (subject: Subject, relation: RelationEntry): string =>
+  `${relationName(relation)} of ${subjectName(subject)}`

@@ -1,0 +1,116 @@
+import { isNotFound } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
+import { isPodOf, selectorOf } from '../kubernetes/pods.ts'
+import type { State, Subject } from '../state/state.ts'
+import { findIngress, proxiesOf } from './ingress.ts'
+import { beaconOf, findState } from './memories.ts'
+import { GATEWAY_NAME, hasMode, type ObservedPods, templateOf } from './pods.ts'
+import type { Question } from './question.ts'
+
+/** What the cluster says about a question. */
+export type Observed = {
+  /** Of all namespaces; undefined where the API server does not know the kind. */
+  readonly policies: readonly KubernetesObject[] | undefined
+  readonly gateways: readonly KubernetesObject[] | undefined
+  readonly peerAuthentications?: readonly KubernetesObject[] | undefined
+  /** Of the namespace of the destination. */
+  readonly services: readonly KubernetesObject[]
+  readonly fromNamespace: KubernetesObject | undefined
+  readonly toNamespace: KubernetesObject | undefined
+  readonly from: ObservedPods | undefined
+  readonly to: ObservedPods | undefined
+  /** What is remembered of the destination, and of the beacon of one of the two. */
+  readonly memory?: State | undefined
+  readonly beacon?: State | undefined
+}
+
+/**
+ * Observes what an answer depends on: twelve calls at once, and one more each for a beacon, for pods whose template does not say whether
+ * they are on the mesh, and for the proxies of a Gateway.
+ */
+export const observe = async (kubernetes: Kubernetes, { from, to }: Question): Promise<Observed> => {
+  const namespaceNamed = async (name: string | undefined) =>
+    name === undefined ? undefined : await kubernetes.find({ kind: 'Namespace', name })
+  const [policies, gateways, peerAuthentications, services, fromNamespace, toNamespace, client, target, memory, other] =
+    await Promise.all([
+      listIfKnown(kubernetes, 'AuthorizationPolicy'),
+      listIfKnown(kubernetes, 'Gateway'),
+      listIfKnown(kubernetes, 'PeerAuthentication'),
+      kubernetes.list('Service', to.namespace),
+      namespaceNamed(from?.namespace),
+      namespaceNamed(to.namespace),
+      from && podsOf(kubernetes, from),
+      podsOf(kubernetes, to),
+      findState(kubernetes, to),
+      findState(kubernetes, from),
+    ])
+  const service = services.find(({ metadata }) => metadata.name === to.application)
+  const known = beaconOf(to, memory) ?? (from && beaconOf(from, other))
+  const [sender, receiver, beacon] = await Promise.all([
+    client ?? (from && proxies(kubernetes, from, gateways)),
+    target ?? (service ? podsBehind(kubernetes, service) : proxies(kubernetes, to, gateways)),
+    findState(kubernetes, known),
+  ])
+  const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
+  return { ...seen, from: sender, to: receiver, memory, beacon }
+}
+
+/** Undefined where there is no such kind: its CustomResourceDefinition is not installed. */
+const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> => {
+  try {
+    return await kubernetes.list(kind, undefined)
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+const podsOf = async (
+  kubernetes: Kubernetes,
+  { namespace, application: name }: Subject,
+): Promise<ObservedPods | undefined> => {
+  const [statefulSet, deployment] = await Promise.all([
+    kubernetes.find({ kind: 'StatefulSet', namespace, name }),
+    kubernetes.find({ kind: 'Deployment', namespace, name }),
+  ])
+  const workload = statefulSet ?? deployment
+  if (workload === undefined) return undefined
+  const template = templateOf(workload)
+  if (hasMode(template)) return { template, running: [] }
+  const pods = await kubernetes.list('Pod', namespace, selectorOf(workload))
+  return { template, running: pods.filter((pod) => isPodOf(workload, pod)) }
+}
+
+/** Of a Service that is named like no workload. */
+const podsBehind = async (kubernetes: Kubernetes, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
+  const matchLabels = (spec?.selector ?? {}) as Record<string, string>
+  if (Object.keys(matchLabels).length === 0) return { running: [] }
+  return { running: await podsWith(kubernetes, metadata.namespace ?? '', matchLabels) }
+}
+
+/** Of a Gateway of that name, where there is one. */
+const proxies = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  gateways: readonly KubernetesObject[] | undefined,
+): Promise<ObservedPods | undefined> => {
+  const gateway = findIngress(gateways, subject)
+  if (gateway === undefined) return undefined
+  const matchLabels = { [GATEWAY_NAME]: subject.application }
+  return proxiesOf(gateway, await podsWith(kubernetes, subject.namespace, matchLabels))
+}
+
+const podsWith = async (
+  kubernetes: Kubernetes,
+  namespace: string,
+  matchLabels: Record<string, string>,
+): Promise<KubernetesObject[]> => {
+  const selector = selectorOf({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: '' },
+    spec: { selector: { matchLabels } },
+  })
+  return await kubernetes.list('Pod', namespace, selector)
+}

@@ -1,0 +1,75 @@
+import * as z from 'zod'
+import { Refused } from '../base/errors.ts'
+import { problemOf, shown } from '../base/printed.ts'
+import { Namespace } from '../config.ts'
+import { Method, Port } from '../istio/endpoint.ts'
+
+const SUBJECT = /^([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])\/([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])$/
+const A_SUBJECT = 'expected {namespace}/{application}, each of at most 63 lower-case letters, digits and hyphens'
+const A_PATH = 'expected a path: / and at most 1999 more printable characters of ASCII'
+const A_HOST = 'expected a host of at most 260 characters, with or without a port'
+const A_TRUST_DOMAIN = 'expected a trust domain: at most 253 letters, digits, dots, hyphens and underscores'
+
+const Subject = z
+  .string(A_SUBJECT)
+  .regex(SUBJECT, A_SUBJECT)
+  .transform((text) => {
+    const [namespace = '', application = ''] = text.split('/')
+    return { namespace, application }
+  })
+
+const fields = {
+  /** Absent for a client outside the cluster. */
+  from: Subject.optional(),
+  /** A Service, a workload, or a Gateway. */
+  to: Subject,
+  /** Where the connection comes from. */
+  address: z.union([z.ipv4(), z.ipv6()], 'expected an IP address').optional(),
+  /** That of the Service, or of the pod when it is asked `via=pod`. */
+  port: Port,
+  method: Method.optional(),
+  path: z
+    .string()
+    .regex(/^\/[!-~]{0,1999}$/, A_PATH)
+    .optional(),
+  host: z
+    .string()
+    .regex(/^[-\w.:[\]]{1,260}$/, A_HOST)
+    .optional(),
+  /** Whether the request goes to the Service, or straight to a pod. */
+  via: z.enum(['service', 'pod'], 'expected service or pod').default('service'),
+  trustDomain: z
+    .string()
+    .regex(/^[-\w.]{1,253}$/, A_TRUST_DOMAIN)
+    .optional(),
+  /** Istio's: policies in it hold for every namespace. */
+  rootNamespace: Namespace.optional(),
+  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; presumed by nobody. */
+  autoAllowWaypoint: z
+    .enum(['true', 'false'], 'expected true or false')
+    .transform((text) => text === 'true')
+    .optional(),
+}
+
+const Question = z
+  .strictObject(fields, {
+    error: ({ code }) =>
+      code === 'unrecognized_keys' ? `expected no parameters but ${Object.keys(fields).join(', ')}` : undefined,
+  })
+  .refine(({ from, address }) => from !== undefined || address !== undefined, {
+    path: ['from'],
+    message: `${A_SUBJECT}, or address= for a client outside the cluster`,
+  })
+export type Question = z.infer<typeof Question>
+
+/** What is asked. Throws Refused, 400, naming the first parameter that is wrong. */
+export const readQuestion = (query: URLSearchParams): Question => {
+  const names = [...query.keys()]
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined)
+    throw new Refused(400, `query: expected each parameter once, got ${shown(repeated)} again`)
+  const given = Object.fromEntries(query)
+  const read = Question.safeParse(given)
+  if (read.success) return read.data
+  throw new Refused(400, problemOf(read.error, given, 'query'))
+}

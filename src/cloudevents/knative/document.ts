@@ -1,0 +1,81 @@
+import { parse as parseYaml } from 'yaml'
+import * as z from 'zod'
+import { Refused } from '../../base/errors.ts'
+import type { Ignored, Resource, Translated } from './translation.ts'
+
+/** Labels a ConfigMap that is a document: `relation` or `config`. */
+const DOCUMENT_LABEL = 'meshstep.dev/kind'
+
+/** Selects the documents of a namespace. */
+export const DOCUMENT_SELECTOR = `${DOCUMENT_LABEL} in (relation,config)`
+
+/** A ConfigMap that is a document is a relation, or the config, of the application it names. Throws Refused for one that cannot be read. */
+export const fromDocument = (document: Resource, verb: string): Translated | Ignored => {
+  const kind = document.metadata.labels?.[DOCUMENT_LABEL]
+  const isGone = verb === 'delete'
+  if (kind !== 'relation' && kind !== 'config')
+    return {
+      ignored: `ConfigMap ${document.metadata.name} is no document: its label ${DOCUMENT_LABEL} is neither relation nor config`,
+    }
+  const application = applicationIn(document)
+  const { name } = document.metadata
+  if (kind === 'config')
+    return isGone
+      ? { name: 'application-removed', data: { application, document: name } }
+      : { name: 'config-changed', data: { application, document: name, config: valueIn(document, 'config') } }
+  if (isGone) return { name: 'relation-broken', data: { application, document: name, ...relationNamedIn(document) } }
+  const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
+  return { name: 'relation-changed', data: { application, document: name, relation, remote } }
+}
+
+/** The application that a document names, whether or not the rest can be read. Throws Refused. */
+export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', 'failsafe')
+
+/** What a deleted document said last may be unreadable, and then its own name says which relation goes. */
+const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
+  try {
+    return { relation: RelationId.parse(valueIn(document, 'relation')) }
+  } catch {
+    return {}
+  }
+}
+
+const RelationId = z.object({ id: z.int().nonnegative() })
+
+/** YAML takes far longer to read than JSON of the same length. */
+const LONGEST_YAML = 64 * 1024
+
+/** A value of a document, JSON or YAML. The schema `failsafe` knows strings alone. */
+const valueIn = (
+  { metadata: { namespace, name }, data }: Resource,
+  key: string,
+  schema: 'core' | 'failsafe' = 'core',
+): unknown => {
+  const text = data?.[key]
+  if (text === undefined) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is missing`)
+  if (schema === 'core' && /^\s*[[{]/.test(text)) {
+    const value = jsonIn(text)
+    if (value !== undefined) return value
+  }
+  if (text.length > LONGEST_YAML)
+    throw new Refused(
+      400,
+      `ConfigMap ${namespace}/${name}: data.${key} is not JSON, and YAML may have ${LONGEST_YAML} characters at most`,
+    )
+  try {
+    return parseYaml(text, { schema, maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' })
+  } catch (error) {
+    const problem = (error as Error).message.split('\n')[0]
+    throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, {
+      cause: error,
+    })
+  }
+}
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // YAML may begin like JSON
+  }
+}

@@ -1,0 +1,160 @@
+import * as z from 'zod'
+import { Refused } from '../../base/errors.ts'
+import { Application, Namespace, ObjectName } from '../../config.ts'
+import type { KubernetesObject, Reference } from '../../kubernetes/objects.ts'
+import { isLive } from '../../kubernetes/pods.ts'
+import type { Event } from '../cloud-event.ts'
+import { fromDocument } from './document.ts'
+import { type Ignored, Resource, type Translated } from './translation.ts'
+
+const APPLICATION_LABEL = 'app.kubernetes.io/name'
+
+const TYPE = /^dev\.knative\.apiserver\.(resource|ref)\.(add|update|delete)$/
+
+/** The object that an ApiServerSource in mode Reference names; undefined when the event carries it itself, or it is gone for good. */
+export const referenceIn = ({ type, data }: Event): (Reference & { namespace: string }) | undefined => {
+  if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
+  const reference = ObjectReference.safeParse(data)
+  if (!reference.success)
+    throw new Refused(400, 'data: expected a reference to a Pod or a ConfigMap with name and namespace')
+  return reference.data
+}
+
+const ObjectReference = z.object({ kind: z.enum(['Pod', 'ConfigMap']), namespace: Namespace, name: ObjectName })
+
+/**
+ * The pod that holds the Lease of an event: `tempo-0`, or `tempo-0_{uuid}`, is held by tempo-0. Undefined for other events, and for a Lease
+ * that nobody holds.
+ */
+export const holderIn = ({ type, data }: Event): Holder | undefined => {
+  if (!/^dev\.knative\.apiserver\.resource\.(add|update)$/.test(type)) return undefined
+  const lease = Resource.safeParse(data)
+  if (!lease.success || lease.data.kind !== 'Lease') return undefined
+  const { namespace, labels } = lease.data.metadata
+  const name = ObjectName.safeParse(podOf(lease.data))
+  if (!name.success || !Namespace.safeParse(namespace).success) return undefined
+  return { pod: { kind: 'Pod', namespace, name: name.data }, isLabelled: labels?.[APPLICATION_LABEL] !== undefined }
+}
+
+/** A pod that may hold a Lease, and whether that says itself whose it is. */
+export type Holder = { readonly pod: Reference & { namespace: string }; readonly isLabelled: boolean }
+
+const podOf = ({ spec }: Resource): string | undefined => spec?.holderIdentity?.split('_')[0]
+
+/** Such an event in mode Resource, with the object as it is now. */
+export const withObject = (event: Event, object: KubernetesObject): Event => ({
+  ...event,
+  type: event.type.replace('.ref.', '.resource.'),
+  data: object,
+})
+
+/** Whether the event is one of Knative's ApiServerSource or PingSource. */
+export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.knative.')
+
+/**
+ * An event of Knative's sources as one of ours, with the same id, source and time. A Pod `add` or `delete` is pod-restarted, a Lease, with
+ * the pod that holds it where there is one, leader-elected, a document relation-changed or config-changed and its deletion relation-broken
+ * or application-removed; a ping is resync (knative.dev/docs/eventing/sources). Throws Refused for a document that cannot be read.
+ */
+export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ignored => {
+  if (event.type === 'dev.knative.sources.ping') return fromPing(event)
+  const [, mode, verb = ''] = TYPE.exec(event.type) ?? []
+  if (mode === undefined) return { ignored: `${event.type} is not a type that is known here` }
+  if (mode === 'ref')
+    return { ignored: 'an ApiServerSource in mode Reference does not say what was deleted: set spec.mode to Resource' }
+  const object = Resource.safeParse(event.data)
+  if (!object.success)
+    throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
+  const translated = translate(object.data, verb, holder)
+  if ('ignored' in translated) return translated
+  // of documents a wrong name is an error, but pods and Leases of others are none of ours
+  if (object.data.kind !== 'ConfigMap' && !Application.safeParse(translated.data.application).success)
+    return {
+      ignored: `${object.data.kind} ${object.data.metadata.name} belongs to nothing that could be an application`,
+    }
+  const { extensions, id, source, time } = event
+  return {
+    id,
+    source,
+    ...(time !== undefined && { time }),
+    type: `dev.meshstep.${translated.name}.v1`,
+    extensions,
+    data: { namespace: object.data.metadata.namespace, ...translated.data },
+  }
+}
+
+const translate = (object: Resource, verb: string, holder: KubernetesObject | undefined): Translated | Ignored => {
+  if (object.kind === 'Pod') return fromPod(object, verb)
+  if (object.kind === 'Lease') return fromLease(object, verb, holder)
+  if (object.kind === 'ConfigMap') return fromDocument(object, verb)
+  return { ignored: `a ${object.kind} is not a lifecycle event` }
+}
+
+const fromPod = (pod: Resource, verb: string): Translated | Ignored => {
+  if (verb === 'update') return { ignored: 'update of a Pod is not a lifecycle event: its add and its delete are' }
+  const application = applicationOf(pod)
+  if (application === undefined)
+    return { ignored: `Pod ${pod.metadata.name} has neither a label ${APPLICATION_LABEL} nor an owner` }
+  const { name, uid, creationTimestamp: created } = pod.metadata
+  if (verb === 'delete' || !isLive(pod))
+    return { name: 'pod-restarted', data: { application, pod: { name, uid }, gone: true } }
+  const ordinal = ordinalOf(pod)
+  return {
+    name: 'pod-restarted',
+    data: {
+      application,
+      ...(ordinal && { unit: `${application}/${ordinal}` }),
+      pod: { name, uid, ...(created && { created }) },
+    },
+  }
+}
+
+const ordinalOf = (pod: Resource): string | undefined =>
+  ownerOf(pod)?.kind === 'StatefulSet' ? /-(\d+)$/.exec(pod.metadata.name)?.[1] : undefined
+
+const ownerOf = ({ metadata }: Resource) => metadata.ownerReferences?.find(({ controller }) => controller === true)
+
+/** By its label, else by its owner; a ReplicaSet is named after its Deployment and the hash of its template. */
+const applicationOf = (pod: Resource): string | undefined => {
+  const owner = ownerOf(pod)
+  const suffix = `-${pod.metadata.labels?.['pod-template-hash']}`
+  const isOfDeployment = owner?.kind === 'ReplicaSet' && owner.name.endsWith(suffix)
+  const workload = isOfDeployment ? owner.name.slice(0, -suffix.length) : owner?.name
+  return pod.metadata.labels?.[APPLICATION_LABEL] ?? workload
+}
+
+/** By its label, else by the pod that holds it, else it is named after it. A pod of a StatefulSet is the unit of its ordinal. */
+const fromLease = (lease: Resource, verb: string, holder: KubernetesObject | undefined): Translated | Ignored => {
+  if (verb === 'delete') return { ignored: 'a deleted Lease does not say who leads' }
+  const { leaseTransitions } = lease.spec ?? {}
+  const { name, uid, labels, creationTimestamp: created } = lease.metadata
+  const identity = podOf(lease)
+  if (!identity) return { ignored: `Lease ${name} has no holder` }
+  const pod = Resource.safeParse(holder).data
+  const own = pod && applicationOf(pod)
+  const application = labels?.[APPLICATION_LABEL] ?? own ?? name
+  const ordinal = pod && own === application ? ordinalOf(pod) : undefined
+  return {
+    name: 'leader-elected',
+    data: {
+      application,
+      unit: ordinal === undefined ? identity : `${application}/${ordinal}`,
+      ...(leaseTransitions !== undefined && { epoch: leaseTransitions }),
+      ...(uid !== undefined && { lease: { uid, ...(created && { created }) } }),
+    },
+  }
+}
+
+/** The namespace is that of the PingSource, or the one in its data. */
+const fromPing = ({ id, source, time, extensions, data }: Event): Event => {
+  const namespace = /\/namespaces\/([^/]+)\/pingsources\//.exec(source)?.[1]
+  const fields = typeof data === 'object' && data !== null && !(data instanceof Uint8Array) ? data : {}
+  return {
+    id,
+    source,
+    ...(time !== undefined && { time }),
+    type: 'dev.meshstep.resync.v1',
+    extensions,
+    data: { ...(namespace && { namespace }), ...fields },
+  }
+}

@@ -1,0 +1,15 @@
+import type { Subject } from '../state/state.ts'
+
+const SOURCE = /^\/meshstep\/([^/]+)\/([^/]+)$/
+
+/** The source of the events that an application sends. */
+export const sourceOf = ({ namespace, application }: Subject): string => `/meshstep/${namespace}/${application}`
+
+/** The application that an event of that source comes from; undefined for the events of everybody else. */
+export const senderOf = (source: string): Subject | undefined => {
+  const [, namespace, application] = SOURCE.exec(source) ?? []
+  return namespace !== undefined && application !== undefined ? { namespace, application } : undefined
+}
+
+/** Extension of an event that a step sends which found nothing to do: it is answered by no other of that kind, so that none goes in a ring. */
+export const ECHO = 'meshstepecho'

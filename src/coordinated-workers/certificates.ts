@@ -1,0 +1,77 @@
+import { X509Certificate } from 'node:crypto'
+import { relationsWith } from '../relations/select.ts'
+import { type Databag, type EffectiveState, type Relation, relationName } from '../state/state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { jsonAt } from './read.ts'
+import { titleOf, unitsOf } from './relations.ts'
+import { endpointsOf } from './settings.ts'
+
+/** The certificates of authorities, PEM, one after another; undefined where no relation passes any. */
+export type Authorities = { readonly pem: string | undefined; readonly problems: readonly string[] }
+
+/** As many bytes of certificates as go into the ConfigMap of nginx. */
+const MOST_BYTES = 128 * 1024
+
+/**
+ * The authorities that relations of the interface `certificate_transfer` pass: a list of the application (its version 1), or `ca` and
+ * `chain` of each unit. The cluster's own authority is one of them then, as its workers have certificates of it. They are in an
+ * order that no event order can change.
+ */
+export const authoritiesOf = (relations: EffectiveState['relations'], config: CoordinatorConfig): Authorities => {
+  const passed = relationsWith(relations, { role: 'requires', endpoint: endpointsOf(config).certificates }).map(
+    passedBy,
+  )
+  const known = passed.flatMap(({ certificates }) => certificates)
+  if (known.length === 0) return { pem: undefined, problems: passed.flatMap(({ problems }) => problems) }
+  const own = typeof config.tls === 'object' ? certificatesIn(config.tls.caCert ?? '') : []
+  const all = [...new Set([...known, ...own.filter((one) => one !== undefined)])].toSorted()
+  return { pem: all.join(''), problems: passed.flatMap(({ problems }) => problems) }
+}
+
+type Passed = { readonly certificates: readonly string[]; readonly problems: readonly string[] }
+
+const passedBy = (relation: Relation): Passed => {
+  const name = relationName(relation)
+  const told: [string, string[]][] = [
+    [`${name}: data`, textsAt(relation.remote.data, ['certificates'])],
+    ...unitsOf(relation).map(([unit, databag]): [string, string[]] => [
+      `${name}: ${titleOf(unit)}`,
+      textsAt(databag, ['ca', 'chain']),
+    ]),
+  ]
+  const read = told.flatMap(([where, texts]) => texts.map((text) => ({ where, certificates: certificatesIn(text) })))
+  const certificates = read.flatMap((one) => one.certificates.filter((certificate) => certificate !== undefined))
+  const bytes = certificates.join('').length
+  if (bytes > MOST_BYTES)
+    return {
+      certificates: [],
+      problems: [
+        `${name}: expected at most ${MOST_BYTES} bytes of certificates, got ${bytes}; none of them is trusted`,
+      ],
+    }
+  return {
+    certificates,
+    problems: read
+      .filter((one) => one.certificates.length === 0 || one.certificates.includes(undefined))
+      .map(({ where }) => `${where}: expected certificates in PEM; what is none is not trusted`),
+  }
+}
+
+/** Strings, and those of lists. PEM in a databag is a string, or JSON of one. */
+const textsAt = (databag: Databag, keys: readonly string[]): string[] =>
+  keys.flatMap((key) => {
+    const value = jsonAt(databag, key)
+    return (Array.isArray(value) ? value : [value]).filter((one) => one !== undefined).map(String)
+  })
+
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** Each as nginx reads it, however it was written; undefined for what is none. */
+const certificatesIn = (text: string): (string | undefined)[] =>
+  [...text.matchAll(PEM)].map(([block]) => {
+    try {
+      return new X509Certificate(block).toString()
+    } catch {
+      return undefined
+    }
+  })

@@ -1,0 +1,130 @@
+import type { PolicyRequest } from '../istio/grant.ts'
+import type { Policy } from '../istio/models.ts'
+import type { EffectiveState, Subject } from '../state/state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { type CoordinatorData, coordinatorDatabag, type OwnSide } from './databag.ts'
+import { clusterPolicies, externalPolicies, notCovered, partOf } from './policies.ts'
+import { coordinatorStatus, missingRoles, type Status } from './roles.ts'
+import { portsOf, workerPortsOf } from './settings.ts'
+import { type Sources, sourcesOf, tracingRequests } from './sources.ts'
+import { type Topology, topologyOf } from './topology.ts'
+import type { WorkerRelation } from './worker-relation.ts'
+
+/** Where workers send their telemetry, in the fields of the databag. */
+export type TelemetryEndpoints = Pick<
+  CoordinatorData,
+  'loki_endpoints' | 'remote_write_endpoints' | 'charm_tracing_receivers' | 'workload_tracing_receivers'
+>
+
+/** What a coordinator goes by. */
+export type CoordinatorInput = Subject & {
+  readonly config: CoordinatorConfig
+  readonly relations: EffectiveState['relations']
+  /** The author's own, about who may reach the coordinator. */
+  readonly policies: readonly Policy[]
+  /** The labels that the mesh wants on pods; undefined while the application is not on a mesh. */
+  readonly mesh?: { readonly labels: Readonly<Record<string, string>> } | undefined
+  readonly endpoints?: TelemetryEndpoints | undefined
+  /** The keys of the relations that were given a config before. */
+  readonly configured?: ReadonlySet<string> | undefined
+}
+
+/** What a coordinator wants. */
+export type Coordination = {
+  /** To hold on the coordinator itself. */
+  readonly labels: Readonly<Record<string, string>>
+  /** Inside the cluster: managed directly, without a beacon. None while there is no mesh. */
+  readonly meshPolicies: readonly PolicyRequest[]
+  /** From outside: to ask the beacon for. */
+  readonly policies: readonly Policy[]
+  /** By the key of the relation. One that is not here keeps what it was told. */
+  readonly databags: Readonly<Record<string, OwnSide>>
+  readonly status: Status
+  readonly messages: readonly string[]
+  readonly topology: Topology
+  readonly sources: Sources
+}
+
+/**
+ * What follows from the relations of a coordinator. While roles are missing, workers that had no config before get labels
+ * alone. Nothing else waits for that: labels, policies, and what the other workers were told stay in step.
+ */
+export const coordinate = (input: CoordinatorInput): Coordination => {
+  const { namespace, application, config, relations, mesh, configured = new Set() } = input
+  const topology = topologyOf(relations, namespace, config)
+  const sources = sourcesOf(relations, config)
+  const missing = missingRoles(config, topology.roles)
+  const workers = topology.relations.map((worker) => ({ worker, why: whyNot(worker, missing, configured) }))
+  const due = workers.filter(({ worker, why }) => why === undefined || !configured.has(worker.key))
+  return {
+    labels: partOf(application),
+    meshPolicies: mesh === undefined ? [] : clusterPolicies(input, topology, config),
+    policies: externalPolicies(config, input.policies),
+    databags: {
+      ...tracingRequests(relations, config),
+      ...Object.fromEntries(
+        due.map(({ worker, why }) => [worker.key, why === undefined ? databagFor(worker, input) : labelsFor(input)]),
+      ),
+    },
+    status: coordinatorStatus(config, topology.relations.length > 0, topology.roles),
+    messages: [
+      ...topology.problems,
+      ...sources.problems,
+      ...workers.flatMap(({ worker, why }) => (why === undefined ? [] : [`${worker.name}: ${why}`])),
+      ...(mesh === undefined ? [] : meshMessages(input, topology)),
+    ],
+    topology,
+    sources,
+  }
+}
+
+/** Why a relation is not given a config, if so. Bad data of a unit is no reason. */
+const whyNot = (
+  { key, announced, roles }: WorkerRelation,
+  missing: readonly string[],
+  configured: ReadonlySet<string>,
+): string | undefined => {
+  const isNew = !configured.has(key)
+  if (isNew && roles.length === 0) return 'gets a config once it announces a role'
+  if (announced === undefined) return 'its role is not known; what it was told stays'
+  return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
+}
+
+/** What holds for every worker. So one hears of the relation, and can announce its role, if nobody else tells it. */
+const labelsFor = (input: CoordinatorInput): OwnSide => ({
+  data: coordinatorDatabag({ worker_labels: workerLabels(input) }),
+  partial: true,
+})
+
+const workerLabels = ({ application, mesh }: CoordinatorInput) => sorted({ ...mesh?.labels, ...partOf(application) })
+
+const databagFor = ({ announced = [], roles }: WorkerRelation, input: CoordinatorInput): OwnSide => {
+  const { config, endpoints } = input
+  const { workerConfig = '', tls, s3TlsCaChain } = config
+  const certificate = typeof tls === 'object' ? tls : undefined
+  const material = certificate && 'serverCert' in certificate ? certificate : undefined
+  return {
+    data: coordinatorDatabag({
+      ...endpoints,
+      worker_config: typeof workerConfig === 'string' ? workerConfig : JSON.stringify(workerConfig),
+      worker_ports: workerPortsOf(config, [...announced, ...roles]),
+      ca_cert: certificate?.caCert,
+      server_cert: material?.serverCert,
+      privkey_secret_id: material?.privkeySecretId,
+      s3_tls_ca_chain: s3TlsCaChain,
+      worker_labels: workerLabels(input),
+    }),
+  }
+}
+
+const sorted = (labels: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+
+const meshMessages = ({ namespace, config }: CoordinatorInput, topology: Topology): string[] => [
+  ...notCovered(namespace, topology),
+  ...(portsOf(config).proxy === undefined
+    ? [
+        'coordinator.telemetryProxy: expected httpPort and httpsPort: on a mesh routing is mandatory, as no policy lets the telemetry of workers pass by the coordinator',
+      ]
+    : []),
+]

@@ -1,0 +1,120 @@
+import * as z from 'zod'
+import { pythonJson } from '../base/python-json.ts'
+import type { Read } from '../relations/databag.ts'
+import type { Databag } from '../state/state.ts'
+import { andThen, check, jsonAt, readKey } from './read.ts'
+
+/** What one side writes: the databag of its application, and those of its units. Each value is JSON, as Python writes it. */
+export type OwnSide = {
+  readonly data: Readonly<Record<string, string>>
+  readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** It is not all there is to tell, as something is missing for that. */
+  readonly partial?: true
+  /** Keys of `data` that stay as they were said before, and are not there where they were not. */
+  readonly kept?: readonly string[]
+}
+
+const text = (what: string) => z.string(`expected ${what}: a string`)
+const urls = z.record(z.string(), text('a URL'), 'expected URLs: an object')
+
+const Coordinator = z.object({
+  worker_config: text('a config'),
+  loki_endpoints: urls.optional(),
+  charm_tracing_receivers: urls.optional(),
+  workload_tracing_receivers: urls.optional(),
+  remote_write_endpoints: z
+    .array(z.object({ url: text('a URL') }, 'expected an endpoint: an object'), 'expected endpoints: a list')
+    .readonly()
+    .optional(),
+  worker_ports: z.array(z.int('expected a port: an integer'), 'expected ports: a list').readonly().optional(),
+  ca_cert: text('a certificate').optional(),
+  server_cert: text('a certificate').optional(),
+  s3_tls_ca_chain: text('certificates').optional(),
+  privkey_secret_id: text('the id of a secret').optional(),
+  worker_labels: z.record(z.string(), text('a value'), 'expected labels: an object').optional(),
+})
+
+/** What the coordinator tells a worker application. `worker_config` is empty where there is nothing to configure yet. */
+export type CoordinatorData = z.infer<typeof Coordinator>
+
+const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const A_NAME = 'expected an application: at most 63 lower-case letters, digits and hyphens'
+const AN_ADDRESS = 'expected an address: a host name or an IP address'
+
+const Unit = z.object(
+  {
+    juju_topology: z
+      .object(
+        {
+          application: text('an application').regex(LABEL, A_NAME),
+          unit: text('a unit').max(80, 'expected a unit: at most 80 characters'),
+          charm_name: text('a charm').max(253, 'expected a charm: at most 253 characters'),
+        },
+        'expected the topology: an object',
+      )
+      .refine(({ application, unit }) => isUnitOf(application, unit), {
+        path: ['unit'],
+        error: 'expected a unit of its application: its name, a slash and a number',
+      }),
+    address: text('an address').regex(/^[-.:\w]{1,253}$/, AN_ADDRESS),
+  },
+  'expected a unit: an object',
+)
+
+/** What a unit of a worker application tells the coordinator. */
+export type WorkerUnitData = z.infer<typeof Unit>
+
+const isUnitOf = (application: string, unit: string): boolean =>
+  unit.startsWith(`${application}/`) && /^\d+$/.test(unit.slice(application.length + 1))
+
+/** The coordinator's application databag: a key for each field that is there, always in the same order. */
+export const coordinatorDatabag = (data: Partial<CoordinatorData>): Record<string, string> =>
+  Object.fromEntries(
+    (Object.keys(Coordinator.shape) as (keyof CoordinatorData)[])
+      .filter((key) => data[key] !== undefined)
+      .map((key) => [key, pythonJson(data[key])]),
+  )
+
+/** The worker's application databag: nothing while it has no role. */
+export const workerDatabag = (roles: readonly string[]): Record<string, string> =>
+  roles.length === 0 ? {} : { role: pythonJson(roles.join(',')) }
+
+/** The databag of a unit of a worker application. */
+export const workerUnitDatabag = ({ juju_topology, address }: WorkerUnitData): Record<string, string> => {
+  const { application, unit, charm_name } = juju_topology
+  return { juju_topology: pythonJson({ application, unit, charm_name }), address: pythonJson(address) }
+}
+
+/** What the coordinator told, undefined while it has told no config. Keys that are not known, Juju's among them, are ignored. */
+export const readCoordinator = (databag: Databag, name: string): Read<CoordinatorData> =>
+  readModel(databag, Coordinator, ['worker_config'], name)
+
+/** What a unit of a worker told, undefined while it has told nothing. */
+export const readWorkerUnit = (databag: Databag, name: string): Read<WorkerUnitData> =>
+  readModel(databag, Unit, ['juju_topology', 'address'], name)
+
+/** The roles that a worker application announces, meta roles among them, undefined while it has announced none. */
+export const readRoles = (databag: Databag, name: string): Read<string[]> =>
+  andThen(readKey(databag, 'role', text('roles, with commas between them'), name), (role) => {
+    const roles = role
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+    return { value: roles.length === 0 ? undefined : [...new Set(roles)] }
+  })
+
+/** Undefined when none of the `required` keys is there. */
+const readModel = <S extends z.ZodRawShape, T>(
+  databag: Databag,
+  schema: z.ZodType<T> & { shape: S },
+  required: readonly (keyof S)[],
+  name: string,
+): Read<T> => {
+  const values = Object.fromEntries(
+    Object.keys(schema.shape).flatMap((key) => {
+      const value = jsonAt(databag, key)
+      return value === undefined ? [] : [[key, value]]
+    }),
+  )
+  return required.some((key) => Object.hasOwn(values, key)) ? check(values, schema, name) : { value: undefined }
+}

@@ -1,0 +1,299 @@
+import { createHash } from 'node:crypto'
+import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { relationsWith } from '../relations/select.ts'
+import { desiredMeshLabels } from '../service-mesh/mesh-labels.ts'
+import { type EffectiveState, type Relation, relationName, type Subject } from '../state/state.ts'
+import { unitName } from '../units/units.ts'
+import { endpointsName } from '../workload/objects.ts'
+import { bounded, MOST_BYTES, routeBytes } from './bounds.ts'
+import { type Authorities, authoritiesOf } from './certificates.ts'
+import type { CoordinatorConfig, WorkerConfig } from './config.ts'
+import { coordinate } from './coordinator.ts'
+import type { OwnSide } from './databag.ts'
+import { withFullName } from './full-names.ts'
+import { AUTHORITIES_FILE } from './nginx/http.ts'
+import { directEndpoints, nginxConfiguration, proxiedEndpoints, type Routing } from './nginx/routing.ts'
+import type { CoordinatorUnit, JujuTopology } from './nginx/scrape-jobs.ts'
+import { clusterGuard, clusterRequester } from './policies.ts'
+import { publishedTelemetry } from './published-telemetry.ts'
+import { coordinatorStatus, type Status } from './roles.ts'
+import { isTls, portsOf } from './settings.ts'
+import { sourcesOf } from './sources.ts'
+import { type Environment, NGINX_HASH, type Surroundings } from './surroundings.ts'
+import { type Topology, topologyOf } from './topology.ts'
+import { work } from './worker.ts'
+import type { WorkerUnit } from './worker-relation.ts'
+
+/** What belonging to a cluster of workers desires. */
+export type ClusterDesire = {
+  readonly objects: readonly KubernetesObject[]
+  readonly requests: readonly PolicyRequest[]
+  readonly guards: readonly Guard[]
+  /** What this side says, by the key of the relation; of one that is not here it stays as it is. */
+  readonly databags: Readonly<Record<string, OwnSide>>
+  readonly messages: readonly string[]
+  /** What does not exist yet, a sentence each. */
+  readonly waiting: readonly string[]
+  /** Annotations to hold on the template of the application's pods. */
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+const NOTHING: ClusterDesire = {
+  objects: [],
+  requests: [],
+  guards: [],
+  databags: {},
+  messages: [],
+  waiting: [],
+  annotations: {},
+}
+
+/** What a coordinator desires, or a worker; nothing for every other application. */
+export const clusterDesire = (subject: Subject, state: EffectiveState, surroundings: Surroundings): ClusterDesire => {
+  const { coordinator, worker } = state.config ?? {}
+  if (coordinator) return coordinatorDesire(subject, state, coordinator, surroundings)
+  if (!worker) return NOTHING
+  const { databags, messages } = workOf(subject, state, worker, surroundings)
+  return { ...NOTHING, databags, messages }
+}
+
+/** What the roles of a cluster come to for the application; undefined for one that is in none. */
+export const clusterStatus = (subject: Subject, state: EffectiveState): Status | undefined => {
+  const { coordinator, worker } = state.config ?? {}
+  if (!coordinator) return worker && workOf(subject, state, worker).status
+  const { relations, roles } = topologyOf(state.relations, subject.namespace, coordinator)
+  return coordinatorStatus(coordinator, relations.length > 0, roles)
+}
+
+/**
+ * Whether something that a cluster is made of is unknown: the mesh, a worker, or where its telemetry goes. What was made for the cluster, and
+ * what was said in it, stays until that is known again.
+ */
+export const dependsOnUnknown = ({ config }: Pick<EffectiveState, 'config'>, unknown: readonly Relation[]): boolean =>
+  config?.coordinator !== undefined && unknown.length > 0
+
+/** Who asks for the policies inside of a cluster, and the file of its nginx, by their names. */
+export const clusterRequesters = (subject: Subject, { relations }: EffectiveState): string[] => {
+  const owner = `${subject.namespace}/${subject.application}`
+  const workers = relationsWith(relations, { role: 'provides' }).map((relation) => relationName(relation))
+  return [
+    `cluster of ${owner}`,
+    ...workers.map((name) => `${name} of ${owner}`),
+    `ConfigMap ${subject.namespace}/${nginxName(subject)}`,
+  ]
+}
+
+const nginxName = ({ application }: Subject): string => `${application}-nginx`
+
+const workOf = (
+  subject: Subject,
+  state: EffectiveState,
+  config: WorkerConfig,
+  environment?: Pick<Environment, 'clusterDomain'>,
+) =>
+  work({
+    application: subject.application,
+    config,
+    relations: state.relations,
+    units: podUnits(subject, state, config, environment).map(({ unit, hostname }) => ({
+      unit,
+      address: hostname,
+      charmName: config.charm ?? subject.application,
+    })),
+  })
+
+const coordinatorDesire = (
+  subject: Subject,
+  state: EffectiveState,
+  config: CoordinatorConfig,
+  surroundings: Surroundings,
+): ClusterDesire => {
+  const { relations } = state
+  const topology = topologyOf(relations, subject.namespace, config)
+  const authorities = authoritiesOf(relations, config)
+  const { routing, workers, problems } = routingOf(subject, state, config, { topology, authorities, surroundings })
+  const { isProxied } = routing
+  const nginx = isProxied || config.nginx ? nginxConfiguration(routing) : undefined
+  const file = nginx && fileOf(nginx.text, authorities)
+  const isLate = file !== undefined && config.reload === true && isMissing(file.hash, surroundings)
+  const coordination = coordinate({
+    ...subject,
+    config,
+    relations,
+    policies: [],
+    mesh: desiredMeshLabels(state),
+    endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
+    configured: new Set(Object.keys(relations).filter((key) => relations[key]?.isConfigured)),
+  })
+  const published = publishedTelemetry({
+    relations,
+    config,
+    routing,
+    workers,
+    topology,
+    coordinator: jujuTopology(subject, config, surroundings),
+    coordinatorUnits: podUnits(subject, state, config, surroundings),
+  })
+  const databags = { ...coordination.databags, ...published.databags }
+  const kept = [...(isLate ? TELEMETRY_KEYS : []), ...keptLabels(subject, state, surroundings)]
+  return {
+    objects: file ? [configMap(subject, file.data)] : [],
+    requests: coordination.meshPolicies,
+    guards: coordination.meshPolicies.length > 0 ? [clusterGuard(subject)] : [],
+    databags: mapValues(databags, (own) => ({ ...own, kept })),
+    messages: [
+      ...coordination.messages,
+      ...problems,
+      ...authorities.problems,
+      ...(nginx?.problems ?? []),
+      ...published.problems,
+      ...reloadProblems(state),
+    ],
+    waiting: isLate
+      ? [`the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`]
+      : [],
+    annotations: file && config.reload ? { [NGINX_HASH]: file.hash } : {},
+  }
+}
+
+const jujuTopology = (
+  { namespace, application }: Subject,
+  config: CoordinatorConfig,
+  { modelUuid }: Surroundings,
+): JujuTopology => ({
+  model: namespace,
+  modelUuid: config.modelUuid ?? modelUuid,
+  application,
+  charm: config.charm ?? application,
+})
+
+/** What tells others of routes: it stays as it was said before until the routes are there. */
+const TELEMETRY_KEYS = [
+  'loki_endpoints',
+  'remote_write_endpoints',
+  'charm_tracing_receivers',
+  'workload_tracing_receivers',
+  'scrape_jobs',
+] as const
+
+/** What takes workers to the mesh stays as it was said before until they may reach each other there. */
+const keptLabels = (subject: Subject, state: EffectiveState, surroundings: Surroundings): string[] =>
+  awaitsPolicies(subject, state, surroundings) ? ['worker_labels'] : []
+
+/** Whether a cluster is to join a mesh, and the policies inside it do not stand yet. */
+export const awaitsPolicies = (subject: Subject, state: EffectiveState, { granted }: Surroundings): boolean =>
+  state.config?.coordinator !== undefined &&
+  Object.hasOwn(desiredMeshLabels(state)?.labels ?? {}, ENROLMENT_LABEL) &&
+  granted?.has(clusterRequester(subject)) === false
+
+/** Pods that are labelled as they run are not restarted by their template. */
+const reloadProblems = ({ config }: EffectiveState): string[] =>
+  config?.coordinator?.reload && config.enrolment === 'in-place'
+    ? [
+        'coordinator.reload: expected enrolment rolling: with in-place nothing restarts the pods, and others are told of routes at once',
+      ]
+    : []
+
+const isMissing = (hash: string, { nginxHashes = [] }: Surroundings): boolean =>
+  nginxHashes.some((loaded) => loaded !== hash)
+
+const mapValues = <T, U>(record: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))
+
+type File = { readonly data: Readonly<Record<string, string>>; readonly hash: string }
+
+const fileOf = (text: string, { pem }: Authorities): File => {
+  const data = { 'nginx.conf': text, ...(pem !== undefined && { [AUTHORITIES_FILE]: pem }) }
+  return { data, hash: createHash('sha256').update(Object.values(data).join('\0')).digest('hex').slice(0, 16) }
+}
+
+type Seen = {
+  readonly topology: Topology
+  readonly authorities: Authorities
+  readonly surroundings: Surroundings
+}
+
+type Routed = {
+  readonly routing: Routing & { readonly isProxied: boolean }
+  readonly workers: readonly (WorkerUnit & { readonly roles: readonly string[] })[]
+  readonly problems: readonly string[]
+}
+
+const routingOf = (
+  { namespace, application }: Subject,
+  { relations }: EffectiveState,
+  config: CoordinatorConfig,
+  { topology, authorities, surroundings }: Seen,
+): Routed => {
+  const domain = domainOf(config, surroundings)
+  const isProxied = config.telemetryProxy !== undefined
+  const complete = (url: string, home = namespace) => withFullName(url, { namespaces: [home, namespace], domain })
+  const { problems, ...sources } = sourcesOf(relations, config, isProxied ? complete : undefined)
+  const workers = bounded(
+    topology.relations.map(({ name, units, roles }) => ({
+      relation: name,
+      items: units.map((unit) => ({ ...unit, roles })),
+    })),
+    ({ address }) => routeBytes(address),
+    MOST_BYTES.workers,
+  )
+  const verified = authorities.pem !== undefined
+  return {
+    routing: {
+      namespace,
+      application,
+      hostname: `${application}.${namespace}.svc.${domain}`,
+      ports: config.telemetryProxy ?? { httpPort: 8080, httpsPort: 8443 },
+      tls: isTls(config),
+      certificate: certificateFiles(config),
+      verified,
+      isProxied,
+      gateway: config.nginx && {
+        gateway: config.nginx,
+        units: workers.items,
+        metaRoles: config.metaRoles ?? {},
+        tls: isTls(config),
+        verified,
+      },
+      resolver: surroundings.resolver,
+      workers: workers.items,
+      workerMetricsPort: portsOf(config).workerMetrics,
+      ...sources,
+    },
+    workers: workers.items,
+    problems: [...problems, ...workers.problems],
+  }
+}
+
+/** Those of a Secret of the type kubernetes.io/tls have names of their own. */
+const certificateFiles = ({ tls }: CoordinatorConfig) =>
+  typeof tls === 'object' && 'secret' in tls ? { certificate: 'tls.crt', key: 'tls.key' } : undefined
+
+/** Where the coordinator's nginx finds its configuration. */
+const configMap = ({ namespace, application }: Subject, data: Readonly<Record<string, string>>): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: nginxName({ namespace, application }), namespace },
+  data: { ...data },
+})
+
+type PodNames = Pick<WorkerConfig, 'headlessService' | 'clusterDomain'>
+
+const domainOf = (config: PodNames, environment: Pick<Environment, 'clusterDomain'> = {}): string =>
+  config.clusterDomain ?? environment.clusterDomain ?? 'cluster.local'
+
+/** The units of the application, and the names that its headless Service gives its pods. */
+const podUnits = (
+  { namespace, application }: Subject,
+  { units }: EffectiveState,
+  config: PodNames,
+  environment?: Pick<Environment, 'clusterDomain'>,
+): CoordinatorUnit[] => {
+  const service = `${config.headlessService ?? endpointsName(application)}.${namespace}.svc.${domainOf(config, environment)}`
+  return Object.values(units.present).map(({ pod, number }) => ({
+    unit: unitName(application, number),
+    hostname: `${pod}.${service}`,
+  }))
+}

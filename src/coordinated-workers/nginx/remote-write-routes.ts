@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { groups } from '../../istio/groups.ts'
+import { type Backend, backendOf, urlOf } from './backend.ts'
+import { sanitizeHostname } from './hostname.ts'
+import { remoteWritePath } from './paths.ts'
+import { problem, type Route, type Routed, routed } from './route.ts'
+
+/**
+ * A backend is named after its host and a hash of its URL, with a dot between, which no host's name has. So its path follows from its URL
+ * alone: whatever comes and goes beside it, whoever writes there goes on.
+ */
+export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]): Routed =>
+  routed(
+    'remote write',
+    endpoints.map(({ url }) => {
+      const backend = backendOf(url)
+      if (typeof backend === 'string') return problem('remote write', backend, url)
+      return routeNamed(`${hostName(backend)}.${digest(urlOf(backend))}`, backend)
+    }),
+  )
+
+/**
+ * The paths without a hash, as the charm library has them, for workers that were told those: only where one backend has the name. They are
+ * told to nobody.
+ */
+export const formerRemoteWriteRoutes = (routes: readonly Route[]): Route[] =>
+  groups(routes, ({ backend }) => hostName(backend)).flatMap(([name, same]) =>
+    same.length === 1 ? same.map(({ backend }) => routeNamed(name, backend)) : [],
+  )
+
+const routeNamed = (name: string, backend: Backend): Route => ({ name, path: remoteWritePath(name), backend })
+
+const hostName = ({ host }: Backend): string => sanitizeHostname(host.replaceAll(/[[\]]/g, ''))
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)

@@ -1,0 +1,67 @@
+import { isIP } from 'node:net'
+import { shown } from '../../base/printed.ts'
+import { urlOf } from './backend.ts'
+import type { TracingKind } from './paths.ts'
+import { formerRemoteWriteRoutes, remoteWriteRoutes } from './remote-write-routes.ts'
+import { problem, type Route, type Routed } from './route.ts'
+import type { Routing } from './routing.ts'
+import { type TracingRoutes, tracingRoutes } from './tracing-routes.ts'
+import { loggingRoutes, metricsRoutes } from './unit-routes.ts'
+
+/** What goes where through the coordinator, each list in the order of its paths. */
+export type Routes = {
+  readonly metrics: readonly Route[]
+  readonly logging: readonly Route[]
+  readonly remoteWrite: readonly Route[]
+  /** Other paths to the same: served, and told to nobody. */
+  readonly formerRemoteWrite: readonly Route[]
+  readonly tracing: Readonly<Record<TracingKind, TracingRoutes>>
+  /** One for each element that is not routed, in order. */
+  readonly problems: readonly string[]
+}
+
+/** Everything that can be routed. Names and URLs come from other applications: one that is not good stops no other. */
+export const routesOf = (routing: Routing): Routes => {
+  const metrics = verifiable(routing, metricsRoutes(routing.workers, routing))
+  const logging = verifiable(routing, loggingRoutes(routing.logging))
+  const remoteWrite = verifiable(routing, remoteWriteRoutes(routing.remoteWrite))
+  const tracing = { charm: verifiableTracing('charm', routing), workload: verifiableTracing('workload', routing) }
+  const parts = [metrics, logging, remoteWrite, tracing.charm, tracing.workload]
+  return {
+    metrics: metrics.routes,
+    logging: logging.routes,
+    remoteWrite: remoteWrite.routes,
+    formerRemoteWrite: formerRemoteWriteRoutes(remoteWrite.routes),
+    tracing,
+    problems: parts.flatMap(({ problems }) => problems).toSorted(),
+  }
+}
+
+const verifiableTracing = (kind: TracingKind, routing: Routing): TracingRoutes => {
+  const { http, grpc, problems } = tracingRoutes(kind, routing)
+  const overHttp = verifiable(routing, { routes: http, problems: [] })
+  const overGrpc = verifiable(routing, { routes: grpc, problems: [] })
+  return {
+    http: overHttp.routes,
+    grpc: overGrpc.routes,
+    problems: [...new Set([...problems, ...overHttp.problems, ...overGrpc.problems])],
+  }
+}
+
+/** nginx finds no address in a certificate, only names: who wants backends verified does not get there. */
+const verifiable = ({ verified }: Routing, { routes, problems }: Routed): Routed => {
+  const isUnverifiable = ({ backend }: Route) => verified === true && backend.isTls && isAddress(backend.host)
+  return {
+    routes: routes.filter((route) => !isUnverifiable(route)),
+    problems: [
+      ...problems,
+      ...routes
+        .filter(isUnverifiable)
+        .map(({ name, backend }) =>
+          problem(shown(name), 'expected a DNS name, as certificates are verified', urlOf(backend)),
+        ),
+    ],
+  }
+}
+
+const isAddress = (host: string): boolean => host.startsWith('[') || isIP(host) !== 0

@@ -1,0 +1,39 @@
+import { shown } from '../../base/printed.ts'
+import { addressBackend, type Backend, backendOf } from './backend.ts'
+import { lokiPath, workerMetricsPath } from './paths.ts'
+import { problem, type Route, type Routed, routed } from './route.ts'
+import type { Routing } from './routing.ts'
+
+/** To the metrics of each worker; with TLS when the coordinator has certificates, as its workers get theirs from it. */
+export const metricsRoutes = (workers: Routing['workers'], { workerMetricsPort: port, tls: isTls }: Routing): Routed =>
+  routed(
+    'worker',
+    workers.map(({ unit, address }) => {
+      const backend = addressBackend({ address, port, isTls }, '/metrics')
+      return unitRoute(`worker ${shown(unit)}`, { unit, path: workerMetricsPath(unit), backend, given: address })
+    }),
+  )
+
+/** To where each unit of Loki takes logs. */
+export const loggingRoutes = (logging: Routing['logging']): Routed =>
+  routed(
+    'logging',
+    logging.map(({ unit, url }) =>
+      unitRoute(`logging ${shown(unit)}`, { unit, path: lokiPath(unit), backend: backendOf(url), given: url }),
+    ),
+  )
+
+/** A name of Kubernetes and a number: nothing in it has a meaning in a path or in nginx's configuration. */
+const UNIT = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/[0-9]{1,9}$/
+
+type Wanted = {
+  readonly unit: string
+  readonly path: string
+  readonly backend: Backend | string
+  readonly given: string
+}
+
+const unitRoute = (what: string, { unit, path, backend, given }: Wanted): Route | string => {
+  if (!UNIT.test(unit)) return `${what}: expected a unit, {application}/{number}`
+  return typeof backend === 'string' ? problem(what, backend, given) : { name: unit, path, backend }
+}

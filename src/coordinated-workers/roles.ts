@@ -1,0 +1,95 @@
+import { at } from '../base/own-value.ts'
+import type { CoordinatorConfig } from './config.ts'
+
+/** What an application reports of itself. */
+export type Status = { readonly status: 'active' | 'waiting' | 'blocked'; readonly message: string }
+
+/** `roles` with each meta role replaced by what it stands for, once each, sorted. */
+export const expandRoles = (roles: readonly string[], { metaRoles }: CoordinatorConfig): string[] =>
+  [...new Set(roles.flatMap((role) => at(metaRoles, role) ?? [role]))].toSorted()
+
+type Counts = Readonly<Record<string, number>>
+
+const countOf = (present: Counts, role: string): number => at(present, role) ?? 0
+
+/**
+ * The roles that the cluster does not work without and that not enough units have: one for each of the minimal deployment, and the minimum of
+ * `units`. `present` counts the units of each role.
+ */
+export const missingRoles = (config: CoordinatorConfig, present: Counts): string[] => {
+  const { minimalDeployment = [], units = {} } = config
+  const needed = [...minimalDeployment, ...Object.keys(units).filter((role) => (units[role]?.minimum ?? 0) > 0)]
+  return expandRoles(needed, config).filter((role) => countOf(present, role) < minimumOf(config, role))
+}
+
+/** At least one of a role that is needed: a meta role asks for the same number of each that it stands for. */
+const minimumOf = ({ units, metaRoles }: CoordinatorConfig, role: string): number => {
+  const metas = Object.keys(metaRoles ?? {}).filter((meta) => at(metaRoles, meta)?.includes(role))
+  return Math.max(1, ...[role, ...metas].map((one) => at(units, one)?.minimum ?? 0))
+}
+
+/** The roles of which there are fewer units than is recommended, or more than have a place in the cluster. */
+type Advice = { readonly scarce: readonly string[]; readonly superfluous: readonly string[] }
+
+const adviceOn = (config: CoordinatorConfig, present: Counts): Advice => {
+  const rules = Object.entries(config.units ?? {})
+    .flatMap(([name, rule]) =>
+      expandRoles([name], config).map((role) => ({ role, rule, count: countOf(present, role) })),
+    )
+    .toSorted((one, other) => (one.role < other.role ? -1 : 1))
+  return {
+    scarce: rules.flatMap(({ role, rule: { recommended = 0 }, count }) =>
+      count < recommended ? [`${role} (${count} of ${recommended})`] : [],
+    ),
+    superfluous: rules.flatMap(({ role, count, rule: { maximum = count } }) =>
+      count > maximum ? [`${role} (${count}, at most ${maximum})`] : [],
+    ),
+  }
+}
+
+const lack = (role: string, config: CoordinatorConfig, present: Counts): string => {
+  const minimum = minimumOf(config, role)
+  return minimum === 1 ? role : `${role} (${countOf(present, role)} of ${minimum})`
+}
+
+/** Whether a coordinator has what it needs, in the charm library's words, and beyond these what could be better. */
+export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean, present: Counts): Status => {
+  if (!hasWorkers) return { status: 'blocked', message: '[consistency] Missing any worker relation.' }
+  const missing = missingRoles(config, present)
+  const { scarce, superfluous } = adviceOn(config, present)
+  const parts = [
+    ...(missing.length > 0
+      ? [`Cluster inconsistent. Missing roles: ${missing.map((role) => lack(role, config, present)).join(', ')}.`]
+      : []),
+    ...(missing.length === 0 && scarce.length > 0 ? [`Degraded. Recommended: ${scarce.join(', ')}.`] : []),
+    ...(superfluous.length > 0 ? [`Superfluous roles: ${superfluous.join(', ')}.`] : []),
+  ]
+  const message = parts.length > 0 ? `[consistency] ${parts.join(' ')}` : ''
+  return { status: missing.length > 0 ? 'blocked' : 'active', message }
+}
+
+/** How far a worker came: what it is related to, whether that told anything, and whether a config. */
+export type WorkerProgress = {
+  readonly application: string
+  readonly roles: readonly string[]
+  readonly relation: 'missing' | 'silent' | 'without config' | 'configured'
+}
+
+const WAITING_FOR = {
+  missing: { status: 'blocked', message: 'Missing relation to a coordinator charm' },
+  silent: { status: 'waiting', message: 'Cluster relation not ready' },
+  'without config': { status: 'waiting', message: 'Waiting for coordinator to publish a config' },
+} as const
+
+/** What a worker lacks, in the charm library's words; of several things the worst, which are those that somebody has to do. */
+export const workerStatus = ({ application, roles, relation }: WorkerProgress): Status => {
+  if (relation === 'missing') return WAITING_FOR.missing
+  if (roles.length === 0)
+    return {
+      status: 'blocked',
+      message: `Node offline: no role assigned. Please configure this worker to enable a role. For example: 'juju config ${application} role-all=true'.`,
+    }
+  if (relation !== 'configured') return WAITING_FOR[relation]
+  const names = roles.join(',')
+  return { status: 'active', message: names === 'all' ? '(all roles) ready.' : `${names} ready.` }
+}

@@ -1,0 +1,153 @@
+import * as z from 'zod'
+import { pythonJson } from '../base/python-json.ts'
+import { groups } from '../istio/groups.ts'
+import type { Read } from '../relations/databag.ts'
+import { relationsWith } from '../relations/select.ts'
+import { type EffectiveState, type Relation, relationName } from '../state/state.ts'
+import { bounded, routeBytes } from './bounds.ts'
+import type { CoordinatorConfig } from './config.ts'
+import type { OwnSide } from './databag.ts'
+import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
+import { titleOf, unitsOf } from './relations.ts'
+import { endpointsOf } from './settings.ts'
+
+/** Where the telemetry of a cluster goes, as the other sides of the coordinator's relations tell. */
+export type Sources = {
+  readonly logging: readonly { readonly unit: string; readonly url: string }[]
+  readonly remoteWrite: readonly { readonly url: string }[]
+  /** By protocol; of two receivers for one the lower relation id wins, then the earlier. A gRPC receiver is `host:port`. */
+  readonly charmTracing: Readonly<Record<string, string>>
+  readonly workloadTracing: Readonly<Record<string, string>>
+  readonly problems: readonly string[]
+}
+
+const A_URL = 'expected an http or https URL of at most 2048 characters'
+
+/** The characters of RFC 3986, and no others: a URL may end up in a config file. */
+const isUrl = (text: string): boolean =>
+  /^https?:\/\/[-\w.~:/?#[\]@!$&'()*+,;=%]{1,2040}$/.test(text) && URL.canParse(text)
+
+const Url = z.string(A_URL).refine(isUrl, A_URL)
+const UrlObject = z.object({ url: Url }, 'expected an object with a URL')
+
+const A_PROTOCOL = 'expected a protocol: at most 63 lower-case letters, digits and underscores'
+
+const Receiver = z
+  .object(
+    {
+      protocol: z.object(
+        {
+          name: z.string(A_PROTOCOL).regex(/^[a-z][a-z0-9_]{0,62}$/, A_PROTOCOL),
+          type: z.enum(['http', 'grpc'], 'expected http or grpc'),
+        },
+        'expected a protocol: an object',
+      ),
+      url: z.string('expected a URL'),
+    },
+    'expected a receiver: an object',
+  )
+  .refine(({ protocol, url }) => isUrl(url) || (protocol.type === 'grpc' && /^[-.\w]{1,253}:\d{1,5}$/.test(url)), {
+    path: ['url'],
+    error: `${A_URL}, or for grpc a host and a port`,
+  })
+
+/** What the relations of the coordinator with `config` tell. A unit that tells no endpoint gives none; what is wrong is named. */
+export const sourcesOf = (
+  relations: EffectiveState['relations'],
+  config: CoordinatorConfig,
+  /** Makes a URL that an application of the namespace `home` told, the own one where that is undefined, one that is understood here. */
+  complete: (url: string, home: string | undefined) => string = (url) => url,
+): Sources => {
+  const endpoints = endpointsOf(config)
+  const { charmTracing, workloadTracing } = protocolsOf(config)
+  const at = (endpoint: string, read: (relation: Relation) => Read<Told>[]) =>
+    relationsWith(relations, { role: 'requires', endpoint }).map((relation) => ({
+      relation: relationName(relation),
+      reads: read(relation).map((one) =>
+        andThen(one, ({ name, url }) => ({ value: { name, url: complete(url, relation.remote.namespace) } })),
+      ),
+    }))
+  const told = [
+    ...backends(
+      'logging',
+      at(endpoints.logging, (relation) => unitUrls(relation, 'endpoint')),
+    ),
+    ...backends(
+      'remoteWrite',
+      at(endpoints.remoteWrite, (relation) => unitUrls(relation, 'remote_write')),
+    ),
+    ...backends('charmTracing', at(endpoints.charmTracing, receiversOf(charmTracing))),
+    ...backends('workloadTracing', at(endpoints.workloadTracing, receiversOf(workloadTracing))),
+  ]
+  const { items, problems } = bounded(told, ({ url }) => routeBytes(url))
+  return {
+    logging: items.flatMap((one) => (one.kind === 'logging' ? [{ unit: one.name, url: one.url }] : [])),
+    remoteWrite: items.flatMap(({ kind, url }) => (kind === 'remoteWrite' ? [{ url }] : [])),
+    charmTracing: byProtocol(items.filter(({ kind }) => kind === 'charmTracing')),
+    workloadTracing: byProtocol(items.filter(({ kind }) => kind === 'workloadTracing')),
+    problems: [...told.flatMap((one) => one.problems), ...problems],
+  }
+}
+
+type Kind = 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'
+
+/** A URL that one side of a relation tells, by the name of a unit or a protocol. */
+type Told = { readonly name: string; readonly url: string }
+
+const backends = (kind: Kind, told: readonly { relation: string; reads: readonly Read<Told>[] }[]) =>
+  told.map(({ relation, reads }) => ({
+    relation,
+    items: valuesOf(reads).map((one) => ({ kind, ...one })),
+    problems: problemsOf(reads),
+  }))
+
+/** What is asked for at the tracing relations, by the key of the relation: a provider opens the receivers that somebody asks for. */
+export const tracingRequests = (
+  relations: EffectiveState['relations'],
+  config: CoordinatorConfig,
+): Record<string, OwnSide> => {
+  const endpoints = endpointsOf(config)
+  const { charmTracing, workloadTracing = [] } = protocolsOf(config)
+  const asked = (endpoint: string): string[] => [
+    ...(endpoint === endpoints.charmTracing ? charmTracing : []),
+    ...(endpoint === endpoints.workloadTracing ? workloadTracing : []),
+  ]
+  return Object.fromEntries(
+    relationsWith(relations, { role: 'requires' })
+      .map(({ key, endpoint }) => ({ key, protocols: [...new Set(asked(endpoint))] }))
+      .filter(({ protocols }) => protocols.length > 0)
+      .map(({ key, protocols }) => [key, { data: { receivers: pythonJson(protocols) } }]),
+  )
+}
+
+const protocolsOf = ({ charmTracingProtocols, workloadTracingProtocols }: CoordinatorConfig) => ({
+  charmTracing: charmTracingProtocols ?? ['otlp_http'],
+  workloadTracing: workloadTracingProtocols,
+})
+
+const unitUrls = (relation: Relation, key: string): Read<Told>[] =>
+  unitsOf(relation).map(([unit, databag]) =>
+    andThen(readKey(databag, key, UrlObject, `${relationName(relation)}: ${titleOf(unit)}`), ({ url }) => ({
+      value: { name: unit, url },
+    })),
+  )
+
+/** The receivers of the protocols that are wanted, of all without such. */
+const receiversOf =
+  (wanted: readonly string[] | undefined) =>
+  (relation: Relation): Read<Told>[] => {
+    const name = `${relationName(relation)}: data`
+    const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
+    if ('unreadable' in list) return [list]
+    return (list.value ?? []).map((receiver, index) =>
+      andThen(check(receiver, Receiver, `${name}.receivers[${index}]`), ({ protocol, url }) => ({
+        value: wanted === undefined || wanted.includes(protocol.name) ? { name: protocol.name, url } : undefined,
+      })),
+    )
+  }
+
+/** Of several for one protocol the first. */
+const byProtocol = (receivers: readonly Told[]): Record<string, string> =>
+  Object.fromEntries(
+    groups(receivers, ({ name }) => name).flatMap(([name, offers]) => offers.slice(0, 1).map(({ url }) => [name, url])),
+  )

@@ -1,0 +1,53 @@
+import { groups } from '../istio/groups.ts'
+import { relationsWith } from '../relations/select.ts'
+import type { EffectiveState } from '../state/state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { endpointsOf } from './settings.ts'
+import { type WorkerRelation, type WorkerUnit, workersOf } from './worker-relation.ts'
+
+/** The workers of a coordinator, as their databags tell. */
+export type Topology = {
+  /** By id. */
+  readonly relations: readonly WorkerRelation[]
+  readonly units: readonly WorkerUnit[]
+  /** How many units have a role; a role without units is not here. */
+  readonly roles: Readonly<Record<string, number>>
+  /** Each once, sorted. */
+  readonly addresses: readonly string[]
+  readonly addressesByRole: Readonly<Record<string, readonly string[]>>
+  readonly problems: readonly string[]
+}
+
+/** The workers of the coordinator with `config` in `namespace`. What cannot be read is named, and the rest counts. */
+export const topologyOf = (
+  relations: EffectiveState['relations'],
+  namespace: string,
+  config: CoordinatorConfig,
+): Topology => {
+  const { cluster: endpoint } = endpointsOf(config)
+  const wanted = endpoint === undefined ? { interface: 'cluster' } : { endpoint }
+  const workers = relationsWith(relations, { role: 'provides', ...wanted }).map((relation) =>
+    workersOf(relation, namespace, config),
+  )
+  const units = workers.flatMap((one) => one.units)
+  const byRole = unitsByRole(workers)
+  return {
+    relations: workers,
+    units,
+    roles: Object.fromEntries(byRole.map(([role, having]) => [role, having.length])),
+    addresses: addressesOf(units),
+    addressesByRole: Object.fromEntries(byRole.map(([role, having]) => [role, addressesOf(having)])),
+    problems: workers.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`)),
+  }
+}
+
+type RoleUnit = { readonly role: string; readonly address: string }
+
+const unitsByRole = (workers: readonly WorkerRelation[]): [role: string, units: RoleUnit[]][] =>
+  groups(
+    workers.flatMap(({ roles, units }) => roles.flatMap((role) => units.map(({ address }) => ({ role, address })))),
+    ({ role }) => role,
+  )
+
+const addressesOf = (units: readonly { readonly address: string }[]): string[] =>
+  [...new Set(units.map(({ address }) => address))].toSorted()

@@ -1,0 +1,89 @@
+import { shown } from '../base/printed.ts'
+import { groups } from '../istio/groups.ts'
+import type { Read } from '../relations/databag.ts'
+import { type Relation, relationName } from '../state/state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { readRoles, readWorkerUnit, type WorkerUnitData } from './databag.ts'
+import { andThen, problemsOf, valuesOf } from './read.ts'
+import { titleOf, unitsOf } from './relations.ts'
+import { expandRoles } from './roles.ts'
+
+/** A unit that works for the coordinator, and where it is reached. */
+export type WorkerUnit = {
+  readonly namespace: string
+  readonly application: string
+  readonly unit: string
+  readonly charm_name: string
+  readonly address: string
+}
+
+/** An application that works for the coordinator, with one unit at least, and the name of its identity. */
+export type WorkerApplication = Pick<WorkerUnit, 'namespace' | 'application'>
+
+/** The workers at the other side of one relation. */
+export type WorkerRelation = {
+  /** In the memory. */
+  readonly key: string
+  readonly name: string
+  /** What the application announced, as it did; undefined where that cannot be read. */
+  readonly announced: readonly string[] | undefined
+  /** Of that what the cluster knows, with meta roles expanded, sorted. */
+  readonly roles: readonly string[]
+  readonly units: readonly WorkerUnit[]
+  readonly applications: readonly WorkerApplication[]
+  readonly problems: readonly string[]
+}
+
+/** The workers that `relation` tells of to the coordinator with `config` in `namespace`. */
+export const workersOf = (
+  relation: Relation & { key: string },
+  namespace: string,
+  config: CoordinatorConfig,
+): WorkerRelation => {
+  const { application, namespace: home = namespace } = relation.remote
+  const isKnown = home === namespace || relation.speaks === true
+  const role = readRoles(relation.remote.data, 'data')
+  const announced = 'unreadable' in role ? undefined : (role.value ?? [])
+  const told = unitsOf(relation).map(([unit, databag]) => {
+    const data = readWorkerUnit(databag, titleOf(unit))
+    return isKnown ? andThen(data, (one) => genuine(one, application, unit)) : data
+  })
+  const units = valuesOf(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
+  return {
+    key: relation.key,
+    name: relationName(relation),
+    announced,
+    roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
+    units,
+    // a unit that cannot be read is there nevertheless, and its application does not lose its access by it
+    applications: isKnown && told.some(isThere) ? [{ namespace: home, application }] : applicationsOf(units),
+    problems: [...problemsOf([role]), ...unknownRoles(announced ?? [], config), ...problemsOf(told)],
+  }
+}
+
+const isThere = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
+
+/**
+ * Within the namespace the platform says who it is, and so does what an application published itself. A unit cannot say otherwise: its
+ * word opens doors. An application of another namespace that others told of may go by an alias, and only its units know its name.
+ */
+const genuine = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
+  const told = data.juju_topology
+  const real = { application, unit }
+  const field = (['application', 'unit'] as const).find((one) => told[one] !== real[one])
+  if (field === undefined) return { value: data }
+  return {
+    unreadable: `${titleOf(unit)}.juju_topology.${field}: expected ${shown(real[field])}, got ${shown(told[field])}`,
+  }
+}
+
+const applicationsOf = (units: readonly WorkerUnit[]): WorkerApplication[] =>
+  groups(units, ({ application }) => application).flatMap(([, having]) =>
+    having.slice(0, 1).map(({ namespace, application }) => ({ namespace, application })),
+  )
+
+const unknownRoles = (announced: readonly string[], { roles }: CoordinatorConfig): string[] => {
+  const [first, ...others] = announced.filter((role) => !roles.includes(role))
+  const more = others.length > 0 ? ` (and ${others.length} more)` : ''
+  return first === undefined ? [] : [`data.role: expected roles of the cluster, got ${shown(first)}${more}`]
+}

@@ -1,0 +1,59 @@
+import type { Read } from '../relations/databag.ts'
+import { relationsWith } from '../relations/select.ts'
+import { type EffectiveState, type Relation, relationName } from '../state/state.ts'
+import type { WorkerConfig } from './config.ts'
+import { type CoordinatorData, type OwnSide, readCoordinator, workerDatabag, workerUnitDatabag } from './databag.ts'
+import { problemsOf } from './read.ts'
+import { compareUnits } from './relations.ts'
+import { type Status, type WorkerProgress, workerStatus } from './roles.ts'
+
+/** What a worker goes by. `address` is a host name or an IP address. */
+export type WorkerInput = {
+  readonly application: string
+  readonly config: WorkerConfig
+  readonly relations: EffectiveState['relations']
+  readonly units: readonly { readonly unit: string; readonly address: string; readonly charmName: string }[]
+}
+
+/** What a worker wants. */
+export type Work = {
+  /** By the key of the relation. */
+  readonly databags: Readonly<Record<string, OwnSide>>
+  readonly status: Status
+  readonly messages: readonly string[]
+}
+
+/** What follows from the relations of a worker. Its labels are `desiredLabels` of the same relations. */
+export const work = ({ application, config, relations, units }: WorkerInput): Work => {
+  const { roles } = config
+  const related = relationsWith(relations, { role: 'requires', interface: 'cluster' }).map((relation) => ({
+    relation,
+    told: readCoordinator(relation.remote.data, `${relationName(relation)}: data`),
+  }))
+  const own: OwnSide = {
+    data: workerDatabag(roles),
+    units: Object.fromEntries(
+      units
+        .toSorted((one, other) => compareUnits(one.unit, other.unit))
+        .map(({ unit, address, charmName: charm_name }) => [
+          unit,
+          workerUnitDatabag({ juju_topology: { application, unit, charm_name }, address }),
+        ]),
+    ),
+  }
+  return {
+    databags: Object.fromEntries(related.map(({ relation }) => [relation.key, own])),
+    status: workerStatus({ application, roles, relation: furthest(related.map(progressOf)) }),
+    messages: problemsOf(related.map(({ told }) => told)),
+  }
+}
+
+type Progress = WorkerProgress['relation']
+
+const progressOf = ({ relation, told }: { relation: Relation; told: Read<CoordinatorData> }): Progress => {
+  if (Object.keys(relation.remote.data).length === 0) return 'silent'
+  return 'value' in told && told.value?.worker_config ? 'configured' : 'without config'
+}
+
+const furthest = (progress: readonly Progress[]): Progress =>
+  (['configured', 'without config', 'silent'] as const).find((one) => progress.includes(one)) ?? 'missing'

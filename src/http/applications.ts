@@ -1,0 +1,135 @@
+import * as z from 'zod'
+import type { Authenticate } from '../access/authorize.ts'
+import type { DocumentGuard } from '../access/document-guard.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused } from '../base/errors.ts'
+import { issuesIn } from '../base/issues.ts'
+import { defined } from '../base/own-value.ts'
+import { Application, Namespace } from '../config.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { applicationStatus } from '../reconcile/application-status.ts'
+import { labelsOf } from '../reconcile/desired-state.ts'
+import { observeRunning, withUnits } from '../reconcile/observe-units.ts'
+import { missingIn, observeTargets, wornIn } from '../reconcile/observed.ts'
+import { settingsOf, type ToldData } from '../relations/application-data.ts'
+import { effective, gated } from '../relations/effective.ts'
+import { subjectName } from '../relations/mirror.ts'
+import { readPeers, remotesOf } from '../relations/peers.ts'
+import { closedTargets } from '../service-mesh/consumer.ts'
+import type { Service } from '../services/announced.ts'
+import { offeredServices } from '../services/offered.ts'
+import { isInherited, loadMemory, memoryObject } from '../state/memory.ts'
+import { relationsIn, type State, type Subject } from '../state/state.ts'
+import { currentLeader, type Leader } from '../units/leader.ts'
+import { numberNamed, type Units, unitName } from '../units/units.ts'
+import type { ApplicationStatus } from '../workload/status.ts'
+
+/** What is remembered of an application, for any of its pods to read. All of it is JSON. */
+export type ApplicationView = {
+  readonly namespace: string
+  readonly application: string
+  readonly status: ApplicationStatus
+  /** Absent while nobody leads. */
+  readonly leader?: Pick<Leader, 'unit' | 'epoch'>
+  /** The application's own databag, as its leader wrote it last. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
+  /** What a person should know of its policies: the targets that nobody may reach, and why. */
+  readonly messages: readonly string[]
+  /** The labels that are held on the workload. */
+  readonly labels: Readonly<Record<string, string>>
+  /** The Services that are offered to the application, by relation id. */
+  readonly services: readonly Service[]
+  /** What the other sides of its relations say besides their protocols. */
+  readonly databags: readonly (ToldData & {
+    readonly relation: number
+    readonly endpoint: string
+    readonly application: string
+  })[]
+}
+
+/** Answers what is remembered of an application. Rejects with Refused, 404, when that is nothing. */
+export type Applications = (
+  subject: { namespace: string; application: string },
+  authorization?: string | undefined,
+) => Promise<ApplicationView>
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  authenticate?: Authenticate | undefined
+  guard?: DocumentGuard | undefined
+  clock: Clock
+  timeoutMilliseconds: number
+}
+
+const Named = z.object({ namespace: Namespace, application: Application })
+
+export const createApplications =
+  ({ connect, authenticate, guard, clock, timeoutMilliseconds }: Dependencies): Applications =>
+  async (named, authorization) => {
+    const parsed = Named.safeParse(named)
+    if (!parsed.success) throw new Refused(400, issuesIn(parsed.error))
+    const subject = parsed.data
+    const kubernetes = connect(clock.now() + timeoutMilliseconds)
+    const sender = await authenticate?.(kubernetes, authorization)
+    await sender?.authorize(subject)
+    const memory = await loadMemory(kubernetes, subject)
+    const { state: remembered, labels, stored } = memory
+    const { namespace, application } = subject
+    if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
+    const [peers, targets] = await Promise.all([
+      readPeers(kubernetes, remotesOf(subject, remembered)),
+      observeTargets(kubernetes, subject, remembered),
+    ])
+    const running = await observeRunning(kubernetes, subject, remembered, targets.current[0], true)
+    const state = withUnits(subject, remembered, running)
+    // a pod of a Deployment that no step has seen yet has no number of its own
+    const isKnown = (uid: string) =>
+      running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
+    const leader = Object.keys(state.units.present).some(isKnown)
+      ? currentLeader({ application, leader: state.leader, units: state.units })
+      : undefined
+    const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
+    const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
+    const unguarded = await unguardedIn(namespace, remembered, guard)
+    const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
+    return {
+      ...subject,
+      status: isInherited(memory)
+        ? notOurs(subject)
+        : applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
+      ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
+      settings: settingsOf(state),
+      units: Object.entries(state.units.present)
+        .filter(([uid]) => isKnown(uid))
+        .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
+        .toSorted((one, other) => one.number - other.number)
+        .map(({ number: _, ...unit }) => unit),
+      messages: [...closedTargets(subject, resolved.state), ...unguarded],
+      labels,
+      services: offeredServices(subject, resolved.state).services,
+      databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
+        told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
+      ),
+    }
+  }
+
+/** The reason why nobody asks who writes the application's documents, if it has any. */
+const unguardedIn = async (namespace: string, state: State, guard: DocumentGuard | undefined): Promise<string[]> => {
+  const reason = isDocumented(state) ? await guard?.(namespace) : undefined
+  return reason === undefined ? [] : [reason]
+}
+
+const isDocumented = ({ document, relations }: State): boolean =>
+  document !== undefined || Object.values(relations).some((entry) => entry.document !== undefined)
+
+/** Nothing of meshstep is in a ConfigMap that has no state. */
+const notOurs = (subject: Subject): ApplicationStatus => ({
+  status: 'waiting',
+  message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,
+})
+
+const nameOf = (units: Units, application: string, name: string): string => {
+  const number = numberNamed(units, application, name)
+  return number === undefined ? name : unitName(application, number)
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import { fromKnative, isFromKnative } from '../cloudevents/knative/knative.ts'
+import { Application, Namespace } from '../config.ts'
+import { isStale } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
+import { memoryName } from '../state/memory.ts'
+import type { Subject } from '../state/state.ts'
+import { keptLetter } from './dead-letters.ts'
+
+const MANAGER = 'meshstep-dead-letter'
+
+/** The longest `note` that the API server takes is 1024 bytes. */
+const LONGEST_NOTE = 1000
+
+/**
+ * The Kubernetes Event that tells of a dead letter, on the memory of the application that it was for; undefined when it names none. Its name
+ * is a digest of what it says, so that a repetition finds it. It keeps the event itself, for whoever sends it again.
+ */
+export const deadLetterEvent = (event: Event, reason: string | undefined, now: Date): KubernetesObject | undefined => {
+  const subject = subjectIn(event)
+  if (subject === undefined) return undefined
+  const { type, id, source } = event
+  const annotations = keptLetter(event)
+  const note = `${type} ${id} of ${source} was not delivered: ${reason ?? 'no reason was told'}`
+  const digest = createHash('sha256').update(note).digest('hex').slice(0, 16)
+  const name = memoryName(subject.application)
+  return {
+    apiVersion: apiVersionOf('Event'),
+    kind: 'Event',
+    metadata: { name: `${name}.${digest}`, namespace: subject.namespace, ...(annotations && { annotations }) },
+    eventTime: microTime(now),
+    type: 'Warning',
+    reason: 'DeadLetter',
+    action: 'Deliver',
+    note: shortened(note.replaceAll(/\p{Cc}+/gu, ' ')),
+    regarding: { apiVersion: 'v1', kind: 'ConfigMap', namespace: subject.namespace, name },
+    reportingController: 'meshstep.dev/dead-letter',
+    reportingInstance: MANAGER,
+  }
+}
+
+const Series = z.object({ count: z.int() })
+
+/** Creates an Event, or counts one more of those that are there. It may neither be read nor changed otherwise. */
+export const recordEvent = async (kubernetes: Kubernetes, event: KubernetesObject, now: Date): Promise<void> => {
+  try {
+    await kubernetes.create(event, MANAGER)
+  } catch (error) {
+    if (!isStale(error)) throw error
+    const { namespace, name } = event.metadata
+    const reference = { kind: 'Event' as const, namespace, name }
+    // a patch of nothing answers with what is there
+    const { series, metadata } = await kubernetes.patch(reference, [], MANAGER)
+    const { count } = Series.catch({ count: 1 }).parse(series)
+    const value = { count: count + 1, lastObservedTime: microTime(now) }
+    const { resourceVersion } = metadata
+    await kubernetes.patch(
+      reference,
+      [
+        { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+        { op: 'add', path: '/series', value },
+      ],
+      MANAGER,
+    )
+  }
+}
+
+const About = z.object({ namespace: Namespace, application: Application })
+
+const subjectIn = (event: Event): Subject | undefined => {
+  const { subject, data } = isFromKnative(event) ? translated(event) : event
+  const [namespace, application] = subject?.split('/') ?? []
+  const fields = typeof data === 'object' && !(data instanceof Uint8Array) ? data : {}
+  return About.safeParse({ namespace, application, ...fields }).data
+}
+
+/** Of a document only the application is read, as if it were deleted: what else is in it may be why it came here. */
+const translated = (event: Event): Partial<Event> => {
+  const { kind } = z.looseObject({ kind: z.string() }).catch({ kind: '' }).parse(event.data)
+  const type = kind === 'ConfigMap' ? event.type.replace(/\.(add|update)$/, '.delete') : event.type
+  try {
+    const own = fromKnative({ ...event, type })
+    return 'ignored' in own ? {} : own
+  } catch {
+    return {} // names no application that could be read
+  }
+}
+
+const shortened = (text: string): string => {
+  const bytes = Buffer.from(text)
+  return bytes.length <= LONGEST_NOTE
+    ? text
+    : `${bytes
+        .subarray(0, LONGEST_NOTE)
+        .toString()
+        .replace(/\uFFFD+$/, '')}…`
+}
+
+/** As the API server has it, with microseconds. */
+const microTime = (time: Date): string => time.toISOString().replace('Z', '000Z')

@@ -1,0 +1,77 @@
+import type { Authenticate, Sender } from '../access/authorize.ts'
+import { type Decision, decide } from '../authorization/evaluate.ts'
+import { requestersBehind } from '../authorization/memories.ts'
+import { type Observed, observe } from '../authorization/observe.ts'
+import { type Question, readQuestion } from '../authorization/question.ts'
+import { meshOf, situationOf } from '../authorization/situation.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+
+type Dependencies = {
+  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  connect(deadline: number): Kubernetes
+  /** Without it, whoever reaches the process may ask. */
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  /** How long an answer may take. */
+  timeoutMilliseconds: number
+}
+
+type Subject = Question['to']
+
+/** The decision, and the question with its defaults, both names as `{namespace}/{application}`. */
+export type Explanation = Decision & {
+  readonly request: Omit<Question, 'from' | 'to'> & { readonly from?: string; readonly to: string }
+}
+
+/**
+ * Whether a request would pass in the cluster as it is now, and why. Throws Refused for a question that is not valid (400), is about
+ * something that does not exist (404), or comes from somebody who may not send events about both its sides (401, 403). Policies of
+ * namespaces whose policies the sender may not read are not named.
+ */
+export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
+
+export const createExplain =
+  ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Explain =>
+  async (query, authorization) => {
+    const question = readQuestion(query)
+    const kubernetes = connect(clock.now() + timeoutMilliseconds)
+    const sender = await authenticate?.(kubernetes, authorization)
+    await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
+    const observed = await observe(kubernetes, question)
+    const { request, world, steps } = situationOf(question, observed)
+    const decided = decide(request, world, requestersBehind(question.to, observed.memory, question.from))
+    const decision = { ...decided, steps: [...steps, ...decided.steps] }
+    const { from, ...asked } = question
+    return {
+      ...(sender ? concealed(decision, await hiddenIn(decision, observed, sender)) : decision),
+      request: {
+        ...(from && { from: nameOf(from) }),
+        ...asked,
+        to: nameOf(question.to),
+        ...meshOf(question, observed),
+      },
+    }
+  }
+
+/** The namespaces of policies that an answer names, and that the sender may not read. */
+const hiddenIn = async (decision: Decision, { policies = [] }: Observed, sender: Sender): Promise<string[]> => {
+  const text = JSON.stringify(decision)
+  const namespaces = policies.flatMap(({ metadata: { namespace = '', name } }) =>
+    text.includes(`${namespace}/${name}`) ? [namespace] : [],
+  )
+  const asked = [...new Set(namespaces)].toSorted()
+  const readable = await Promise.all(asked.map((namespace) => sender.mayReadPolicies(namespace)))
+  return asked.filter((_, index) => readable[index] === false)
+}
+
+/** Of what the sender may not read, the answer says no more than that it decides. */
+const concealed = ({ allowed, decided, at, ...decision }: Decision, hidden: readonly string[]): Decision =>
+  hidden.length === 0
+    ? { allowed, decided, at, ...decision }
+    : {
+        ...{ allowed, decided, at, relations: [], steps: [] },
+        sentence: `A policy in ${hidden.join(' and ')} has a say in it, and you may not read the policies there.`,
+      }
+
+const nameOf = ({ namespace, application }: Subject): string => `${namespace}/${application}`

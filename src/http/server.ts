@@ -1,0 +1,165 @@
+import { getServers } from 'node:dns'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Hono } from 'hono'
+import { functions as all } from '../../functions/index.ts'
+import { createAuthenticate } from '../access/authorize.ts'
+import { createDocumentGuard } from '../access/document-guard.ts'
+import { systemClock as clock } from '../base/clock.ts'
+import { Broken } from '../base/errors.ts'
+import { createMemo } from '../base/memo.ts'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import { parseClusterDomain } from '../coordinated-workers/surroundings.ts'
+import { createKubernetes, type Transport } from '../kubernetes/client.ts'
+import { createHandler } from '../reconcile/handle.ts'
+import { createPublisher } from '../reconcile/publish.ts'
+import { createQueue } from '../reconcile/queue.ts'
+import { createStep } from '../reconcile/step.ts'
+import { createApp, type Log } from './app.ts'
+import { createApplications } from './applications.ts'
+import { createDeadLetterApp } from './dead-letter.ts'
+import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
+import { createExplain } from './explain.ts'
+import { portProblem } from './process.ts'
+import type { Settings } from './settings.ts'
+
+export type RunningServer = {
+  readonly url: string
+  /** Takes no more events, and resolves when those in flight are answered. */
+  stop(): Promise<void>
+}
+
+type Options = {
+  settings: Settings
+  /** The functions to serve, all when empty. */
+  names: readonly string[]
+  transport: Transport
+  log: Log
+}
+
+/** How long an event may take: less than the request timeout of any Knative hop. */
+const TIMEOUT_MILLISECONDS = 20_000
+
+/** Time that a connection has, in milliseconds. */
+export type Timeouts = {
+  /** Between requests. Knative's queue-proxy reuses an idle connection for 90 s: one that is closed before makes it answer 502. */
+  readonly idle: number
+  /** For the headers of a request, and for all of it: who sends more slowly is answered 408 and cut off. */
+  readonly headers: number
+  readonly request: number
+  /** Between two looks at them. */
+  readonly interval: number
+}
+
+const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
+
+/** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
+export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
+  const functions = functionsNamed(names)
+  const memo = createMemo()
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
+  const authenticate =
+    settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
+  const guard = authenticate && createDocumentGuard({ connect, clock })
+  const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
+  let isStopping = false
+  const handle = createHandler({
+    functions,
+    enqueue: createQueue(createStep({ connect, clock, environment, guard })),
+    connect,
+    publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
+    authenticate,
+    clock,
+    timeoutMilliseconds: TIMEOUT_MILLISECONDS,
+  })
+  const reading = { connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
+  const explain = createExplain(reading)
+  const applications = createApplications({ ...reading, guard })
+  const app = createApp({ handle, explain, applications, clock, log, isStopping: () => isStopping })
+  const server = await listen(app, settings.PORT)
+  const { port } = server
+  log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      isStopping = true
+      await server.close()
+    },
+  }
+}
+
+/** How long it may take to make an Event of a dead letter. */
+const RECORD_MILLISECONDS = 5_000
+
+/** Serves the dead-letter sink. Without an API server it only logs. */
+export const startDeadLetterServer = async ({
+  settings,
+  transport,
+  log,
+}: Pick<Options, 'settings' | 'log'> & { transport?: Transport | undefined }): Promise<RunningServer> => {
+  const record = async (event: Event, reason: string | undefined): Promise<void> => {
+    const now = new Date(clock.now())
+    const told = deadLetterEvent(event, reason, now)
+    if (!transport || !told) return
+    await recordEvent(createKubernetes({ transport, clock, deadline: clock.now() + RECORD_MILLISECONDS }), told, now)
+  }
+  const { port, close } = await listen(createDeadLetterApp({ log, record }), settings.PORT)
+  log.info({ port }, 'listening for dead letters')
+  return { url: `http://127.0.0.1:${port}`, stop: close }
+}
+
+/** The cluster's DNS, which this process asks itself; Node names a port other than 53 beside the address. */
+const resolverOf = ([server = '127.0.0.1']: readonly string[]): string => /^\[(.*)\]/.exec(server)?.[1] ?? server
+
+/** Where this process runs in no pod there is nothing to read. */
+const readClusterDomain = async (): Promise<string | undefined> =>
+  parseClusterDomain(await readFile('/etc/resolv.conf', 'utf8').catch(() => ''))
+
+const functionsNamed = (names: readonly string[]) => {
+  const known = all.map(({ name }) => name)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0) throw new Broken(`${unknown.join(', ')}: no such function. There are ${known.join(', ')}`)
+  return all.filter(({ name }) => names.length === 0 || names.includes(name))
+}
+
+/** Serves an app at the port, or at a free one when that is 0. Rejects with Broken when the port cannot be opened. */
+export const listen = async (
+  app: Hono,
+  wanted: number,
+  { idle, headers, request, interval }: Timeouts = TIMEOUTS,
+): Promise<{ port: number; close(): Promise<void> }> => {
+  const serverOptions = {
+    keepAliveTimeout: idle,
+    headersTimeout: headers,
+    requestTimeout: request,
+    connectionsCheckingInterval: interval,
+  }
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, serverOptions }) as Server
+  let inFlight = 0
+  server.on('request', (_, response) => {
+    inFlight += 1
+    response.once('close', () => {
+      inFlight -= 1
+    })
+  })
+  server.listen(wanted)
+  await once(server, 'listening').catch((error: Error) => {
+    throw portProblem(error, 'PORT', wanted)
+  })
+  return { port: (server.address() as AddressInfo).port, close: () => close(server, () => inFlight === 0) }
+}
+
+/**
+ * A connection that is kept alive becomes idle when its answer is sent, some time after the server stopped listening; one on which
+ * nothing was asked yet never counts as idle.
+ */
+const close = async (server: Server, isDone: () => boolean): Promise<void> => {
+  const closed = once(server, 'close')
+  server.close()
+  const sweeping = setInterval(() => (isDone() ? server.closeAllConnections() : server.closeIdleConnections()), 20)
+  await closed
+  clearInterval(sweeping)
+}

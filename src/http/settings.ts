@@ -1,0 +1,25 @@
+import * as z from 'zod'
+import { Broken } from '../base/errors.ts'
+
+const Schema = z.object({
+  /** Where the process listens; 0 for any free port. */
+  PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
+  /** Where events are published. @default the process itself */
+  K_SINK: z.url().optional(),
+  /** When set, events must carry a bearer token for this audience. */
+  EVENT_AUDIENCE: z.string().min(1).optional(),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** kubeconfig files, outside a cluster. */
+  KUBECONFIG: z.string().min(1).optional(),
+  /** Where `npm start` serves its embedded Kubernetes API. */
+  EMBEDDED_PORT: z.coerce.number().int().min(0).max(65_535).default(8001),
+})
+export type Settings = z.infer<typeof Schema>
+
+/** The settings in an environment. Throws Broken, naming each that is wrong. */
+export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const result = Schema.safeParse(given)
+  if (result.success) return result.data
+  throw new Broken(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+}

@@ -1,0 +1,47 @@
+import { oneOf } from '../authorization/evaluate/text.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
+import { DRY_RUN } from './dry-run.ts'
+import { requestersOf } from './requested-by.ts'
+
+/** What is written in an audit, and a sentence on what is not. */
+export type Audited = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
+
+/**
+ * The objects with the policies of audited requesters as dry runs, which waypoints and gateways log and do not enforce. A ztunnel knows
+ * none, nor does an external authorizer: such a policy is left out. One that is not audited by all who asked for it is enforced.
+ */
+export const audited = (objects: readonly KubernetesObject[], requesters: 'all' | readonly string[]): Audited => {
+  const isAudited = (object: KubernetesObject) => {
+    if (object.kind !== 'AuthorizationPolicy') return false
+    if (requesters === 'all') return true
+    const asked = requestersOf(object)
+    return asked.length > 0 && asked.every((name) => requesters.includes(name))
+  }
+  const out = objects.filter((object) => isAudited(object) && !hasDryRun(object))
+  return {
+    objects: objects
+      .filter((object) => !out.includes(object))
+      .map((object) => (isAudited(object) && !isAuditing(object) ? dryRun(object) : object)),
+    messages: out.length === 0 ? [] : [leftOut(out)],
+  }
+}
+
+const specOf = ({ spec = {} }: KubernetesObject): AuthorizationPolicySpec => spec
+
+/** Its action decides nothing anyway. */
+const isAuditing = (object: KubernetesObject): boolean => specOf(object).action === 'AUDIT'
+
+const hasDryRun = (object: KubernetesObject): boolean =>
+  isAuditing(object) || (!isForPods(specOf(object)) && specOf(object).action !== 'CUSTOM')
+
+const dryRun = (object: KubernetesObject): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [DRY_RUN]: 'true' } },
+})
+
+const leftOut = (objects: readonly KubernetesObject[]): string => {
+  const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
+  const all = oneOf(names).replace(/ or (?=[^,]*$)/, ' and ')
+  return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${all}`
+}

@@ -1,0 +1,133 @@
+import * as z from 'zod'
+import { problemOf } from '../base/printed.ts'
+import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
+import { isDryRun } from './dry-run.ts'
+
+const Texts = z.array(z.string()).optional()
+
+/** Who sends. All of the given fields must match; any value of a field does. */
+export const Source = z.strictObject({
+  principals: Texts,
+  notPrincipals: Texts,
+  requestPrincipals: Texts,
+  notRequestPrincipals: Texts,
+  namespaces: Texts,
+  notNamespaces: Texts,
+  ipBlocks: Texts,
+  notIpBlocks: Texts,
+  remoteIpBlocks: Texts,
+  notRemoteIpBlocks: Texts,
+  serviceAccounts: Texts,
+  notServiceAccounts: Texts,
+  trustDomains: Texts,
+  notTrustDomains: Texts,
+})
+export type Source = z.infer<typeof Source>
+
+/** What is asked for. All of the given fields must match; any value of a field does. */
+export const Operation = z.strictObject({
+  hosts: Texts,
+  notHosts: Texts,
+  ports: Texts,
+  notPorts: Texts,
+  methods: Texts,
+  notMethods: Texts,
+  paths: Texts,
+  notPaths: Texts,
+})
+export type Operation = z.infer<typeof Operation>
+
+export const Condition = z.strictObject({ key: z.string(), values: Texts, notValues: Texts })
+export type Condition = z.infer<typeof Condition>
+
+/** Matches when one of `from`, one of `to` and all of `when` do; what is absent matches. */
+export const Rule = z.strictObject({
+  from: z.array(z.strictObject({ source: Source.optional() })).optional(),
+  to: z.array(z.strictObject({ operation: Operation.optional() })).optional(),
+  when: z.array(Condition).optional(),
+})
+export type Rule = z.infer<typeof Rule>
+
+export const TargetRef = z.strictObject({
+  group: z.string().optional(),
+  kind: z.string(),
+  name: z.string(),
+  namespace: z.string().optional(),
+})
+export type TargetRef = z.infer<typeof TargetRef>
+
+/** https://istio.io/latest/docs/reference/config/security/authorization-policy/ */
+export const AuthorizationPolicySpec = z.strictObject({
+  selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
+  targetRef: TargetRef.optional(),
+  targetRefs: z.array(TargetRef).optional(),
+  action: z.enum(['ALLOW', 'DENY', 'AUDIT', 'CUSTOM']).optional(),
+  provider: z.strictObject({ name: z.string().optional() }).optional(),
+  rules: z.array(Rule).optional(),
+})
+export type AuthorizationPolicySpec = z.infer<typeof AuthorizationPolicySpec>
+
+export type AuthorizationPolicy = KubernetesObject & {
+  metadata: Metadata & { namespace: string }
+  spec: AuthorizationPolicySpec
+}
+
+type Content = { metadata: AuthorizationPolicy['metadata']; spec: AuthorizationPolicySpec }
+
+export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationPolicy => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata,
+  spec,
+})
+
+/**
+ * Whether the object is a policy that takes something away from everybody: a DENY, what asks elsewhere, or an ALLOW of nothing. One that
+ * guards a Service, or pods, takes nothing from those that are let in there, and has to stand before anything is enrolled. A dry run takes
+ * nothing.
+ */
+export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean => {
+  const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
+  if (kind !== 'AuthorizationPolicy' || isDryRun({ metadata })) return false
+  const isGuard = selector !== undefined || (targetRefs.length > 0 && targetRefs.every((one) => one.kind === 'Service'))
+  return action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard)
+}
+
+/** Whether pods enforce it, at their ztunnel, rather than what it refers to. */
+export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
+  targetRef === undefined && targetRefs.length === 0
+
+/** Where a policy holds: for the pods of a selector or of its namespace, or for what it refers to. */
+const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
+export type Attachment = z.infer<typeof Attachment>
+
+/** A policy of which nobody knows what it does. */
+export type UnreadablePolicy = {
+  /** Which policy, and why. */
+  readonly unreadable: string
+  readonly namespace: string
+  readonly name: string
+  /** Absent where not even that can be read. */
+  readonly attachment?: Attachment
+}
+
+/**
+ * An object as the API server has it. A field that is not known here makes it unreadable: to overlook one could make of a rule that
+ * matches little one that matches everything.
+ */
+export const readAuthorizationPolicy = ({
+  metadata,
+  spec = {},
+}: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
+  const { namespace = '', name } = metadata
+  const read = AuthorizationPolicySpec.safeParse(spec)
+  if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
+  const { action: _, provider: __, rules: ___, ...attachment } = spec
+  const where = Attachment.safeParse(attachment)
+  return {
+    unreadable: problemOf(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
+    namespace,
+    name,
+    ...(where.success && { attachment: where.data }),
+  }
+}

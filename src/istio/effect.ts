@@ -1,0 +1,77 @@
+import { oneOf } from '../authorization/evaluate/text.ts'
+import { HTTP_OPERATION } from '../authorization/evaluate/view.ts'
+import { asZtunnelSees, hiddenFromZtunnel } from '../authorization/evaluate/ztunnel.ts'
+import { nameOf } from '../kubernetes/objects.ts'
+import { type AuthorizationPolicy, isForPods, type Rule } from './authorization-policy.ts'
+import { isDryRun } from './dry-run.ts'
+
+/** What of `policy` has another effect than one may think, or none, where it is told to apply: a sentence each. */
+export const effectWarnings = (policy: AuthorizationPolicy, rootNamespace: string): string[] => {
+  const { kind, metadata } = policy
+  const found = [
+    ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
+    ...classWarnings(policy, rootNamespace),
+  ]
+  return found.map((warning) => `${nameOf({ kind, ...metadata })} ${warning}`)
+}
+
+const atZtunnels = (policy: AuthorizationPolicy): string[] => {
+  const { action = 'ALLOW', rules = [], selector } = policy.spec
+  const isEnforcing = action === 'ALLOW' || action === 'DENY'
+  return [
+    ...(isEnforcing ? [] : [`has no effect at pods, whose ztunnel knows no ${action}: it needs targetRefs`]),
+    ...(isDryRun(policy) ? ['has no effect at pods, whose ztunnel is not told of dry runs'] : []),
+    ...(selector && Object.keys(selector.matchLabels ?? {}).length === 0
+      ? ['selects by no label, and so all pods of its namespace']
+      : []),
+    ...(isEnforcing ? rules.flatMap((rule, index) => ruleWarnings(rule, index, action)) : []),
+  ]
+}
+
+const DROPPED = ['trustDomains', 'notTrustDomains'] as const
+
+const ruleWarnings = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): string[] => {
+  const hidden = hiddenFromZtunnel(rule)
+  const rest = rule.from?.some(({ source = {} }) => DROPPED.some((name) => source[name]?.length))
+  const which = `rules[${index}]`
+  if ('never' in asZtunnelSees(rule, action))
+    return [
+      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${oneOf([...hidden, ...(rest ? DROPPED : [])])}`,
+    ]
+  return [
+    ...(hidden.length > 0 ? [`denies more at pods than ${which} says, as a ztunnel cannot see ${oneOf(hidden)}`] : []),
+    ...(rest ? [`matches more at pods than ${which} says, as a ztunnel does not look at trust domains`] : []),
+  ]
+}
+
+const atWaypoints = ({ spec: { action = 'ALLOW', rules = [] } }: AuthorizationPolicy): string[] => [
+  ...(action === 'AUDIT' ? ['decides nothing, as its action is AUDIT'] : []),
+  ...rules.flatMap((rule, index) =>
+    action === 'DENY' && isOnlyHttp(rule)
+      ? [`denies everything by rules[${index}] on ports that carry TCP, where nobody sees HTTP: name its ports`]
+      : [],
+  ),
+]
+
+const CONNECTION = ['ports', 'notPorts'] as const
+
+const isOnlyHttp = ({ from = [], to = [], when = [] }: Rule): boolean =>
+  from.length === 0 &&
+  when.length === 0 &&
+  to.some(
+    ({ operation = {} }) =>
+      HTTP_OPERATION.some((name) => operation[name]?.length) && !CONNECTION.some((name) => operation[name]?.length),
+  )
+
+const classWarnings = ({ metadata, spec }: AuthorizationPolicy, rootNamespace: string): string[] => {
+  const targets = [...(spec.targetRefs ?? []), ...(spec.targetRef ? [spec.targetRef] : [])]
+  const classes = targets.filter(({ kind }) => kind === 'GatewayClass')
+  return classes.flatMap(({ name }) => [
+    ...(metadata.namespace === rootNamespace
+      ? []
+      : [`has no effect for the GatewayClass ${name}: it would in the root namespace, ${rootNamespace}`]),
+    ...(name === 'istio-waypoint'
+      ? []
+      : [`has no effect for the GatewayClass ${name}: only istio-waypoint has policies`]),
+  ])
+}

@@ -1,0 +1,49 @@
+import { at } from '../base/own-value.ts'
+import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
+import type { MeshConfig } from '../service-mesh/config.ts'
+import type { Subject } from '../state/state.ts'
+import { applicationIdentity, meshLabels } from './names.ts'
+import { isRunning } from './waypoint.ts'
+
+const MODE = 'istio.io/dataplane-mode'
+const WAYPOINT = 'istio.io/use-waypoint'
+
+/** Says on a namespace which beacon put it on the mesh. */
+const MANAGED_BY = 'charms.canonical.com/istio.io.waypoint.managed-by'
+
+type Labels = Readonly<Record<string, string>>
+
+/** The labels to hold on the beacon's namespace; `inherited` are those that are ours whoever's name they carry. */
+export type ModelLabels = { labels: Labels; inherited: Labels; conflict?: LabelConflict }
+
+/**
+ * Puts the namespace on the mesh, or takes it off, unless somebody else has put it there: the label `managed-by` tells. A namespace that
+ * has the mesh's labels and not ours beside them is somebody else's, unless we hold them.
+ */
+export const modelLabels = (
+  { namespace, application }: Subject,
+  mesh: MeshConfig | undefined,
+  { labels: seen, holders }: SeenLabels,
+): ModelLabels => {
+  const manager = at(seen, MANAGED_BY)
+  const identity = applicationIdentity({ model: namespace, application })
+  const wanted = mesh?.modelOnMesh === true ? wantedLabels({ namespace, application }, mesh, identity) : {}
+  if (manager === identity) return { labels: wanted, inherited: pick(seen, [MODE, WAYPOINT, MANAGED_BY]) }
+  const isHeld = manager === undefined && [MODE, WAYPOINT].some((held) => holders.own.has(held))
+  const key = [WAYPOINT, MODE, MANAGED_BY].find((candidate) => at(seen, candidate) !== undefined)
+  if (isHeld || key === undefined || Object.keys(wanted).length === 0) return { labels: wanted, inherited: {} }
+  const conflict = { key, manager: manager ?? 'unknown', value: seen[key] ?? '', wanted: wanted[key] ?? '' }
+  return { labels: {}, inherited: {}, conflict }
+}
+
+const wantedLabels = (
+  { namespace, application }: Subject,
+  mesh: MeshConfig,
+  identity: string,
+): Record<string, string> => {
+  const name = meshLabels({ model: namespace, application })[WAYPOINT]
+  return { ...(isRunning(mesh) && name && { [WAYPOINT]: name }), [MODE]: 'ambient', [MANAGED_BY]: identity }
+}
+
+const pick = (labels: Labels, keys: readonly string[]): Labels =>
+  Object.fromEntries(Object.entries(labels).filter(([key]) => keys.includes(key)))

@@ -1,0 +1,41 @@
+import type { Operation } from './authorization-policy.ts'
+import type { MeshPolicy } from './models.ts'
+
+type MeshEndpoint = MeshPolicy['endpoints'][number]
+
+/** What a source may do at a target; the operations are sorted and there is each of them once. */
+export type Rights = 'everything' | readonly Operation[]
+
+/**
+ * What `policy` asks for. Only a policy without endpoints asks for everything: an endpoint that says nothing asks for nothing, because
+ * Istio refuses an empty operation. So does one with hosts, methods or paths at a pod: ztunnel drops a rule that has them.
+ */
+export const rightsOf = ({ endpoints, target_type }: MeshPolicy): Rights => {
+  if (endpoints.length === 0) return 'everything'
+  const enforced = endpoints.filter((endpoint) => target_type === 'app' || !hasHttpFields(endpoint))
+  return distinct(enforced.map(operationOf).filter((operation) => Object.keys(operation).length > 0))
+}
+
+export const union = (rights: readonly Rights[]): Rights =>
+  rights.includes('everything') ? 'everything' : distinct(rights.flatMap((one) => (one === 'everything' ? [] : one)))
+
+const hasHttpFields = ({ hosts, methods, paths }: MeshEndpoint): boolean =>
+  [hosts, methods, paths].some((list) => list != null && list.length > 0)
+
+const operationOf = ({ hosts, ports, methods, paths }: MeshEndpoint): Operation => ({
+  ...(hosts?.length && { hosts: sorted(hosts) }),
+  ...(ports?.length && { ports: sortedPorts(ports) }),
+  ...(methods?.length && { methods: sorted(methods) }),
+  ...(paths?.length && { paths: sorted(paths) }),
+})
+
+const sorted = (texts: readonly string[]): string[] => [...new Set(texts)].toSorted()
+
+/** As the strings that Istio wants, in the order of the numbers. */
+export const sortedPorts = (ports: readonly number[]): string[] =>
+  [...new Set(ports)].toSorted((one, other) => one - other).map(String)
+
+const distinct = (operations: readonly Operation[]): Operation[] => {
+  const byText = new Map(operations.map((operation) => [JSON.stringify(operation), operation]))
+  return [...byText.keys()].toSorted().map((text) => byText.get(text) ?? {})
+}

@@ -1,0 +1,18 @@
+import type { RawPolicy } from '../service-mesh/config.ts'
+import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
+import { REQUESTED_BY } from './requested-by.ts'
+import type { StaticOwner } from './static.ts'
+
+/** The AuthorizationPolicies that a person wrote, as the owner's: in its namespace where they name none. */
+export const rawPolicies = (owner: StaticOwner, policies: readonly RawPolicy[]): AuthorizationPolicy[] =>
+  policies.map(({ metadata, spec = {} }) =>
+    authorizationPolicy({
+      metadata: {
+        name: metadata.name,
+        namespace: metadata.namespace ?? owner.namespace,
+        labels: { ...metadata.labels, ...owner.labels },
+        annotations: { ...metadata.annotations, [REQUESTED_BY]: `config of ${owner.namespace}/${owner.application}` },
+      },
+      spec,
+    }),
+  )

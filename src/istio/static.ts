@@ -1,0 +1,89 @@
+import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
+import { principal } from './names.ts'
+import { sortedPorts } from './operations.ts'
+import { NAME_LABEL } from './target.ts'
+
+/** Whose object it is; `labels` mark it as such. */
+export type StaticOwner = {
+  readonly namespace: string
+  readonly application: string
+  readonly labels: Readonly<Record<string, string>>
+}
+
+const GATEWAY_API = 'gateway.networking.k8s.io'
+
+/**
+ * Hardened mode: what no other policy allows is denied, everywhere in the mesh. Both objects match nothing, which an ALLOW policy can
+ * open again; a DENY policy would outweigh every ALLOW. They hold for the whole mesh only in Istio's root namespace.
+ */
+export const hardenedMode = (
+  { namespace, application, labels }: StaticOwner,
+  rootNamespace: string,
+): AuthorizationPolicy[] => {
+  const name = `${application}-${namespace}-policy-global-allow-nothing`
+  const targetRefs = [{ group: GATEWAY_API, kind: 'GatewayClass', name: 'istio-waypoint' }]
+  return [
+    policy(`${name}-ztunnel`, rootNamespace, labels, {}),
+    policy(`${name}-waypoint`, rootNamespace, labels, { targetRefs }),
+  ]
+}
+
+/** Lets the Juju controller, which is outside the mesh, reach the operator of a model that is on it. */
+export const modeloperatorAllow = ({ namespace, application, labels }: StaticOwner): AuthorizationPolicy =>
+  policy(`${application}-${namespace}-policy-all-sources-modeloperator`, namespace, labels, {
+    selector: { matchLabels: { 'juju-modeloperator': 'modeloperator' } },
+    rules: [{}],
+  })
+
+/** Who may reach the ingress from outside: the addresses in `cidrs`. Nobody when there are none; an empty list in a rule is everybody. */
+export const externalTraffic = (
+  { namespace, application, labels }: StaticOwner,
+  { gateway, cidrs }: { readonly gateway: string; readonly cidrs: readonly string[] },
+): AuthorizationPolicy => {
+  const ipBlocks = [...new Set(cidrs)].toSorted()
+  return policy(`${application}-${namespace}-external-traffic`, namespace, labels, {
+    targetRefs: [{ group: GATEWAY_API, kind: 'Gateway', name: gateway }],
+    action: 'ALLOW',
+    ...(ipBlocks.length > 0 && { rules: [{ from: [{ source: { ipBlocks } }] }] }),
+  })
+}
+
+/** Lets the extension provider decide on whatever passes the ingress; nothing else decides for it, as CUSTOM goes first. */
+export const externalAuthorizer = (
+  { namespace, application, labels }: StaticOwner,
+  { gateway, provider }: { readonly gateway: string; readonly provider: string },
+): AuthorizationPolicy =>
+  policy(`ext-authz-${application}`, namespace, labels, {
+    targetRefs: [{ group: GATEWAY_API, kind: 'Gateway', name: gateway }],
+    action: 'CUSTOM',
+    provider: { name: provider },
+    rules: [{}],
+  })
+
+export type Backend = { readonly namespace: string; readonly application: string; readonly ports: readonly number[] }
+
+/** Lets the gateway of the ingress reach the pods of `backend`, past their waypoint. No object where there is no port to open. */
+export const ingressToBackend = (
+  { namespace, application, labels }: StaticOwner,
+  backend: Backend,
+  ...trustDomains: readonly string[]
+): AuthorizationPolicy[] => {
+  if (backend.ports.length === 0) return []
+  const principals = trustDomains.map((trustDomain) =>
+    principal({ trustDomain, namespace, serviceAccount: `${application}-istio` }),
+  )
+  return [
+    policy(`${backend.application}-${application}-${backend.namespace}-l4`, backend.namespace, labels, {
+      selector: { matchLabels: { [NAME_LABEL]: backend.application } },
+      action: 'ALLOW',
+      rules: [{ from: [{ source: { principals } }], to: [{ operation: { ports: sortedPorts(backend.ports) } }] }],
+    }),
+  ]
+}
+
+const policy = (
+  name: string,
+  namespace: string,
+  labels: StaticOwner['labels'],
+  spec: AuthorizationPolicy['spec'],
+): AuthorizationPolicy => authorizationPolicy({ metadata: { name, namespace, labels: { ...labels } }, spec })

@@ -1,0 +1,42 @@
+import { isForbidden, refusalOf } from './api-error.ts'
+import type { Kubernetes } from './client.ts'
+import { type KubernetesObject, nameOf, type Reference } from './objects.ts'
+
+/** An object of others: undefined where there is none, or why it cannot be read. */
+export type Fact = KubernetesObject | { readonly problem: string } | undefined
+
+/** What is seen of objects of others that a decision depends on, by `nameOf`. */
+export type Facts = ReadonlyMap<string, Fact>
+
+/** Reads each of the objects once. One that may not be read is no reason to leave undone what does not depend on it. */
+export const observeFacts = async (kubernetes: Kubernetes, references: readonly Reference[]): Promise<Facts> => {
+  const distinct = new Map(references.map((reference) => [nameOf(reference), reference]))
+  const look = async (reference: Reference): Promise<Fact> => {
+    try {
+      return await kubernetes.find(reference)
+    } catch (error) {
+      if (isForbidden(error)) return { problem: refusalOf(error) }
+      throw error
+    }
+  }
+  return new Map(
+    await Promise.all([...distinct].map(async ([name, reference]) => [name, await look(reference)] as const)),
+  )
+}
+
+/** The object of this name, where there is one that can be read. */
+export const factAt = (facts: Facts, name: string): KubernetesObject | undefined => {
+  const fact = facts.get(name)
+  return fact === undefined || 'problem' in fact ? undefined : (fact as KubernetesObject)
+}
+
+/** Whether the object of this name cannot be read: whether there is one is not known. */
+export const isUnreadable = (facts: Facts, name: string): boolean => problemAt(facts, name) !== undefined
+
+const problemAt = (facts: Facts, name: string): string | undefined => {
+  const fact = facts.get(name)
+  return fact !== undefined && 'problem' in fact ? String(fact.problem) : undefined
+}
+
+/** Why objects cannot be read. */
+export const problemsIn = (facts: Facts): string[] => [...facts.keys()].flatMap((name) => problemAt(facts, name) ?? [])

@@ -1,0 +1,135 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DocumentGuard } from '../access/document-guard.ts'
+import { createPermits } from '../access/permits.ts'
+import { Refused } from '../base/errors.ts'
+import type { Config } from '../config.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { Document } from '../relations/documents.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State, Subject } from '../state/state.ts'
+import { type Conceal, createSecretStore } from '../workload/conceal.ts'
+import { ownWorkload, type PodWorkload } from '../workload/config.ts'
+import { tryWorkload, type Verdict } from '../workload/trial.ts'
+import type { Found } from './look.ts'
+import { type Change, type Remembered, remember, type Taken } from './remember.ts'
+
+type Input = {
+  readonly kubernetes: Kubernetes
+  readonly memory: Memory
+  readonly subject: Subject
+  readonly changes: readonly Change[]
+  readonly found: Found
+  readonly now: Date
+  /** Without it, whoever may write documents is no concern. */
+  readonly guard?: DocumentGuard | undefined
+}
+
+/**
+ * Takes the changes into the state, but for those that bring a workload which the API server would refuse, or that ask for effects which
+ * their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
+ */
+export const admit = async ({
+  kubernetes,
+  memory,
+  subject,
+  changes,
+  found,
+  now,
+  guard,
+}: Input): Promise<Remembered> => {
+  const verdicts = new Map<string, Verdict>()
+  const permits = createPermits(subject)
+  const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
+  const { conceal } = secrets
+  const known = workloadsIn(memory.state)
+  const isKnown = (workload: PodWorkload) => known.some((one) => isDeepStrictEqual(one, workload))
+  for (;;) {
+    const missing = new Map<string, PodWorkload>()
+    const verdictOn = (workload: PodWorkload): Verdict => {
+      const key = JSON.stringify(workload)
+      if (!verdicts.has(key) && !isKnown(workload)) missing.set(key, workload)
+      return verdicts.get(key)
+    }
+    const judged = {
+      ...found,
+      documents: { ...found.documents, found: found.documents.found.map(judge(verdictOn, conceal)) },
+    }
+    const check = (change: Change, before: State, after: State) => {
+      permits.check(change, before, after)
+      for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
+    }
+    const remembered = remember(memory, subject, changes, judged, now, check, conceal)
+    // whoever may not ask for it need not know whether it would be taken
+    if ((await permits.ask()) || (await secrets.read())) continue
+    if (missing.size === 0) {
+      if (!(await secrets.save(remembered.state))) continue
+      const unguarded = await unguardedIn(subject, found, guard)
+      return told(remembered, subject, changes, judged, [...verdicts.values()], unguarded)
+    }
+    for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
+  }
+}
+
+/** The reason why nobody asks who writes the documents that were found. */
+const unguardedIn = async (
+  { namespace }: Subject,
+  { documents }: Found,
+  guard: DocumentGuard | undefined,
+): Promise<string | undefined> => (documents.found.length > 0 ? await guard?.(namespace) : undefined)
+
+/** Those that may come to run: of the config, and of one that waits for a leader. */
+const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
+  [config, pending?.data.config].flatMap((one) => ownWorkload(one) ?? [])
+
+const refuse = (verdict: Verdict): void => {
+  if (verdict && 'refused' in verdict) throw new Refused(400, verdict.refused)
+}
+
+/** A document whose workload is refused is one that cannot be read: what it said before stays. */
+const judge =
+  (verdictOn: (workload: PodWorkload) => Verdict, conceal: Conceal) =>
+  (given: Document): Document => {
+    const document = 'config' in given ? concealedIn(given, given.config, conceal) : given
+    const workload = 'config' in document ? ownWorkload(document.config) : undefined
+    const verdict = workload && verdictOn(workload)
+    if (!verdict || !('refused' in verdict)) return document
+    const { name, application } = document
+    return { name, ...(application !== undefined && { application }), problem: verdict.refused }
+  }
+
+const concealedIn = ({ name, application }: Document, config: Config, conceal: Conceal): Document => {
+  const named = { name, ...(application !== undefined && { application }) }
+  try {
+    return { ...named, config: conceal(config) }
+  } catch (error) {
+    return { ...named, problem: (error as Error).message }
+  }
+}
+
+/** Whoever sent a document that is refused is told so, and who looked at it is told as well. */
+const told = (
+  { state, taken }: Remembered,
+  { application }: Subject,
+  changes: readonly Change[],
+  { documents }: Found,
+  verdicts: readonly Verdict[],
+  unguarded: string | undefined,
+): Remembered => {
+  const notes = verdicts.flatMap((verdict) => (verdict && 'note' in verdict ? [verdict.note] : []))
+  const answer = (one: Taken, index: number): Taken => {
+    if (one instanceof Error) return one
+    const { look } = changes[index] ?? {}
+    const own = documents.found.filter((document) => (document.application ?? application) === application)
+    const unread = own.flatMap((document) => ('problem' in document ? document : []))
+    const sent = unread.find(({ name }) => name === look?.document)
+    if (sent && verdicts.some((verdict) => isFor(verdict, sent.problem))) return new Refused(400, sent.problem)
+    const message = [one.message, unguarded, ...notes, ...unread.map(({ problem }) => problem)]
+      .filter((text) => text !== undefined)
+      .join('; ')
+    return message === '' ? one : { ...one, message }
+  }
+  return { state, taken: taken.map(answer) }
+}
+
+const isFor = (verdict: Verdict, problem: string): boolean =>
+  verdict !== undefined && 'refused' in verdict && verdict.refused === problem

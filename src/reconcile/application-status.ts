@@ -1,0 +1,52 @@
+import { clusterStatus } from '../coordinated-workers/desire.ts'
+import { nameOf } from '../kubernetes/objects.ts'
+import type { Effective } from '../relations/effective.ts'
+import { offeredServices } from '../services/offered.ts'
+import type { State, Subject, Target } from '../state/state.ts'
+import { loopOf } from '../workload/churn/history.ts'
+import { ownWorkload } from '../workload/config.ts'
+import { heldPlaces } from '../workload/data-churn.ts'
+import { healthOf, replicasOf } from '../workload/health.ts'
+import { type ApplicationStatus, statusOf } from '../workload/status.ts'
+import type { Running } from './observe-units.ts'
+
+/** What is seen of an application, now: what runs, and which objects are missing that are to carry labels. */
+export type Sight = { readonly running: Running; readonly missing: readonly Target[]; readonly now: Date }
+
+/**
+ * The status of an application, as a pure function of its memory, of what the other sides of its relations say, and of what is seen. It is the
+ * same in an outcome and for whoever asks: nothing of what is seen is remembered.
+ */
+export const applicationStatus = (
+  subject: Subject,
+  memory: State,
+  { state, blocked, waiting }: Effective,
+  { running, missing, now }: Sight,
+): ApplicationStatus => {
+  const { config, units, refusedSpec, refused, specs, pending } = memory
+  const { workload, pods, namesake, problem } = running
+  const own = ownWorkload(config)
+  return statusOf({
+    application: subject.application,
+    units,
+    now,
+    hasNoUnits: own
+      ? own.replicas !== 0 && Object.keys(units.present).length === 0
+      : workload && replicasOf(workload) === 0,
+    badSpec: refusedSpec,
+    refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
+      .flat()
+      .filter((one) => !refusedSpec?.startsWith(one)),
+    health: healthOf(workload, pods),
+    namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
+    loop: loopOf(specs),
+    held: heldPlaces(memory),
+    incompatible: blocked[0],
+    cluster: clusterStatus(subject, { ...memory, relations: state.relations }),
+    pending,
+    waiting: [...waiting, ...offeredServices(subject, state).waiting],
+    missing: missing.map(
+      ({ kind, name }) => `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${subject.namespace}/${name}`,
+    ),
+  })
+}

@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Document } from '../relations/documents.ts'
+import { endByDocument, type KnownMarks, markNow, tellByDocument } from '../relations/words.ts'
+import { withEvent } from '../state/event-order.ts'
+import type { State, Subject } from '../state/state.ts'
+
+/** The documents that were looked for: all that name the application, or some by their names. */
+export type Documents = {
+  readonly found: readonly Document[]
+  readonly looked: 'all' | readonly string[]
+  /** Those that an event tells of and that are not there: they count as the event says. */
+  readonly expected: readonly string[]
+}
+
+const isLookedFor = ({ looked, expected }: Documents, name: string): boolean =>
+  !expected.includes(name) && (looked === 'all' || looked.includes(name))
+
+/**
+ * The state once documents are read: what one says is the platform's word while it exists, and is over when it is gone. One that cannot be
+ * read, or of which nobody asked, leaves what it said before.
+ */
+export const withDocuments = (
+  state: State,
+  { application }: Subject,
+  documents: Documents,
+  now: Date,
+  known: KnownMarks,
+): State => {
+  const { found } = documents
+  const own = found.filter((document) => document.application === application)
+  const told = own.reduce((before, document) => withDocument(before, document, now, known), state)
+  const held = new Set([...own, ...found.filter((document) => 'problem' in document)].map(({ name }) => name))
+  const gone = Object.entries(told.relations).filter(
+    ([, { document, word, mine }]) =>
+      document !== undefined && word === 'told' && mine && !held.has(document) && isLookedFor(documents, document),
+  )
+  return gone.reduce((before, [key]) => endByDocument(before, key, now), told)
+}
+
+const withDocument = (state: State, document: Document, now: Date, known: KnownMarks): State => {
+  if ('told' in document) return tellByDocument(state, document.told, now, known)
+  if (!('config' in document)) return state
+  const isKnown = state.document === document.name && isDeepStrictEqual(state.config, document.config)
+  if (isKnown) return state
+  const { removed: _, ...others } = state
+  const mark = markNow(state, state.marks?.config, now)
+  return { ...others, config: document.config, document: document.name, marks: { ...state.marks, config: mark } }
+}
+
+/**
+ * The state with the event of a document at what that holds, whatever is known of it: of two steps that read the document before and after
+ * the event only the later one can save.
+ */
+export const withDocumentEvent = (state: State, document: string, id: string): State => ({
+  ...state,
+  relations: Object.fromEntries(
+    Object.entries(state.relations).map(([key, entry]) => [
+      key,
+      entry.document === document ? { ...entry, mark: withEvent(entry.mark, id) } : entry,
+    ]),
+  ),
+  ...(state.document === document &&
+    state.marks?.config && { marks: { ...state.marks, config: withEvent(state.marks.config, id) } }),
+})
+
+/** Whether the config was kept in a document that is gone. */
+export const isConfigGone = (state: State, { application }: Subject, documents: Documents): boolean => {
+  const { document } = state
+  if (document === undefined || !isLookedFor(documents, document)) return false
+  return !documents.found.some((one) => one.name === document && (one.application === application || 'problem' in one))
+}

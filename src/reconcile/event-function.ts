@@ -1,0 +1,180 @@
+import * as z from 'zod'
+import { DEEPEST, isTooDeep } from '../base/depth.ts'
+import { Refused } from '../base/errors.ts'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import { ECHO, senderOf } from '../cloudevents/source.ts'
+import { Application, Namespace } from '../config.ts'
+import type { KnownMarks } from '../relations/words.ts'
+import { type Position, positionOf } from '../state/event-order.ts'
+import type { State, Subject } from '../state/state.ts'
+import type { Conceal } from '../workload/conceal.ts'
+import type { Change, Folded } from './remember.ts'
+
+/** One event type: `POST /{name}` takes it, and `POST /` by its type. */
+export type EventFunction = {
+  readonly name: string
+  readonly type: string
+  /** Reads the event's data. Throws Refused for data that is not valid. */
+  receive(event: Event, now: Date): Received
+}
+
+/** Whom the event is about, and what it means; without an application, all of the namespace. */
+export type Received = {
+  namespace: string
+  application?: string | undefined
+  change: Change
+  /** Applications of the same namespace that take up what is said: whoever says it must be allowed to speak for them, too. */
+  others: readonly string[]
+}
+
+/** Names that another application gives in its own namespace. */
+type Remote = { readonly application: string; readonly namespace?: string | undefined }
+
+/** What a step has to look at because of an event, beside the memory: whose memories, and which documents. */
+export type Look = {
+  readonly remotes?: readonly Remote[]
+  /** The document that the event is about; one that is told of and not found may be on its way, and does not count as gone. */
+  readonly document?: string
+  readonly isTold?: boolean
+  readonly documents?: readonly string[]
+  /** Applications of the namespace whose memories name this one. */
+  readonly named?: readonly string[]
+  /** A relation: where it is not known here, the memories of others may know it. */
+  readonly relation?: string
+  /** All documents and memories of the namespace that name the application. */
+  readonly everything?: boolean
+  /** Whatever is found, the other sides are told to look as well. */
+  readonly isResync?: boolean
+}
+
+/** What a fold may know of its event besides the data. */
+export type Arrival = {
+  position: Position
+  now: Date
+  namespace: string
+  application: string
+  known: KnownMarks
+  conceal: Conceal
+}
+
+type Definition<Shape extends z.ZodRawShape> = {
+  name: string
+  /** The fields of the data beyond `namespace` and `application`. */
+  data: Shape
+  observation?: boolean
+  /** Without an application the event is about the whole namespace. */
+  isForNamespaces?: boolean
+  /** Another application that sends it says no more than that it is worth a look. */
+  isNudge?: boolean
+  look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
+  /** To whom it says as much as to the application that it is about. */
+  binds?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Remote
+  fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
+}
+
+/** A function out of its schema and its fold. Unknown fields are errors: a misspelt one would be lost in silence. */
+export const defineFunction = <Shape extends z.ZodRawShape>({
+  name,
+  data,
+  observation = false,
+  isForNamespaces = false,
+  isNudge = false,
+  look = () => ({}),
+  binds,
+  fold,
+}: Definition<Shape>): EventFunction => {
+  const Data = z.strictObject({ ...data })
+  const About = z.object({
+    namespace: Namespace,
+    application: isForNamespaces ? Application.optional() : Application,
+  })
+  return {
+    name,
+    type: `dev.meshstep.${name}.v1`,
+    receive: (event, now) => {
+      const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
+      const subject = parse(About, { namespace, application })
+      const parsed = parse(Data, fields)
+      const arrival = {
+        position: positionOf(event, now),
+        now,
+        namespace: subject.namespace,
+        application: subject.application ?? '',
+      }
+      const from = isNudge ? senderOf(event.source) : undefined
+      const looks = look(parsed)
+      if (from) return { ...subject, others: [], change: nudge(from, event, looks) }
+      const { application: other, namespace: home = subject.namespace } = binds?.(parsed) ?? {}
+      return {
+        ...subject,
+        others: other !== undefined && home === subject.namespace ? [other] : [],
+        change: {
+          observation,
+          look: looks,
+          event: arrival.position.id,
+          fold: (state, known, conceal) => fold(state, parsed, { ...arrival, known, conceal }),
+        },
+      }
+    },
+  }
+}
+
+/** What another application sends changes nothing that is remembered: what it says is read in its memory. */
+const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
+  observation: true,
+  nudge: { isEcho: extensions[ECHO] !== undefined },
+  look: { remotes: [from], ...(relation !== undefined && { relation }) },
+  fold: (state) => ({ state }),
+})
+
+/** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
+const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record<string, unknown> => {
+  const fields = objectIn(data)
+  if (subject === undefined) return fields
+  const [namespace, application, ...more] = subject.split('/')
+  if (more.length > 0 || (application === undefined && !isForNamespaces))
+    throw new Refused(400, `subject: expected {namespace}/{application}, got ${shown(subject)}`)
+  const both: Record<string, unknown> = { namespace, application, ...fields }
+  if (both.namespace === namespace && both.application === application) return both
+  const inData = [both.namespace, both.application].map((name) => (typeof name === 'string' ? name : shown(name)))
+  throw new Refused(400, `subject: ${shown(subject)} does not agree with the data, ${inData.join('/').slice(0, 130)}`)
+}
+
+/** No data is an empty object: not every event has more to say than its subject. */
+const objectIn = (data: unknown): Record<string, unknown> => {
+  if (data === undefined || data === null) return {}
+  if (data instanceof Uint8Array)
+    throw new Refused(400, 'data: expected a JSON object, got bytes: is the content type missing?')
+  if (isTooDeep(data)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
+  if (typeof data === 'object' && !Array.isArray(data)) return { ...data }
+  throw new Refused(400, `data: expected a JSON object, got ${shown(data)}`)
+}
+
+/** JSON, of a length for a message. */
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 130 ? `${text.slice(0, 130)}…` : text
+}
+
+/** Parts of a config whose values are secret, or may be. */
+const SECRET_PARTS: readonly PropertyKey[] = ['env', 'envConfig', 'secrets', 'config', 'kubernetesResources']
+
+/** A config is answered with nothing of what it holds where that may be secret. */
+const mayBeSecret = ([part, ...path]: readonly PropertyKey[], input: unknown): boolean =>
+  part === 'config' && (typeof input === 'object' || path.some((key) => SECRET_PARTS.includes(key)))
+
+const MOST_ISSUES = 5
+
+const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  const result = schema.safeParse(value, { reportInput: true })
+  if (result.success) return result.data
+  throw new Refused(400, result.error.issues.slice(0, MOST_ISSUES).map(issueMessage).join('; '), {
+    cause: result.error,
+  })
+}
+
+/** `data.relation.id: Invalid input: expected number, received string, got "7"` */
+const issueMessage = ({ path, message, input }: z.core.$ZodIssue): string => {
+  const got = input === undefined || mayBeSecret(path, input) ? '' : `, got ${shown(input)}`
+  return `${['data', ...path.map(String)].join('.')}: ${message}${got}`
+}

@@ -1,0 +1,118 @@
+import { isRefusal, isStale, refusalOf } from '../kubernetes/api-error.ts'
+import { writeLabels } from '../kubernetes/apply-labels.ts'
+import { applyObject } from '../kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { touch } from '../kubernetes/touch.ts'
+import { forget } from '../workload/conceal.ts'
+import { isRolling, type Operation, objectIn } from './plan/operation.ts'
+import type { Conflict } from './result.ts'
+
+/** What became of an operation: whether it wrote, what stands in the way, why it was refused, or for which other one it was skipped. */
+export type Report = {
+  readonly operation: Operation
+  readonly isWritten: boolean
+  readonly conflicts: readonly Conflict[]
+  readonly refused?: string
+  readonly skipped?: string
+}
+
+type Execution = {
+  /** The ids of what failed before, or cannot be done. */
+  readonly failed: Iterable<string>
+  /** Asked before a pod template is written: whether nobody was faster. */
+  readonly isCurrent: () => Promise<boolean>
+}
+
+/**
+ * Executes the operations in their order, and reports each: one that is refused, or that is in conflict, takes along only those that depend
+ * on it. Answers undefined, or rejects with an error that isStale, when somebody was faster, and rejects when the API server is away.
+ */
+export const execute = async (
+  kubernetes: Kubernetes,
+  operations: readonly Operation[],
+  { failed, isCurrent }: Execution,
+): Promise<Report[] | undefined> => {
+  const broken = new Set(failed)
+  /** What was made or changed in this run: several writes to one object follow each other. */
+  const applied = new Map<string, KubernetesObject>()
+  const reports: Report[] = []
+  for (const operation of operations) {
+    const skipped = operation.after.find((id) => broken.has(id))
+    if (skipped === undefined && isRolling(operation) && !(await isCurrent())) return undefined
+    const report =
+      skipped === undefined
+        ? await attempt(kubernetes, operation, applied)
+        : { operation, skipped, isWritten: false, conflicts: [] }
+    if (isFailed(report)) broken.add(operation.id)
+    reports.push(report)
+  }
+  return reports
+}
+
+/** Reports operations that all wait for what failed. */
+export const skipAll = (operations: readonly Operation[], failed: Iterable<string>): Report[] => {
+  const broken = new Set(failed)
+  return operations.flatMap((operation) => {
+    const skipped = operation.after.find((id) => broken.has(id))
+    if (skipped === undefined) return []
+    broken.add(operation.id)
+    return [{ operation, skipped, isWritten: false, conflicts: [] }]
+  })
+}
+
+/** Whether what depends on it has to wait. */
+export const isFailed = ({ operation, conflicts, refused, skipped }: Report): boolean =>
+  refused !== undefined || skipped !== undefined || (operation.verb === 'apply' && conflicts.length > 0)
+
+const attempt = async (
+  kubernetes: Kubernetes,
+  operation: Operation,
+  applied: Map<string, KubernetesObject>,
+): Promise<Report> => {
+  try {
+    return { operation, ...(await perform(kubernetes, operation, applied)) }
+  } catch (error) {
+    if (isStale(error) || !isRefusal(error)) throw error
+    return { operation, isWritten: false, conflicts: [], refused: refusalOf(error) }
+  }
+}
+
+type Performed = Pick<Report, 'isWritten' | 'conflicts'>
+
+const perform = async (
+  kubernetes: Kubernetes,
+  operation: Operation,
+  applied: Map<string, KubernetesObject>,
+): Promise<Performed> => {
+  const { manager, object } = operation
+  if (operation.verb === 'apply') {
+    const live = operation.found ?? applied.get(object)
+    const report = await applyObject(kubernetes, { desired: operation.desired, live }, manager)
+    if (report.applied) applied.set(object, report.applied)
+    return { isWritten: report.written !== undefined, conflicts: report.conflict ? [report.conflict] : [] }
+  }
+  if (operation.verb === 'remove') {
+    await kubernetes.remove(operation.found)
+    return { isWritten: true, conflicts: [] }
+  }
+  if (operation.verb === 'forget') {
+    await forget(kubernetes, operation)
+    return { isWritten: true, conflicts: [] }
+  }
+  if (operation.verb === 'touch') {
+    await touch(kubernetes, operation.found, operation.fence)
+    return { isWritten: false, conflicts: [] }
+  }
+  const { written, conflicts } = await writeLabels(kubernetes, operation.place, operation.difference, manager)
+  return { isWritten: written !== undefined, conflicts }
+}
+
+/** Why an operation was skipped, in a sentence; undefined for one that was not. */
+export const skippedMessage = ({ operation: { verb, object }, skipped }: Report): string | undefined => {
+  if (skipped === undefined) return undefined
+  const cause = objectIn(skipped)
+  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, does not stand`
+  if (verb === 'apply') return `${object} is not applied: it waits for ${cause}`
+  return `the labels of ${object} wait for ${cause}`
+}

@@ -1,0 +1,159 @@
+import type { Authenticate, Sender } from '../access/authorize.ts'
+import type { Effect } from '../access/effects.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused, Unavailable } from '../base/errors.ts'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
+import type { Ignored } from '../cloudevents/knative/translation.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { createDelivery, type DueOf, type Send } from './deliver.ts'
+import type { EventFunction } from './event-function.ts'
+import { type Swept, sweep } from './orphans.ts'
+import type { Publish } from './publish.ts'
+import type { Enqueue } from './queue.ts'
+import { type Outcome, withDelivered } from './result.ts'
+
+export type HandlerDependencies = {
+  /** The functions this process serves. */
+  functions: readonly EventFunction[]
+  enqueue: Enqueue
+  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  connect(deadline: number): Kubernetes
+  /** Without it the process is its own sink. */
+  publish?: Publish | undefined
+  /** Without it, whoever reaches the process may send events. */
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  /** How long an event may take. */
+  timeoutMilliseconds: number
+  newId?: (() => string) | undefined
+}
+
+/** What became of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent when the event names none. */
+export type Handled = { function?: string; namespace?: string; application?: string } & Outcome
+
+/** How an event came: for one function, or for whichever takes its type, and with which Authorization header. */
+export type Delivery = { only?: string | undefined; authorization?: string | undefined }
+
+export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
+
+/** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
+export const createHandler = (dependencies: HandlerDependencies): Handle => {
+  const { functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
+  const newId = dependencies.newId ?? (() => crypto.randomUUID())
+
+  const take = async (
+    sent: Event,
+    deadline: number,
+    { only, sender }: { only?: string | undefined; sender?: Sender | undefined },
+  ): Promise<{ handled: Handled; next?: DueOf }> => {
+    const kubernetes = connect(deadline)
+    const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
+    if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
+    const { name, receive } = functionFor(functions, event, only)
+    const { namespace, application, others, change } = receive(event, new Date(clock.now()))
+    for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
+    if (application === undefined)
+      return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
+    const subject = { namespace, application }
+    const permit = sender && ((effect: Effect) => sender.authorize({ ...subject, effect }))
+    const { outcome, due } = await enqueue(subject, { ...change, permit }, deadline)
+    return { handled: { function: name, ...subject, ...outcome }, next: { subject, due } }
+  }
+
+  const send: Send = async (event, deadline) => {
+    const isForFunctions = functions.some(({ type }) => type === event.type)
+    // nobody else listens to a process that is its own sink
+    if (publish === undefined) return isForFunctions ? (await take(event, deadline, {})).next : undefined
+    await publish(event, deadline)
+    return undefined
+  }
+  const deliver = createDelivery({ send, enqueue, clock })
+
+  /** One `resync` for each application, so that each has a step, and a failure, of its own. */
+  const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
+    const waiting = await sweep(connect(deadline), namespace)
+    const failures: Error[] = []
+    const { length } = waiting
+    const resync = async (swept: Swept) => {
+      const next = await send(resyncOf(namespace, swept, newId()), deadline)
+      if (next) await deliver(next, deadline)
+    }
+    const work = async () => {
+      for (let swept = waiting.shift(); swept !== undefined; swept = waiting.shift())
+        await resync(swept).catch((error: Error) => failures.push(error))
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    const lasting = failures.find((error) => error instanceof Unavailable)
+    if (lasting)
+      throw new Unavailable(`resync failed for ${failures.length} of ${length} applications: ${lasting.message}`)
+    const sent = `resync was sent to ${length - failures.length} applications`
+    return { ...NOTHING, messages: [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)] }
+  }
+
+  return async (event, { only, authorization }) => {
+    const deadline = clock.now() + timeoutMilliseconds
+    const sender = await authenticate?.(connect(deadline), authorization)
+    const { handled, next } = await take(event, deadline, { only, sender })
+    return next ? withDelivered(handled, await deliver(next, deadline)) : handled
+  }
+}
+
+/** How many applications are resynced at a time: one that takes long must not keep all others from their turn. */
+const AT_ONCE = 8
+
+const MOST_FAILURES = 20
+
+const resyncOf = (namespace: string, { application, former, owned, documents, named }: Swept, id: string): Event => ({
+  id,
+  source: `/meshstep/${namespace}/resync`,
+  type: 'dev.meshstep.resync.v1',
+  subject: `${namespace}/${application}`,
+  datacontenttype: 'application/json',
+  extensions: { partitionkey: `${namespace}/${application}` },
+  data: {
+    ...{ namespace, application, documents, named },
+    ...(former.length > 0 && { former }),
+    ...(owned.length > 0 && { owned }),
+  },
+})
+
+const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
+
+const translated = async (
+  kubernetes: Kubernetes,
+  event: Event,
+  sender: Sender | undefined,
+): Promise<Event | Ignored> => {
+  const reference = referenceIn(event)
+  if (!reference) return fromKnative(event, await holderOf(kubernetes, event, sender))
+  // whose object it is, is not known before it is read: the sender must be allowed all of the namespace
+  await sender?.authorize({ namespace: reference.namespace })
+  const object = await kubernetes.find(reference)
+  return object ? fromKnative(withObject(event, object)) : { ignored: `${nameOf(reference)} is gone` }
+}
+
+/** The pod that holds the Lease of an event; whoever sends one that does not say whose it is must be allowed all of the namespace. */
+const holderOf = async (
+  kubernetes: Kubernetes,
+  event: Event,
+  sender: Sender | undefined,
+): Promise<KubernetesObject | undefined> => {
+  const holder = holderIn(event)
+  if (!holder) return undefined
+  if (!holder.isLabelled) await sender?.authorize({ namespace: holder.pod.namespace })
+  return await kubernetes.find(holder.pod)
+}
+
+const functionFor = (functions: readonly EventFunction[], { type }: Event, only: string | undefined): EventFunction => {
+  const candidates = only === undefined ? functions : functions.filter(({ name }) => name === only)
+  const names = functions.map(({ name }) => name).join(', ')
+  if (candidates.length === 0) throw new Refused(400, `/${only}: no such function is served here, but ${names}`)
+  const found = candidates.find((candidate) => candidate.type === type)
+  if (found) return found
+  throw new Refused(
+    400,
+    `type: expected ${candidates.map((candidate) => candidate.type).join(', ')}, got ${JSON.stringify(type.slice(0, 100))}`,
+  )
+}

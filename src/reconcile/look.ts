@@ -1,0 +1,110 @@
+import { at } from '../base/own-value.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { findDocuments, listDocuments } from '../relations/documents.ts'
+import { isBetween, isSameSubject, remoteOf, subjectName } from '../relations/mirror.ts'
+import {
+  isAlias,
+  listPeers,
+  missing,
+  namesOther,
+  type Peer,
+  type Peers,
+  readPeers,
+  remotesOf,
+} from '../relations/peers.ts'
+import type { State, Subject } from '../state/state.ts'
+import type { Documents } from './documents.ts'
+import type { Change } from './remember.ts'
+import { isRunning } from './requesters.ts'
+
+/** What others say that concerns an application: the memories of its remote applications, and its documents. */
+export type Found = { readonly peers: Peers; readonly documents: Documents }
+
+/**
+ * Reads what others say: by name where names are known. Where the own memory is missing, at a resync, and where an event is about a
+ * relation that is not known, all memories and documents of the namespace are looked through for the application's name.
+ */
+export const lookAround = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State | undefined,
+  changes: readonly Change[],
+): Promise<Found> => {
+  const known = state ?? { relations: {} }
+  const isEverything =
+    state === undefined || changes.some(({ look }) => look?.everything || isUnknown(known, look?.relation))
+  const [named, documents] = await Promise.all([
+    isEverything ? listPeers(kubernetes, subject.namespace) : undefined,
+    readDocuments(kubernetes, subject, changes, isEverything),
+  ])
+  const remotes = allRemotes(subject, known, changes, documents)
+  const naming = [...(named?.values() ?? [])].filter((peer) => namesOther(peer, subject))
+  const unread = remotes.filter(({ namespace }) => named === undefined || namespace !== subject.namespace)
+  const listed = remotes
+    .filter((remote) => !unread.includes(remote))
+    .map((remote) => named?.get(subjectName(remote)) ?? missing(remote))
+  const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread))]
+  const peers = await Promise.all(read.map((peer) => withLife(kubernetes, subject, known, peer)))
+  return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
+}
+
+/** Whoever lost its memory may carry labels still; whoever has no workload either is gone, and carries none. */
+const withLife = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { relations }: Pick<State, 'relations'>,
+  peer: Peer,
+): Promise<Peer> => {
+  if ('state' in peer || peer.unknown !== 'missing') return peer
+  const isAwaited = Object.values(relations).some((entry) => entry.heard && isBetween(entry, subject, peer.subject))
+  return isAwaited && !(await isRunning(kubernetes, peer.subject)) ? { ...peer, isGone: true } : peer
+}
+
+/** An event may be about a relation that only the other side was told of. */
+const isUnknown = ({ relations }: Pick<State, 'relations'>, key: string | undefined): boolean =>
+  key !== undefined && at(relations, key) === undefined
+
+const readDocuments = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  changes: readonly Change[],
+  isEverything: boolean,
+): Promise<Documents> => {
+  const looks = changes.flatMap(({ look }) => look ?? [])
+  const names = looks.flatMap(({ document, documents = [] }) => [...(document ? [document] : []), ...documents])
+  const looked = [...new Set(names)]
+  const found = isEverything
+    ? await listDocuments(kubernetes, subject.namespace)
+    : await findDocuments(kubernetes, subject, looked)
+  const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
+  const isThere = (name: string) => found.some((document) => document.name === name)
+  return {
+    found,
+    looked: isEverything || isSwept(changes) ? 'all' : looked,
+    expected: told.filter((name) => !isThere(name)),
+  }
+}
+
+/** A resync of the namespace has named all documents of the application. */
+const isSwept = (changes: readonly Change[]): boolean =>
+  changes.some(({ look }) => look?.isResync === true && look.documents !== undefined)
+
+const allRemotes = (
+  subject: Subject,
+  state: Pick<State, 'relations'>,
+  changes: readonly Change[],
+  { found }: Documents,
+): Subject[] => {
+  const { namespace, application } = subject
+  const told = changes.flatMap(({ look }) => look?.remotes ?? [])
+  const named = changes.flatMap(({ look }) => look?.named ?? []).map((name) => ({ application: name }))
+  const documented = found.flatMap((document) =>
+    'told' in document && document.application === application ? [document.told.remote] : [],
+  )
+  const remotes = [...told, ...named, ...documented].map((remote) =>
+    remoteOf({ namespace, application }, { remote: { data: {}, ...remote } }),
+  )
+  const others = remotes.filter((remote) => !isSameSubject(remote, subject) && !isAlias(subject, state, remote))
+  const all = [...remotesOf(subject, state), ...others]
+  return [...new Map(all.map((remote) => [subjectName(remote), remote])).values()]
+}

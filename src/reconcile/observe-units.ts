@@ -1,0 +1,94 @@
+import { isSayingUnits } from '../coordinated-workers/surroundings.ts'
+import { type ApiError, isNotPermitted, refusalOf } from '../kubernetes/api-error.ts'
+import type { Place } from '../kubernetes/apply-labels.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { isOfNamesake } from '../kubernetes/owner.ts'
+import { appliers } from '../kubernetes/ownership.ts'
+import { livePods } from '../kubernetes/pods.ts'
+import type { State, Subject, Target } from '../state/state.ts'
+import { deployedAs } from '../units/deployed-as.ts'
+import { observePods, type Pod, type Units } from '../units/units.ts'
+import { ownWorkload } from '../workload/config.ts'
+import { isAvailable } from '../workload/health.ts'
+import { workloadManager } from '../workload/objects.ts'
+
+/** Where the application's workload is found, or is not, or cannot be read. */
+type Found = { readonly target: Target; readonly places: readonly Place[] | undefined; readonly problem?: string }
+
+/** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
+export type Running = {
+  readonly workload?: KubernetesObject | undefined
+  readonly pods?: readonly KubernetesObject[] | undefined
+  /** Somebody else's workload in the place of the application's own. */
+  readonly namesake?: KubernetesObject | undefined
+  /** Why its pods may not be listed. */
+  readonly problem?: string
+}
+
+/** Finds what runs; the pods are listed only where something depends on them, or not all of them are available. */
+export const observeRunning = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  found: Found | undefined,
+  isAsked = dependsOnUnits(state),
+): Promise<Running> => {
+  if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
+  const objects = found.places?.map(({ object }) => object)
+  // a workload that could not be made has replaced nothing
+  if (objects === undefined) return isSayingUnits(state) && !isOwn(state) ? { pods: [] } : {}
+  if (found.target.on === 'pods') return { pods: objects }
+  const [workload] = objects
+  if (workload === undefined) return {}
+  if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
+  const isTelling = isAsked || !isAvailable(workload)
+  return { workload, ...(isTelling && (await podsOf(kubernetes, workload))) }
+}
+
+/** Units that are not known stay as they were: nothing else waits for the permission. */
+const podsOf = async (
+  kubernetes: Kubernetes,
+  workload: KubernetesObject,
+): Promise<Pick<Running, 'pods' | 'problem'>> => {
+  try {
+    return { pods: await livePods(kubernetes, workload) }
+  } catch (error) {
+    if (isNotPermitted(error)) return { problem: refusalOf(error as ApiError) }
+    throw error
+  }
+}
+
+const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
+  appliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
+
+/** The state with the units that run, where something depends on them. */
+export const withUnits = ({ application }: Subject, state: State, { workload, pods }: Running): State => {
+  const deployed = deployedAs(application, state, workload)
+  const left = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
+  const isAsked = pods !== undefined && dependsOnUnits({ ...state, units: left })
+  const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
+  return units === state.units ? state : { ...state, units }
+}
+
+const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config) !== undefined
+
+/** The workload was the application's own, and goes. */
+const isUndeployed = (state: State): boolean =>
+  !isOwn(state) && (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet')
+
+/** Whether anything goes by which units there are: what is said in a cluster, a leader, what waits for one, or what a unit said. */
+export const dependsOnUnits = (state: State): boolean =>
+  isOwn(state) ||
+  isSayingUnits(state) ||
+  [state.config?.coordinator?.reload, state.leader, state.pending].some((part) => part !== undefined) ||
+  isSpeaking(state.units)
+
+const isSpeaking = ({ present }: Units): boolean =>
+  Object.values(present).some(({ report, databag }) => report !== undefined || databag !== undefined)
+
+const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
+  name,
+  uid,
+  ...(typeof creationTimestamp === 'string' && { created: creationTimestamp }),
+})

@@ -1,0 +1,246 @@
+import { isForbidden, isNotFound, refusalOf } from '../kubernetes/api-error.ts'
+import { observe, type Place, seenAt } from '../kubernetes/apply-labels.ts'
+import { keyOf, referenceTo } from '../kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type Facts, observeFacts } from '../kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/owner.ts'
+import { stringsAt } from '../kubernetes/ownership.ts'
+import type { Effective } from '../relations/effective.ts'
+import { librarySelector } from '../service-mesh/library.ts'
+import { isServiceOf } from '../service-mesh/services.ts'
+import {
+  isSameTarget,
+  namedServices,
+  type OwnedKind,
+  type State,
+  type Subject,
+  type Target,
+  targetsOf,
+} from '../state/state.ts'
+import { ownWorkload } from '../workload/config.ts'
+import { secretsKept, storeName } from '../workload/secrets.ts'
+import type { Desired } from './desired-state.ts'
+import { lookups } from './desired-state.ts'
+import { observeRunning, type Running } from './observe-units.ts'
+
+/** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
+export type Found = {
+  readonly target: Target
+  readonly places: readonly Place[] | undefined
+  readonly problem?: string
+}
+
+export type Targets = {
+  readonly current: readonly Found[]
+  readonly earlier: readonly Found[]
+  readonly library: readonly Target[]
+}
+
+/** The objects of a kind that an application may own; none are known where the API server does not serve the kind, or refuses to list it. */
+export type Listed = {
+  readonly kind: OwnedKind | 'Secret'
+  readonly live: readonly KubernetesObject[] | undefined
+  readonly library: readonly KubernetesObject[]
+  readonly problem?: string
+}
+
+export type Owned = {
+  readonly kinds: readonly Listed[]
+  readonly namespace?: Read | undefined
+  /** The Secret that keeps the secret values of a workload, where there may be one. */
+  readonly store?: Read | undefined
+}
+
+/** One object of others: undefined where there is none, or why that is not known. */
+export type Read = { readonly object: KubernetesObject | undefined } | { readonly problem: string }
+
+/** The cluster as far as a step looks at it. */
+export type Observed = {
+  readonly facts: Facts
+  readonly owned: Owned
+  readonly targets: Targets
+  readonly running: Running
+}
+
+/** Reads what the state desires something of; what was read before by the same client is not read again. */
+export const observeCluster = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  resolved: Effective,
+): Promise<Observed> => {
+  const found = observeTargets(kubernetes, subject, state)
+  const [facts, owned, targets, running] = await Promise.all([
+    observeFacts(kubernetes, lookups(subject, resolved)),
+    observeOwned(kubernetes, subject, state),
+    found,
+    found.then(({ current }) => observeRunning(kubernetes, subject, state, current[0])),
+  ])
+  return { facts, owned, targets, running }
+}
+
+/** What the workload wears as it is now: its labels, and whether it is there and bare of all that the application holds. */
+export type Worn = { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean }
+
+export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<Targets, 'current'>): Worn => ({
+  labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
+  isBare: workload?.places?.every((place) => seenAt(place, fieldManager(application)).holders.own.size === 0) === true,
+})
+
+/** Whether a workload or a Service of the application is there, or may be. */
+export const isDeployed = ({ targets }: Observed): boolean =>
+  targets.current.some(({ places, problem }) => places !== undefined || problem !== undefined)
+
+/** Finds the targets, those of before, and those that the charm library labels. */
+export const observeTargets = async (kubernetes: Kubernetes, subject: Subject, state: State): Promise<Targets> => {
+  const find = async (target: Target): Promise<Found> => {
+    const places = await unlessForbidden(observe(kubernetes, subject.namespace, target, state.workloadKind))
+    return 'problem' in places ? { target, places: undefined, ...places } : { target, places: places.value }
+  }
+  const findCurrent = async (target: Target): Promise<Found> => {
+    const found = await find(target)
+    const isForeign =
+      isNamed(subject, state, target) && !found.places?.every(({ object }) => isServiceOf(subject, object))
+    return isForeign ? { ...found, places: undefined } : found
+  }
+  const library = libraryTargets(subject, state)
+  const targets = targetsOf(subject.application, state.config)
+  const former = [...(state.former ?? []), ...library].filter(
+    (one) => !targets.some((other) => isSameTarget(one, other)),
+  )
+  const found = await Promise.all([...targets.map(findCurrent), ...former.map(find)])
+  return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
+}
+
+/** Selects the targets that are to carry labels, and are not there. */
+export const missingIn = (
+  subject: Subject,
+  state: State,
+  found: readonly Found[],
+  { required }: { readonly required: boolean },
+): Target[] =>
+  found.flatMap(({ target, places, problem }) =>
+    required && places === undefined && problem === undefined && !isNamed(subject, state, target) ? [target] : [],
+  )
+
+/** A Service that only policies name is labelled when it is the application's, and told by whoever asks for it when it is not. */
+export const isNamed = ({ application }: Subject, { config }: State, { kind, name }: Target): boolean =>
+  kind === 'Service' && namedServices(application, config).includes(name)
+
+/** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
+const libraryTargets = ({ application }: Subject, { inherited }: State): Target[] =>
+  inherited === undefined
+    ? []
+    : [
+        { kind: 'StatefulSet', name: application },
+        { kind: 'Service', name: application },
+      ]
+
+/** Lists them: one call for each kind, and one more while the charm library's are to be taken over. */
+const observeOwned = async (kubernetes: Kubernetes, subject: Subject, state: State): Promise<Owned> => {
+  const kinds = (state.owned ?? []).filter((kind) => kind !== 'Namespace')
+  const isAdopting = state.config?.mesh?.adopt === true
+  const list = async (kind: OwnedKind): Promise<Listed> => {
+    const { namespace } = subject
+    const [live, library] = await Promise.all([
+      listOwned(kubernetes, { kind, namespace, selector: ownerSelector(subject) }),
+      isAdopting ? listOwned(kubernetes, { kind, namespace, selector: librarySelector(subject) }) : undefined,
+    ])
+    return { kind, ...live, library: library?.live ?? [] }
+  }
+  const [secrets, namespace, ...listed] = await Promise.all([
+    kinds.includes('Deployment') ? observeSecrets(kubernetes, subject, state) : undefined,
+    state.owned?.includes('Namespace') ? read(kubernetes, { kind: 'Namespace', name: subject.namespace }) : undefined,
+    ...kinds.map(list),
+  ])
+  return { kinds: [...listed, ...(secrets?.kinds ?? [])], namespace, store: secrets?.store }
+}
+
+/** Reads Secrets by their names, and never lists them: that would be to read those of everybody. */
+const observeSecrets = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { config }: State,
+): Promise<{ store: Read; kinds: readonly Listed[] }> => {
+  const { namespace, application } = subject
+  const reference = (name: string) => ({ kind: 'Secret', namespace, name }) as const
+  const store = await read(kubernetes, reference(storeName(application)))
+  const kept = 'object' in store ? secretsKept(Object.keys(store.object?.data ?? {})) : []
+  const names = [...new Set([...Object.keys(ownWorkload(config)?.secrets ?? {}), ...kept])]
+  if (names.length === 0) return { store, kinds: [] }
+  const reads = await Promise.all(names.map((name) => read(kubernetes, reference(name))))
+  const problem = reads.flatMap((one) => ('problem' in one ? one.problem : []))[0]
+  const found = reads.flatMap((one) => ('object' in one ? (one.object ?? []) : []))
+  const live =
+    problem === undefined ? found.filter((object) => isOwnedBy(object, fieldManager(application))) : undefined
+  return { store, kinds: [{ kind: 'Secret', live, library: [], ...(problem !== undefined && { problem }) }] }
+}
+
+type Query = { kind: OwnedKind; namespace: string; selector: string }
+
+/**
+ * Lists what an application owns of a kind. Policies are where their targets are, everything else in the application's namespace; who may
+ * not list those of all namespaces has none in others.
+ */
+export const listOwned = async (
+  kubernetes: Kubernetes,
+  { kind, namespace, selector }: Query,
+): Promise<Pick<Listed, 'live' | 'problem'>> => {
+  const list = (where: string | undefined) => unlessForbidden(unlessUnknown(kubernetes.list(kind, where, selector)))
+  const everywhere = kind === 'AuthorizationPolicy' ? await list(undefined) : undefined
+  const listed = everywhere === undefined || 'problem' in everywhere ? await list(namespace) : everywhere
+  return 'problem' in listed ? { live: undefined, ...listed } : { live: listed.value }
+}
+
+const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await listed
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** What may not be read is not known, and is no reason to leave the rest undone. */
+const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | { problem: string }> => {
+  try {
+    return { value: await reading }
+  } catch (error) {
+    if (isForbidden(error)) return { problem: refusalOf(error) }
+    throw error
+  }
+}
+
+const read = async (kubernetes: Kubernetes, reference: Parameters<Kubernetes['find']>[0]): Promise<Read> => {
+  const found = await unlessForbidden(kubernetes.find(reference))
+  return 'problem' in found ? found : { object: found.value }
+}
+
+/** What is there under the names of objects that are to be made, by name: server-side apply would add ours to it. */
+export type Namesakes = ReadonlyMap<string, Read>
+
+const LOOKUPS_AT_ONCE = 16
+
+/** Looks at the names of desired objects that are not ours yet. */
+export const findNamesakes = async (
+  kubernetes: Kubernetes,
+  { kinds }: Owned,
+  { objects }: Pick<Desired, 'objects'>,
+): Promise<Namesakes> => {
+  const known = new Set<string>(kinds.flatMap(({ kind, live }) => (live === undefined ? [] : [kind])))
+  const ours = new Set(kinds.flatMap(({ live = [] }) => live.map(keyOf)))
+  const left = objects.filter((object) => known.has(object.kind) && !ours.has(keyOf(object)))
+  const found: [string, Read][] = []
+  for (let first = 0; first < left.length; first += LOOKUPS_AT_ONCE) {
+    const some = left.slice(first, first + LOOKUPS_AT_ONCE)
+    const looked = some.map(
+      async (object): Promise<[string, Read]> => [
+        nameOf({ kind: object.kind, ...object.metadata }),
+        await read(kubernetes, referenceTo(object)),
+      ],
+    )
+    found.push(...(await Promise.all(looked)))
+  }
+  return new Map(found)
+}

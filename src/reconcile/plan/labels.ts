@@ -1,0 +1,191 @@
+import { at } from '../../base/own-value.ts'
+import { isGuarding } from '../../istio/attachment.ts'
+import { isDenying } from '../../istio/authorization-policy.ts'
+import { modelLabels } from '../../istio/namespace-labels.ts'
+import { requestersOf } from '../../istio/requested-by.ts'
+import { differenceAt, isDue, type Place, seenAt } from '../../kubernetes/apply-labels.ts'
+import { keyOf } from '../../kubernetes/apply-objects.ts'
+import type { WantedLabels } from '../../kubernetes/label-difference.ts'
+import { fieldManager } from '../../kubernetes/owner.ts'
+import type { DesiredLabels } from '../../service-mesh/desired-labels.ts'
+import { isConfigUnknown, type State, type Target, targetsOf } from '../../state/state.ts'
+import type { Found, Targets } from '../observed.ts'
+import type { Conflict } from '../result.ts'
+import { idOf, type Operation, type Phase } from './operation.ts'
+import { fenceOf, type Situation } from './situation.ts'
+
+type Labelled = { readonly operations: readonly Operation[]; readonly conflicts: readonly Conflict[] }
+
+/** Labels where they belong, and none where they were. */
+export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled => {
+  const { held, state, desired, observed } = situation
+  const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
+  const phase = isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
+  const current = inOrder(situation, placesOf(targets.current))
+  const earlier = without(placesOf(targets.earlier), current)
+  const wantedAt = (place: Place, { labels, unknown }: Wanted): WantedLabels => ({
+    labels,
+    unknown,
+    inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
+  })
+  const guards = ownGuards(situation).map((name) => idOf('apply', name))
+  return joined([
+    ...without(current, []).map((place) =>
+      labelled(situation, place, wantedAt(place, desired.labels), { verb: 'label', phase, guards }),
+    ),
+    ...earlier.map((place) =>
+      labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards: [] }),
+    ),
+    ...current.map((place) => annotated(situation, place, desired.annotations)),
+    ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
+  ])
+}
+
+/**
+ * Annotations of a pod template, after the files that they tell of: pods that start for one find them. Pods that run are never annotated, as
+ * that would restart nothing. Another manager holds them than the labels of the same object.
+ */
+const annotated = ({ subject, desired }: Situation, { object, path }: Place, wanted: WantedLabels): Labelled => {
+  if (!path.includes('template')) return NOTHING
+  const place = { object, path: [...path.slice(0, -1), 'annotations'] }
+  const manager = `meshstep-annotations/${subject.application}`
+  const { conflicts, ...difference } = differenceAt(place, wanted, manager)
+  const name = keyOf(object)
+  const files = desired.objects.filter(({ kind }) => kind === 'ConfigMap').map((file) => idOf('apply', keyOf(file)))
+  const operation: Operation = {
+    ...{ id: idOf('annotate', name), phase: 'enrol', object: name, manager, after: files },
+    ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
+  }
+  return {
+    operations: isDue(difference) ? [operation] : [],
+    conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
+  }
+}
+
+/** Labels of the namespace, which stay where it is not time to leave the mesh yet. */
+export const planNamespace = (situation: Situation): Labelled & { isKept: boolean } => {
+  const { subject, state, namespaceAwaits, desired, observed } = situation
+  const { namespace } = observed.owned
+  if (isConfigUnknown(state)) return { ...NOTHING, isKept: false }
+  if (namespace === undefined || 'problem' in namespace || namespace.object === undefined)
+    return { ...NOTHING, isKept: false }
+  const place = { object: namespace.object, path: ['metadata', 'labels'] }
+  const seen = seenAt(place, fieldManager(subject.application))
+  const { mesh } = state.config ?? {}
+  const isKept = mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
+  const { conflict, ...labels } = modelLabels(subject, isKept ? { ...mesh, modelOnMesh: true } : mesh, seen)
+  const wanted = { ...labels, unknown: [] as const }
+  const guards = desired.objects.filter(
+    (object) =>
+      object.kind === 'AuthorizationPolicy' &&
+      object.metadata.namespace === subject.namespace &&
+      !isDenying(object) &&
+      requestersOf(object).length === 0,
+  )
+  const planned = labelled(situation, place, wanted, {
+    verb: 'label',
+    phase: 'enrol',
+    guards: guards.map((object) => idOf('apply', keyOf(object))),
+  })
+  const conflicts = conflict ? [{ object: keyOf(place.object), ...conflict }] : []
+  return { operations: planned.operations, conflicts: [...conflicts, ...planned.conflicts], isKept }
+}
+
+const NOTHING: Labelled = { operations: [], conflicts: [] }
+
+const joined = (parts: readonly Labelled[]): Labelled => ({
+  operations: parts.flatMap(({ operations }) => operations),
+  conflicts: parts.flatMap(({ conflicts }) => conflicts),
+})
+
+type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
+
+const labelled = (situation: Situation, place: Place, wanted: WantedLabels, { verb, phase, guards }: How): Labelled => {
+  const manager = fieldManager(situation.subject.application)
+  const { conflicts, ...difference } = differenceAt(place, wanted, manager)
+  const object = keyOf(place.object)
+  const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
+  // whoever goes on the mesh is guarded first
+  const after = isEnrolling(place, manager, wanted) ? guards : []
+  const fence = fenceOf(situation, object)
+  const due: Operation[] = isDue(difference)
+    ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
+    : []
+  const fenced: Operation[] =
+    due.length === 0 && fence !== undefined
+      ? [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, after: [] }]
+      : []
+  return {
+    operations: [...due, ...fenced],
+    conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
+  }
+}
+
+const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
+
+const isEnrolling = (place: Place, manager: string, { labels }: WantedLabels): boolean =>
+  Object.keys(labels).length > 0 && seenAt(place, manager).holders.own.size === 0
+
+/** The policies of the application's own pods and Services. */
+export const ownGuards = ({ subject, state, desired }: Situation): string[] => {
+  const names = ownNames(subject.application, state)
+  return desired.objects.filter((object) => isOwnGuard(object, subject.namespace, names)).map(keyOf)
+}
+
+/** The names by which policies guard an application: of itself, and of its Service. */
+export const ownNames = (application: string, { config }: Pick<State, 'config'>): string[] => [
+  application,
+  ...targetsOf(application, config).flatMap(({ kind, name }) => (kind === 'Service' ? [name] : [])),
+]
+
+export const isOwnGuard = (
+  object: Parameters<typeof isGuarding>[0],
+  namespace: string,
+  names: readonly string[],
+): boolean =>
+  object.kind === 'AuthorizationPolicy' && object.metadata.namespace === namespace && isGuarding(object, names)
+
+/** Whether the operation takes a label of ours away. */
+export const isReleasing = (operation: Operation): boolean => {
+  if (!('difference' in operation)) return false
+  const { place, difference, manager } = operation
+  const { remove, apply } = difference
+  const { own } = seenAt(place, manager).holders
+  return Object.keys(remove).length > 0 || (apply !== undefined && [...own].some((key) => at(apply, key) === undefined))
+}
+
+const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>
+  unknown !== 'all' &&
+  Object.keys(held).some((key) => at(labels, key) === undefined) &&
+  Object.entries(labels).every(([key, value]) => at(held, key) === value)
+
+/** Where a spec is refused, what was deployed before it runs on, and keeps its labels. */
+const withRunning = ({ subject }: Situation, { current, earlier, library }: Targets): Targets => {
+  const running = earlier.filter(({ target }) => target.name === subject.application)
+  return { current: [...current, ...running], earlier: earlier.filter((one) => !running.includes(one)), library }
+}
+
+type Wanted = Pick<DesiredLabels, 'labels' | 'unknown'>
+
+const RELEASED: Wanted = { labels: {}, unknown: [] }
+
+const isAt = ({ object: { kind, metadata } }: Place, targets: readonly Target[]): boolean =>
+  targets.some((target) => target.kind === kind && target.name === metadata.name)
+
+const placesOf = (found: readonly Found[]): Place[] => found.flatMap(({ places }) => places ?? [])
+
+/** Where an application joins, its Service leads to the waypoint before the pods let only that in. */
+const inOrder = ({ subject }: Situation, places: readonly Place[]): Place[] => {
+  const isService = ({ object }: Place) => object.kind === 'Service'
+  const isJoining = places.every(
+    (place) => isService(place) || seenAt(place, fieldManager(subject.application)).holders.own.size === 0,
+  )
+  return isJoining ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one))) : [...places]
+}
+
+/** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
+const without = (places: readonly Place[], others: readonly Place[]): Place[] =>
+  places.filter((place, index) => ![...others, ...places.slice(0, index)].some((other) => isSamePlace(place, other)))
+
+const isSamePlace = (one: Place, other: Place): boolean =>
+  one.object.metadata.uid === other.object.metadata.uid && one.path === other.path

@@ -1,0 +1,191 @@
+import { at } from '../../base/own-value.ts'
+import { acceptanceProblem } from '../../istio/acceptance.ts'
+import { isForAll } from '../../istio/attachment.ts'
+import { isDenying } from '../../istio/authorization-policy.ts'
+import { isDryRun } from '../../istio/dry-run.ts'
+import { requestersOf } from '../../istio/requested-by.ts'
+import { keyOf, namesakeConflict, type ObjectPlan, objectDifference } from '../../kubernetes/apply-objects.ts'
+import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import { isOfNamesake, isOwnedBy } from '../../kubernetes/owner.ts'
+import { appliers } from '../../kubernetes/ownership.ts'
+import { isLibrarys } from '../../service-mesh/library.ts'
+import { ownWorkload } from '../../workload/config.ts'
+import { withPresentReplicas } from '../../workload/replicas.ts'
+import type { Listed } from '../observed.ts'
+import type { Conflict } from '../result.ts'
+import { isOwnGuard, ownNames } from './labels.ts'
+import { idOf, type Operation } from './operation.ts'
+import { inParts } from './parts.ts'
+import { planLibrary, planPrune } from './prune.ts'
+import { fenceOf, isWorkload, managerOf, type Situation } from './situation.ts'
+
+/** A desired object that is not applied, and why, where somebody has to mend that. */
+export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
+
+export type PlannedObjects = {
+  readonly operations: readonly Operation[]
+  readonly blocked: readonly Blocked[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly string[]
+  readonly messages: readonly string[]
+  /** Something stale is kept for the consumers. */
+  readonly isHolding: boolean
+}
+
+/** Brings the application's objects to what is desired; `leaving` are the ids of what takes the application off the mesh. */
+export const planObjects = (situation: Situation, leaving: readonly string[]): PlannedObjects => {
+  const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, listed))
+  const applies = planApplies(situation, kinds, leaving)
+  const stale = kinds.flatMap((one) => one.stale)
+  const held = situation.isHeld ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret') : []
+  const library = planLibrary(
+    situation,
+    kinds.flatMap((one) => one.library),
+  )
+  return {
+    operations: [
+      ...applies.operations,
+      ...kinds.flatMap(({ same }) => same.flatMap(({ live }) => planTouch(situation, live))),
+      ...planPrune(situation, without(stale, held), leaving),
+      ...library.operations,
+    ],
+    blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
+    conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
+    waiting: kinds.flatMap(({ waiting }) => waiting),
+    messages: library.messages,
+    isHolding: held.length > 0,
+  }
+}
+
+type Pair = ObjectPlan['apply'][number]
+
+type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
+  Pick<PlannedObjects, 'blocked' | 'waiting'> & {
+    readonly due: readonly Pair[]
+    readonly library: readonly KubernetesObject[]
+  }
+
+/** What differs in the objects of one kind; of a kind that is not known nothing is done. */
+const compare = ({ subject, desired }: Situation, { kind, live, library, problem }: Listed): Compared => {
+  const manager = managerOf(subject, kind)
+  const wanted = desired.objects
+    .filter((object) => object.kind === kind)
+    .map((object) => withPresentReplicas(object, live ?? [], manager))
+  const plan = objectDifference(live ?? [], wanted, manager)
+  const isUnknown = (object: KubernetesObject) =>
+    [keyOf(object), ...requestersOf(object)].some((name) => desired.unknown.includes(name))
+  const isKnown = live !== undefined
+  return {
+    same: plan.same,
+    stale: plan.stale.filter((object) => isOwnedBy(object, manager) && !isUnknown(object)),
+    due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
+    library: without(without(library, wanted), plan.stale).filter((object) => isLibrarys(subject, object)),
+    conflicts: plan.conflicts,
+    blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
+    waiting: [
+      ...(isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)]),
+      ...plan.same.flatMap(({ live: found }) => acceptanceProblem(found) ?? []),
+    ],
+  }
+}
+
+const planApplies = (
+  situation: Situation,
+  kinds: readonly Compared[],
+  leaving: readonly string[],
+): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
+  const { subject, desired, observed } = situation
+  const places = new Map(desired.objects.map((object, index) => [keyOf(object), index]))
+  const placeOf = (pair: Pair) => places.get(keyOf(pair.desired)) ?? 0
+  const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
+  const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
+  const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
+  const unread = looked.filter(({ problem }) => problem !== undefined)
+  const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
+  const drafts = inParts(
+    free.map(({ desired: object, live }) => ({ desired: object, live })),
+    observed.owned.kinds.flatMap(({ live = [] }) => live),
+  )
+  const after = dependencies(situation, leaving, taken.map(keyOfDesired))
+  return {
+    operations: drafts.map((draft) => ({
+      id: draft.id,
+      phase: isDenying(draft.desired) ? 'deny' : 'allow',
+      object: keyOf(draft.desired),
+      manager: managerOf(subject, draft.desired.kind),
+      after: [...draft.after, ...after(draft)],
+      reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
+      verb: 'apply',
+      desired: draft.desired,
+      found: draft.live,
+    })),
+    blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
+    conflicts: taken.flatMap(({ desired: object, live }) =>
+      live === undefined ? [] : [namesakeConflict(object, live, managerOf(subject, object.kind))],
+    ),
+  }
+}
+
+const keyOfDesired = ({ desired }: Pair): string => keyOf(desired)
+
+/** What is in the place of a desired object: ours, a namesake, nothing, or what may not be read. */
+const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
+  const read = namesakes.get(keyOf(desired)) ?? { object: undefined }
+  return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
+}
+
+/** What the charm library enforces is not taken over by a dry run. */
+const mayWrite = ({ subject, state }: Situation, wanted: KubernetesObject, object: KubernetesObject): boolean =>
+  (appliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
+  (state.config?.mesh?.adopt === true && isLibrarys(subject, object) && !isDryRun(wanted))
+
+const dependencies = (
+  { subject, state, desired: { objects } }: Situation,
+  leaving: readonly string[],
+  taken: readonly string[],
+): ((pair: Pair) => readonly string[]) => {
+  const names = ownNames(subject.application, state)
+  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(keyOf)
+  const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
+  const mounted = { ConfigMap: configMaps, Secret: secrets }
+  // pods must not start with the files of somebody else, or with those of before
+  const files = objects.filter(({ kind, metadata }) => Object.hasOwn(at(mounted, kind) ?? {}, metadata.name)).map(keyOf)
+  const basic = objects.filter(isBasicAllow).map((object) => idOf('apply', keyOf(object)))
+  return ({ desired, live }) => {
+    // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
+    const before = workload.slice(0, Math.max(0, workload.indexOf(keyOf(desired))))
+    if (desired.kind === 'ServiceAccount') return []
+    if (isWorkload(desired.kind))
+      return [...before.filter((name) => !taken.includes(name)), ...files].map((name) => idOf('apply', name))
+    if (live === undefined) return isDenying(desired) && isForAll(desired) ? basic : []
+    return isOwnGuard(desired, subject.namespace, names) ? leaving : []
+  }
+}
+
+/** What is let in whoever asks: without it nobody else is refused everywhere. */
+const isBasicAllow = (object: KubernetesObject): boolean =>
+  object.kind === 'AuthorizationPolicy' && !isDenying(object) && requestersOf(object).length === 0
+
+const planTouch = (situation: Situation, found: KubernetesObject): Operation[] => {
+  const object = keyOf(found)
+  const fence = fenceOf(situation, object)
+  if (fence === undefined) return []
+  const manager = managerOf(situation.subject, found.kind)
+  const reason = 'a write may be on its way'
+  return [
+    { id: idOf('touch', object), phase: 'touch', object, manager, after: [], reason, verb: 'touch', found, fence },
+  ]
+}
+
+const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
+  const names = new Set(others.map(keyOf))
+  return objects.filter((object) => !names.has(keyOf(object)))
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  AuthorizationPolicy: 'install Istio',
+  Gateway: 'install the Gateway API',
+}
+
+const unservedKind = (kind: Listed['kind'], count: number): string =>
+  `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`

@@ -1,0 +1,93 @@
+import { keyOf } from '../../kubernetes/apply-objects.ts'
+import { problemsIn } from '../../kubernetes/lookups.ts'
+import type { State } from '../../state/state.ts'
+import type { Conflict } from '../result.ts'
+import { isReleasing, planLabels, planNamespace } from './labels.ts'
+import { type Blocked, planObjects } from './objects.ts'
+import { idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
+import { planSecrets } from './secrets.ts'
+import { isWorkload, type Situation } from './situation.ts'
+
+/** All that is to be written, and what stands in the way of the rest. */
+export type Plan = {
+  /** In the order in which they are executed. */
+  readonly operations: readonly Operation[]
+  readonly blocked: readonly Blocked[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly string[]
+  readonly messages: readonly string[]
+  /** Why something cannot be read, or be applied. */
+  readonly problems: readonly string[]
+  /** What others have to do first. */
+  readonly awaits: State['awaits']
+}
+
+/**
+ * What to write so that the cluster is as desired: a pure function of the state and of what was observed. Of what `failed` before, by id, a
+ * workload that was refused leaves what runs as it is.
+ */
+export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set()): Plan => {
+  const { subject, desired, observed, namespaceAwaits } = situation
+  const isSpecRefused = desired.objects.some(
+    (object) => isWorkload(object.kind) && failed.has(idOf('apply', keyOf(object))),
+  )
+  const labels = planLabels(situation, isSpecRefused)
+  const namespace = planNamespace(situation)
+  const objects = planObjects(
+    situation,
+    labels.operations.filter(isReleasing).map(({ id }) => id),
+  )
+  const secrets = planSecrets(situation, objects.operations)
+  const { kinds, namespace: read } = observed.owned
+  return {
+    operations: fencing(
+      situation,
+      inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
+    ),
+    blocked: objects.blocked,
+    conflicts: [...labels.conflicts, ...objects.conflicts, ...namespace.conflicts],
+    waiting: [
+      ...objects.waiting,
+      ...(namespace.isKept
+        ? [`Namespace ${subject.namespace} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`]
+        : []),
+    ],
+    messages: objects.messages,
+    problems: distinct([
+      ...[...observed.targets.current, ...observed.targets.earlier].flatMap(({ problem }) => problem ?? []),
+      ...kinds.flatMap(({ problem }) => problem ?? []),
+      ...(read && 'problem' in read ? [read.problem] : []),
+      ...objects.blocked.flatMap(({ problem }) => problem ?? []),
+      ...problemsIn(observed.facts),
+      ...secrets.problems,
+    ]),
+    awaits: awaited(namespace.isKept, objects.isHolding),
+  }
+}
+
+/** What was refused before, and is tried again, needs no fence as well: it is the same write. */
+const fencing = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
+  if (fence?.only === undefined) return operations
+  const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))
+  return operations.filter(({ verb, object }) => verb !== 'touch' || !due.has(object))
+}
+
+/** The ids of what cannot be done from the outset. */
+export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', keyOf(object)))
+
+/** What of a plan can be done while `failed` cannot. */
+export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
+  withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
+
+/** The calls that failed, which name the problems whatever their words. */
+export const problemKeys = (problems: readonly string[]): string[] =>
+  problems.map((problem) => problem.split(': ')[0] ?? problem)
+
+const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
+
+const awaited = (isNamespaceKept: boolean, isHeld: boolean): State['awaits'] => {
+  if (isNamespaceKept) return 'carried'
+  return isHeld ? 'let-go' : undefined
+}
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]

@@ -1,0 +1,124 @@
+import { isDenying } from '../../istio/authorization-policy.ts'
+import { isDryRun } from '../../istio/dry-run.ts'
+import { keyOf } from '../../kubernetes/apply-objects.ts'
+import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import { isOwnGuard, ownNames } from './labels.ts'
+import { idOf, type Operation } from './operation.ts'
+import { isHardened, targetOf, widenedPart } from './parts.ts'
+import { isWorkload, managerOf, type Situation } from './situation.ts'
+
+/**
+ * Removes what is stale, what denies first. Each goes when what replaces it stands; the policies of the application itself also first when
+ * it has left the mesh, by the operations `leaving`.
+ */
+export const planPrune = (
+  situation: Situation,
+  stale: readonly KubernetesObject[],
+  leaving: readonly string[],
+): Operation[] => {
+  const { subject, state } = situation
+  const names = ownNames(subject.application, state)
+  const replacements = replacementsIn(situation)
+  const remove = (object: KubernetesObject, after: readonly string[] = []): Operation => {
+    const own = isOwnGuard(object, subject.namespace, names) ? leaving : []
+    return removing(situation, object, [...replacements(object), ...own, ...after], 'it is not desired any more')
+  }
+  const denying = stale.filter(isDenying)
+  const targets = Map.groupBy(
+    stale.filter((object) => !isDenying(object)),
+    targetOf,
+  )
+  return [
+    ...denying.map((object) => remove(object)),
+    ...[...targets.values()].flatMap((parts) => {
+      const [first, ...others] = parts
+      const wide = replacementsOf(parts, replacements) ? undefined : widening(situation, parts)
+      if (first === undefined || wide === undefined) return parts.map((object) => remove(object))
+      return [wide, ...[...others, first].map((object) => remove(object, [wide.id]))]
+    }),
+  ]
+}
+
+const replacementsOf = (
+  objects: readonly KubernetesObject[],
+  replacements: (object: KubernetesObject) => readonly string[],
+): boolean => objects.some((object) => replacements(object).length > 0)
+
+/** The applies of what replaces an object: of the same target, of the same name elsewhere, and all of a workload. */
+const replacementsIn = ({ desired }: Situation): ((object: KubernetesObject) => string[]) => {
+  const ids = (objects: readonly KubernetesObject[]) => objects.map((object) => idOf('apply', keyOf(object)))
+  const byTarget = Map.groupBy(desired.objects, targetOf)
+  const byName = Map.groupBy(desired.objects, ({ kind, metadata }) => `${kind} ${metadata.name}`)
+  const workload = ids(desired.objects.filter(({ kind }) => isWorkload(kind)))
+  return (object) =>
+    isWorkload(object.kind)
+      ? workload
+      : ids([
+          ...(byTarget.get(targetOf(object)) ?? []),
+          ...(byName.get(`${object.kind} ${object.metadata.name}`) ?? []),
+        ])
+}
+
+/**
+ * A target in several objects that is to be guarded no more: when the first of them goes, the others would refuse whom it let in. So one lets
+ * in all of them before, and goes last. Where all is denied that no policy allows, this is as it should be.
+ */
+const widening = (
+  { subject, observed }: Situation,
+  parts: readonly KubernetesObject[],
+): (Operation & { verb: 'apply' }) | undefined => {
+  const [found] = parts
+  const wide = isHardened(observed.owned.kinds.flatMap(({ live = [] }) => live)) ? undefined : widenedPart(parts)
+  if (found === undefined || wide === undefined) return undefined
+  const { name, namespace, labels, annotations } = wide.metadata
+  const object = keyOf(found)
+  return {
+    id: idOf('widen', object),
+    phase: 'prune',
+    object,
+    manager: managerOf(subject, found.kind),
+    after: [],
+    reason: 'the other objects of its target go',
+    verb: 'apply',
+    desired: {
+      ...wide,
+      metadata: { name, ...(namespace && { namespace }), labels, annotations } as typeof wide.metadata,
+    },
+    found,
+  }
+}
+
+const removing = (
+  { subject }: Situation,
+  found: KubernetesObject,
+  after: readonly string[],
+  reason: string,
+): Operation => {
+  const object = keyOf(found)
+  const manager = managerOf(subject, found.kind)
+  return { id: idOf('remove', object), phase: 'prune', object, manager, after, reason, verb: 'remove', found }
+}
+
+/** Removes what the charm library left, each object when ours for its target stands. Others stay, and are told. */
+export const planLibrary = (
+  situation: Situation,
+  library: readonly KubernetesObject[],
+): { operations: Operation[]; messages: string[] } => {
+  // a dry run guards nothing in the place of what is enforced
+  const objects = situation.desired.objects.filter((object) => !isDryRun(object))
+  const planned = library.map((found) => {
+    const isPolicy = found.kind === 'AuthorizationPolicy'
+    const ours = objects.filter(
+      (object) => object.kind === found.kind && (!isPolicy || targetOf(object) === targetOf(found)),
+    )
+    return { found, after: ours.map((object) => idOf('apply', keyOf(object))) }
+  })
+  return {
+    operations: planned
+      .filter(({ after }) => after.length > 0)
+      .map(({ found, after }) => removing(situation, found, after, 'ours takes its place')),
+    messages: planned.flatMap(({ found, after }) =>
+      after.length > 0 ? [] : [`${keyOf(found)} of the charm library stays: nothing of ours is enforced at its target`],
+    ),
+  }
+}

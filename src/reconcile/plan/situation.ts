@@ -1,0 +1,32 @@
+import { fieldManager } from '../../kubernetes/owner.ts'
+import type { OwnedKind, State, Subject } from '../../state/state.ts'
+import { WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
+import type { Desired } from '../desired-state.ts'
+import type { Namesakes, Observed } from '../observed.ts'
+
+/** All that a plan follows from. */
+export type Situation = {
+  readonly subject: Subject
+  readonly state: State
+  /** The labels that the memory says are held. */
+  readonly held: Readonly<Record<string, string>>
+  readonly observed: Observed
+  readonly namesakes: Namesakes
+  readonly desired: Desired
+  /** Nothing goes yet: the mesh of an application that is no beacon any more is left by its consumers first. */
+  readonly isHeld: boolean
+  /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
+  readonly namespaceAwaits: readonly string[]
+  /** What to write once to objects that are as they should be, where a write may be on its way: to all, or to those of these names. */
+  readonly fence?: { readonly mark: string; readonly only?: readonly string[] } | undefined
+}
+
+/** The mark to write to the object, if it is to be fenced. */
+export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
+  fence?.only === undefined || fence.only.includes(object) ? fence?.mark : undefined
+
+export const isWorkload = (kind: string): boolean => WORKLOAD_KINDS.some((one) => one === kind)
+
+/** Mesh labels on a workload are held by another manager than the workload itself: the two never fight. */
+export const managerOf = ({ application }: Subject, kind: string): string =>
+  isWorkload(kind as OwnedKind) ? workloadManager(application) : fieldManager(application)

@@ -1,0 +1,123 @@
+import { at } from '../base/own-value.ts'
+import { seenAt } from '../kubernetes/apply-labels.ts'
+import { keyOf } from '../kubernetes/apply-objects.ts'
+import { isUnknown } from '../kubernetes/label-difference.ts'
+import { fieldManager } from '../kubernetes/owner.ts'
+import type { Content, Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import { withoutRun } from '../workload/churn/history.ts'
+import { type Desired, ownedKinds } from './desired-state.ts'
+import type { Report } from './execute.ts'
+import type { Found } from './observed.ts'
+import { hashOf } from './plan/operation.ts'
+import { type Plan, problemKeys } from './plan/plan.ts'
+import { isWorkload } from './plan/situation.ts'
+import type { Conflict } from './result.ts'
+
+/** How labelling ended: where the workload is, what stood in the way, and the names of objects whose labels could not be written. */
+type Labelling = {
+  readonly application: string
+  readonly workload: Found | undefined
+  readonly conflicts: readonly Conflict[]
+  readonly failed: readonly string[]
+}
+
+/** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
+export const narrowed = (
+  memory: Memory,
+  { writing: _, awaits: _a, ...state }: State,
+  { labels: desired }: Desired,
+  { application, workload, conflicts, failed }: Labelling,
+): Content => {
+  const places = workload?.places ?? []
+  const names = places.map(({ object }) => keyOf(object))
+  const isFailed = names.some((name) => failed.includes(name))
+  const inherited = Object.entries(state.inherited ?? {}).filter(
+    ([key, value]) => isFailed || at(desired.labels, key) === value || isUnknown(desired, key),
+  )
+  const next = withOwned(withInherited(withWorkloadKind(state, workload), inherited))
+  if (isFailed) return { state: next, labels: seenOn(places, fieldManager(application), state.inherited) }
+  const refused = new Set(
+    conflicts.flatMap((conflict) => (names.includes(conflict.object) && 'key' in conflict ? [conflict.key] : [])),
+  )
+  const held = [
+    ...Object.entries(desired.labels).filter(([key]) => !refused.has(key)),
+    ...Object.entries(memory.labels).filter(([key]) => isUnknown(desired, key)),
+  ]
+  return { state: next, labels: Object.fromEntries(held) }
+}
+
+/** The labels that are held where they could not be changed. */
+const seenOn = (
+  places: NonNullable<Found['places']>,
+  manager: string,
+  inherited: State['inherited'],
+): Record<string, string> =>
+  Object.fromEntries(
+    places.flatMap((place) => {
+      const { labels, holders } = seenAt(place, manager)
+      return Object.entries(labels).filter(([key, value]) => holders.own.has(key) || at(inherited, key) === value)
+    }),
+  )
+
+const MOST_REMEMBERED = 20
+const LONGEST_REMEMBERED = 500
+
+/** Remembers what was refused, in the words of the first time as long as it is the same. */
+export const withRefusals = (
+  { refused: _, refusedSpec: before, ...state }: State,
+  { problems }: Plan,
+  reports: readonly Report[],
+  known: State['refused'],
+): State => {
+  const refused = reports.filter(({ refused: reason, operation }) => reason !== undefined && operation.verb !== 'touch')
+  if (refused.length === 0 && problems.length === 0) return state
+  const hash = hashOf(
+    refused.map(({ operation }) => operation),
+    problemKeys(problems),
+  )
+  const isSame = known?.hash === hash
+  const told = [
+    ...problemKeys(problems).map((key, index) => [key, problems[index] ?? ''] as const),
+    ...refused.map(({ operation: { object }, refused: reason = '' }) => [object, reason] as const),
+  ]
+  const objects = told.slice(0, MOST_REMEMBERED).map(([name, text]) => [name, text.slice(0, LONGEST_REMEMBERED)])
+  const next = { ...state, refused: isSame ? known : { hash, objects: Object.fromEntries(objects) } }
+  const spec = refused.find(({ operation }) => operation.verb === 'apply' && isWorkload(operation.desired.kind))
+  return spec?.refused === undefined ? next : withRefusedSpec(next, (isSame && before) || spec.refused)
+}
+
+/** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */
+const withRefusedSpec = (state: State, refusedSpec: string): State => ({
+  ...state,
+  refusedSpec,
+  ...(state.specs && { specs: withoutRun(state.specs) }),
+})
+
+const withOwned = ({ owned: _, ...state }: State): State => {
+  const kinds = [...new Set([...ownedKinds(state), ...formerKinds(state)])].toSorted()
+  return kinds.length === 0 ? state : { ...state, owned: kinds }
+}
+
+const formerKinds = ({ formerlyOwned = {} }: State) => Object.keys(formerlyOwned) as NonNullable<State['owned']>
+
+/** A step that began before may still write what this one has let go of: its kinds are looked at for a day. */
+export const withFormerKinds = (state: State, { owned = [] }: State, now: Date): State => {
+  const current = ownedKinds(state)
+  const left = owned.filter((kind) => !current.includes(kind))
+  const former = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.formerlyOwned }
+  const kept = Object.entries(former).filter(([kind]) => !current.some((one) => one === kind))
+  const { formerlyOwned: _, ...others } = state
+  return kept.length === 0 ? others : withOwned({ ...others, formerlyOwned: Object.fromEntries(kept) })
+}
+
+const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>
+  entries.length === 0 ? state : { ...state, inherited: Object.fromEntries(entries) }
+
+/** Remembers which kind to look for first; a workload that is away for now does not change it. */
+const withWorkloadKind = (state: State, workload: Found | undefined): State => {
+  if (workload?.target.kind !== 'Workload' || workload.target.on === 'pods' || workload.places?.[0] === undefined)
+    return state
+  const { workloadKind: _, ...others } = state
+  return workload.places[0].object.kind === 'Deployment' ? { ...others, workloadKind: 'Deployment' } : others
+}

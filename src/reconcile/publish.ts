@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises'
+import type { Clock } from '../base/clock.ts'
+import { Broken, Unavailable } from '../base/errors.ts'
+import { type Event, writeEvent } from '../cloudevents/cloud-event.ts'
+import { senderOf } from '../cloudevents/source.ts'
+
+/**
+ * Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the
+ * epoch, and with Broken when it never will.
+ */
+export type Publish = (event: Event, deadline: number) => Promise<void>
+
+type Options = {
+  sink: string
+  clock: Clock
+  /** Where Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
+  tokenFile?: string
+  fetch?: typeof globalThis.fetch
+}
+
+const FIRST_DELAY_MILLISECONDS = 100
+
+/** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
+export const createPublisher =
+  ({ sink, clock, tokenFile = '/oidc/token', fetch = globalThis.fetch }: Options): Publish =>
+  async (event, deadline) => {
+    const { headers, body } = writeEvent(event)
+    const url = sinkFor(sink, event)
+    const attempt = async (): Promise<string | undefined> => {
+      const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
+      const authorization = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
+      const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
+      const redirect = 'manual' as const // a redirected POST becomes a GET, which accepts nothing
+      const request = { method: 'POST', headers: { ...headers, ...authorization }, body, signal, redirect }
+      const response = await fetch(url, request).catch((error: Error) => error)
+      if (response instanceof Error) return `did not answer: ${response.message}`
+      const text = await response.text().catch(() => '')
+      if (response.ok) return undefined
+      const answer = `answered ${response.status}: ${text.slice(0, 200).trim()}`
+      if (!isTransient(response.status))
+        throw new Broken(`The sink ${url} refused ${event.type} for ${event.subject}: it ${answer}`)
+      return answer
+    }
+    for (let delay = FIRST_DELAY_MILLISECONDS; ; delay *= 2) {
+      const problem = await attempt()
+      if (problem === undefined) return
+      const wait = delay * (0.5 + clock.random())
+      if (clock.now() + wait >= deadline)
+        throw new Unavailable(`The sink ${url} did not accept ${event.type} for ${event.subject}: it ${problem}`)
+      await clock.sleep(wait)
+    }
+  }
+
+/** What every hop of Knative's sends again: https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md */
+const isTransient = (status: number): boolean => status >= 500 || [404, 408, 409, 429].includes(status)
+
+/**
+ * The broker of the namespace that an event is for: nobody acts in a namespace but its own functions. Knative's brokers have their namespace as a
+ * segment of the path; a sink of another form takes the events for all namespaces.
+ */
+const sinkFor = (sink: string, { source, subject }: Event): string => {
+  const from = senderOf(source)?.namespace
+  const to = subject?.split('/')[0]
+  if (from === undefined || to === undefined || from === to) return sink
+  const url = new URL(sink)
+  url.pathname = url.pathname
+    .split('/')
+    .map((segment) => (segment === from ? to : segment))
+    .join('/')
+  return url.href
+}

@@ -1,0 +1,297 @@
+import type { Clock } from '../base/clock.ts'
+import { defined } from '../base/own-value.ts'
+import type { Surroundings } from '../coordinated-workers/surroundings.ts'
+import { requestersOf } from '../istio/requested-by.ts'
+import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { type Effective, gated, isAwaiting, otherSide } from '../relations/effective.ts'
+import { subjectName } from '../relations/mirror.ts'
+import { type Peers, readPeers } from '../relations/peers.ts'
+import {
+  acted,
+  dueIntents,
+  type Intent,
+  isHeldByConsumers,
+  namespaceAwaits,
+  withIntents,
+} from '../relations/progress.ts'
+import {
+  type Content,
+  isStored,
+  type Memory,
+  memoryObject,
+  memoryVersion,
+  savedAt,
+  saveMemory,
+} from '../state/memory.ts'
+import type { State, Subject, Target } from '../state/state.ts'
+import type { ApplicationStatus } from '../workload/status.ts'
+import { applicationStatus } from './application-status.ts'
+import { desire } from './desired-state.ts'
+import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
+import { observeRunning, withUnits } from './observe-units.ts'
+import { findNamesakes, missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
+import { type Drift, driftOf } from './plan/drift.ts'
+import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
+import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
+import type { Situation } from './plan/situation.ts'
+import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
+import type { Conflict } from './result.ts'
+
+/** The result of bringing the cluster to the memory, and the memory as it is then. */
+export type Settled = {
+  state: State
+  conflicts: readonly Conflict[]
+  missing: readonly Target[]
+  /** What does not exist or is not ready yet, and what was refused, a sentence each. */
+  waiting: readonly string[]
+  messages: readonly string[]
+  /** The status of the application itself. */
+  application: ApplicationStatus
+}
+
+type Dependencies = { kubernetes: Kubernetes; clock: Clock; surroundings: Surroundings }
+
+export type Input = {
+  subject: Subject
+  /** The memory as it was read; `next` is what it is to be. */
+  memory: Memory
+  next: State
+  resolved: Effective
+  peers: Peers
+  /** Whose requests are not known, and are granted as they are. */
+  requesters: readonly string[]
+  observed: Observed
+  /** The mark of an attempt of this step, all of whose calls were answered. */
+  ownMark: string | undefined
+  /** An attempt of this step was overtaken: others write as well. */
+  hasLost: boolean
+  /** An attempt of this step has tried again what was refused before. */
+  hasRetried: boolean
+  /** Is told that. */
+  retried(): void
+  /** Is told when the memory is saved, with the mark of what is being written: the changes are in it from then on. */
+  saved(mark: string): void
+  /** Is told the name of each object that is written, and what changed in it. */
+  wrote(name: string, drift?: readonly Drift[]): void
+}
+
+type Step = Dependencies & Input & { situation: Situation }
+
+/** What was done of which plan, and the cluster as it was then. */
+type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets }
+
+/**
+ * Saves the memory, brings the cluster to it, and saves how far that came. Answers undefined, or rejects with an error that isStale, when
+ * somebody was faster: then all has to be looked at again.
+ *
+ * What is to be written is planned, saved (write-ahead), with a mark of its own, and executed in the order of the plan's phases. So of two
+ * steps the one that saved first loses, and a write that is executed late finds another resourceVersion. Where such a mark is found,
+ * all that could still be written is written once more.
+ *
+ * What was refused before is tried again without saving anything: the memory has it already.
+ */
+export const settle = async (outer: Dependencies, input: Input): Promise<Settled | undefined> => {
+  const { subject, memory, next, peers } = input
+  const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
+  const resolved = gated(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
+  const situation = await lookUp(dependencies, { ...input, resolved })
+  const step: Step = { ...dependencies, ...input, resolved, situation }
+  const first = plan(situation)
+  const intents = dueIntents(subject, next, resolved, peers)
+  const isSaved = intents.every(isNothing) && memory.state.writing === undefined
+  const due = dueIn(first)
+  if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []))
+  if (isSaved && isKnownRefusal(step, first, due)) return await retry(step, first, headsOf(due))
+  return await write(step, first, intents)
+}
+
+/** The end of a plan of which nothing more can be done: the rest waits for what failed. */
+const withSkipped = ({ observed }: Step, planned: Plan, reports: readonly Report[]): Executed => ({
+  plan: planned,
+  reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
+  targets: observed.targets,
+})
+
+const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Settled | undefined> => {
+  const { kubernetes, clock, subject, memory, next } = step
+  const mark = clock.random().toString(36).slice(2, 12)
+  const saved = await saveMemory(kubernetes, subject, memory, ahead(step, withIntents(next, intents), mark))
+  step.saved(mark)
+  step.wrote(memoryObject(subject))
+  if (await isOvertaken(step, intents)) return undefined
+  const executed = await executePlan(step, first, saved)
+  return executed && (await finish(step, saved, executed))
+}
+
+/** Whether all that is due was refused before, just as it is, and nothing else is due while it is refused. */
+const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, due: readonly Operation[]): boolean => {
+  const heads = headsOf(due)
+  const refused = heads.map(({ id }) => id)
+  return (
+    !hasRetried &&
+    hashOf(heads, problemKeys(first.problems)) === memory.state.refused?.hash &&
+    dueIn(plan(situation, new Set(refused)), refused).length === 0
+  )
+}
+
+/** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
+const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Settled | undefined> => {
+  const { kubernetes, memory } = step
+  step.retried()
+  const reports = await execute(kubernetes, heads, {
+    failed: blockedIn(first),
+    isCurrent: () => isCurrent(step, memory),
+  })
+  if (reports === undefined) return undefined
+  for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object, driftOf(operation))
+  if (!reports.every(isFailed)) return undefined
+  const second = plan(step.situation, failedIn(first, reports))
+  return await finish(step, memory, withSkipped(step, second, reports))
+}
+
+const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
+
+/** Whether the other side of an intent has moved: one of the two that move at once sees the other. */
+const isOvertaken = async (
+  { kubernetes, subject, next, peers }: Step,
+  intents: readonly Intent[],
+): Promise<boolean> => {
+  const known = intents.filter(({ remote }) => peers.has(subjectName(remote)))
+  const again = new Map(
+    (
+      await readPeers(
+        kubernetes,
+        known.map(({ remote }) => remote),
+      )
+    ).map((peer) => [subjectName(peer.subject), peer]),
+  )
+  return known.some(({ key }) => {
+    const [before, now] = [peers, again].map((read) => otherSide(subject, next, key, read))
+    return before?.shows !== now?.shows || before?.holds !== now?.holds
+  })
+}
+
+/** Where others write as well, or did just now, how long a step waits for them, so that pods are restarted once for all. */
+const GATHERING_MILLISECONDS = 150
+const RECENT_MILLISECONDS = 2_000
+
+/** Whether the memory is as it was saved: a step that was overtaken restarts no pods. */
+const isCurrent = async (
+  { kubernetes, clock, subject, hasLost, memory }: Step,
+  { stored }: Memory,
+): Promise<boolean> => {
+  const age = clock.now() - (savedAt(memory) ?? 0)
+  if (hasLost || age < RECENT_MILLISECONDS) await clock.sleep(GATHERING_MILLISECONDS)
+  return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
+}
+
+const lookUp = async (
+  { kubernetes, surroundings }: Dependencies,
+  { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
+): Promise<Situation> => {
+  const all = desire(subject, resolved, observed.facts, surroundings)
+  const desired = { ...all, unknown: [...all.unknown, ...requesters] }
+  const { writing, refused } = memory.state
+  const isFenced = writing !== undefined && writing !== ownMark
+  const only = Object.keys(refused?.objects ?? {})
+  return {
+    subject,
+    state: next,
+    held: memory.labels,
+    observed,
+    namesakes: await findNamesakes(kubernetes, observed.owned, desired),
+    desired,
+    isHeld: isHeldByConsumers(subject, next, resolved, peers),
+    namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
+    fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
+  }
+}
+
+/** Write-ahead record: the labels that are newly wanted, and that something is being written. */
+const ahead = ({ memory, situation }: Step, state: State, mark: string): Content => ({
+  state: { ...state, writing: mark },
+  labels: { ...memory.labels, ...situation.desired.labels.labels },
+})
+
+/** What the first phases make is looked at before it is labelled; and what they could not make has replaced nothing. */
+const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed | undefined> => {
+  const { kubernetes, subject, next, observed, situation } = step
+  const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
+    const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved) })
+    for (const { operation, isWritten } of reports ?? [])
+      if (isWritten) step.wrote(operation.object, driftOf(operation))
+    return reports
+  }
+  const isEarly = ({ phase }: Operation) => PHASES.indexOf(phase) < PHASES.indexOf('enrol')
+  const early = await run(first.operations.filter(isEarly), blockedIn(first))
+  if (early === undefined) return undefined
+  const isNew = observed.targets.current.some(({ target, places }) => places === undefined || target.on === 'pods')
+  const isOwn = next.config?.workload !== undefined && next.config.workload !== null
+  const targets = isNew && isOwn ? await observeTargets(kubernetes, subject, next) : observed.targets
+  const failed = failedIn(first, early)
+  const second = plan({ ...situation, observed: { ...observed, targets } }, failed)
+  const late = await run(left(second, early), failed)
+  return late && { plan: second, reports: [...early, ...late], targets }
+}
+
+const failedIn = (planned: Plan, reports: readonly Report[]): Set<string> =>
+  new Set([...blockedIn(planned), ...reports.filter(isFailed).map(({ operation }) => operation.id)])
+
+/** What of a plan has not been executed yet. */
+const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => {
+  const done = new Set(reports.map(({ operation }) => operation.id))
+  return operations.filter(({ id }) => !done.has(id))
+}
+
+/** Narrows the memory to what is held, and saves it, if it is not the same. */
+const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
+  const { kubernetes, subject, memory, next, resolved, peers, situation, observed, clock } = step
+  const { plan: planned, reports, targets } = executed
+  const [workload] = targets.current
+  // what was written may have replaced pods
+  const running = saved === memory ? observed.running : await observeRunning(kubernetes, subject, next, workload)
+  const { units } = withUnits(subject, next, running)
+  const now = new Date(clock.now())
+  const failed = reports.filter(isFailed)
+  const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
+  const held = narrowed(memory, next, situation.desired, {
+    application: subject.application,
+    workload,
+    conflicts,
+    failed: failed.flatMap(({ operation }) => (isLabelling(operation) ? [operation.object] : [])),
+  })
+  const done = acted(subject, held.state, resolved, peers, {
+    requesters: new Set(missingObjects(planned, failed).flatMap(requestersOf)),
+    isLabelling: failed.some(({ operation }) => isLabelling(operation)) || isAwaiting(resolved),
+  })
+  const state = withFormerKinds(withRefusals({ ...done, units }, planned, reports, memory.state.refused), next, now)
+  const content = { state: defined({ ...state, awaits: planned.awaits }), labels: held.labels }
+  let settled = saved
+  if (!isStored(saved, content)) {
+    settled = await saveMemory(kubernetes, subject, saved, content)
+    step.wrote(memoryObject(subject))
+  }
+  const missing = missingIn(subject, next, targets.current, situation.desired.labels)
+  return {
+    state: settled.state,
+    conflicts,
+    missing,
+    waiting: [
+      ...resolved.waiting,
+      ...situation.desired.waiting,
+      ...planned.waiting,
+      ...planned.problems,
+      ...reports.flatMap(({ refused }) => refused ?? []),
+      ...reports.flatMap((report) => skippedMessage(report) ?? []),
+    ],
+    messages: [...situation.desired.messages, ...planned.messages],
+    application: applicationStatus(subject, settled.state, resolved, { running, missing, now }),
+  }
+}
+
+/** The desired objects that do not stand. */
+const missingObjects = ({ blocked }: Plan, failed: readonly Report[]): KubernetesObject[] => [
+  ...blocked.map(({ object }) => object),
+  ...failed.flatMap(({ operation }) => (operation.verb === 'apply' ? [operation.desired] : [])),
+]

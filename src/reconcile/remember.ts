@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Effect } from '../access/effects.ts'
+import { Refused } from '../base/errors.ts'
+import { at, defined } from '../base/own-value.ts'
+import { effective } from '../relations/effective.ts'
+import { isAlias, type Peers } from '../relations/peers.ts'
+import { type KnownMarks, merge } from '../relations/words.ts'
+import { FULL_BYTES, type Memory, sizeOf } from '../state/memory.ts'
+import { relationName, type State, type Subject } from '../state/state.ts'
+import type { Teller } from '../workload/churn/history.ts'
+import type { Conceal } from '../workload/conceal.ts'
+import { derived, type Resolve } from './derive.ts'
+import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
+import type { Look } from './event-function.ts'
+import type { Found } from './look.ts'
+import { removeApplication } from './removal.ts'
+
+/** What an event means for the memory: a pure function of it. */
+export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
+
+/** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */
+export type Folded = { state: State; stale?: string; by?: Teller }
+
+/**
+ * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) is no reason to take an application over from the
+ * charm library, which may well be running it still. What is only noted changes nothing that is desired.
+ */
+export type Change = {
+  fold: Fold
+  observation: boolean
+  look?: Look
+  /** A hash of the event's source and id. */
+  event?: string
+  /** Another application says that it is worth a look; as an echo, having found nothing new itself. */
+  nudge?: { isEcho: boolean }
+  note?: boolean
+  /** Rejects with Refused when the sender may not ask for an effect beyond the application. Absent where senders are not known. */
+  permit?: ((effect: Effect) => Promise<void>) | undefined
+}
+
+/** The result of one change: an error, or accepted with an optional note. */
+export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
+
+/** The state after the changes, and the result of each. */
+export type Remembered = { readonly state: State; readonly taken: readonly Taken[] }
+
+/**
+ * Takes what others say, and then the changes, into the state: words are merged with those of the other sides, documents are the platform's
+ * word as they are now, and each change is folded in on its own; one that fails, that is refused, or that would not fit, leaves the others as
+ * they are.
+ */
+export const remember = (
+  memory: Memory,
+  subject: Subject,
+  changes: readonly Change[],
+  { peers, documents }: Found,
+  now: Date,
+  /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
+  check: (change: Change, before: State, after: State) => void = () => undefined,
+  conceal: Conceal = (config) => config,
+): Remembered => {
+  const resolve: Resolve = (state) => effective(subject, state, peers)
+  const known = marksOf(subject, peers)
+  const merged = withPeers(memory.state, subject, peers, now)
+  const read = withDocuments(merged, subject, documents, now, known)
+  // what is seen at once was there before the application went
+  const present = isConfigGone(read, subject, documents) ? withoutConfig(read, now) : read
+  let state = derived(subject, memory.state, present, now, resolve)
+  const take = (change: Change): Taken => {
+    const isDocument = isRead(change, subject, documents)
+    const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
+    check(change, state, after)
+    const candidate = derived(subject, state, withEventOf(after, change), now, resolve, by)
+    const bytes = tooManyBytes(memory, state, candidate)
+    // what is only observed is not worth a refusal
+    if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED
+    if (bytes > 0) return takeRest(after, bytes)
+    state = candidate
+    // what a document held is over with it, whenever its event was sent
+    return isHeldBy(memory.state, change) ? {} : { stale }
+  }
+  /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
+  const takeRest = (after: State, bytes: number): Taken => {
+    const { state: smaller, refused } = withDataOf(state, after)
+    const candidate = derived(subject, state, smaller, now, resolve)
+    if (refused.length === 0 || tooManyBytes(memory, state, candidate) > 0)
+      throw new Refused(413, tooLarge(subject.application, bytes))
+    state = candidate
+    return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
+  }
+  const taken = changes.map((change) => orError(() => take(change)))
+  return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
+}
+
+const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }
+
+/** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
+const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
+  const bytes = candidate === state ? 0 : sizeOf({ state: candidate, labels })
+  return bytes > FULL_BYTES && bytes > sizeOf({ state, labels }) ? bytes : 0
+}
+
+/** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
+const marksOf =
+  ({ namespace }: Subject, peers: Peers): KnownMarks =>
+  (key) =>
+    [...peers.values()].flatMap((peer) => {
+      if (!('state' in peer) || peer.subject.namespace !== namespace) return []
+      const known = at(peer.state.relations, key) ?? at(peer.state.tombstones, key)
+      return known ? [known.mark] : []
+    })
+
+/** The config was kept in a document, and so the application goes with it. */
+const withoutConfig = (state: State, now: Date): State => {
+  const arrived = now.getTime()
+  const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
+  const removed = removeApplication(state, position, now)
+  return 'state' in removed ? removed.state : state
+}
+
+const orError = <T>(action: () => T): T | Error => {
+  try {
+    return action()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
+const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
+  const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
+    const { data = {}, units } = at(before.relations, key)?.remote ?? {}
+    return !isDeepStrictEqual([remote.data, remote.units], [data, units])
+  })
+  const entries = changed.map(([key, { kept: _, ...entry }]) => {
+    const { remote: told, kept } = at(before.relations, key) ?? {}
+    const { data: _data, units: _units, ...remote } = entry.remote
+    return [
+      key,
+      defined({ ...entry, kept, remote: defined({ ...remote, data: told?.data ?? {}, units: told?.units }) }),
+    ]
+  })
+  return {
+    state: { ...after, relations: { ...after.relations, ...Object.fromEntries(entries) } },
+    refused: changed.map(([, { remote, ...entry }]) => `${relationName(entry)} with ${remote.application}`),
+  }
+}
+
+const tooLarge = (application: string, bytes: number): string =>
+  `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
+
+/** The words of the other sides of the namespace; across namespaces each side goes by its own platform's. */
+const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State =>
+  [...peers.values()].reduce((before, peer) => {
+    const isNear = peer.subject.namespace === subject.namespace && !isAlias(subject, before, peer.subject)
+    return 'state' in peer && isNear ? merge(before, subject, peer.subject, peer.state, now) : before
+  }, state)
+
+/** An event about a document that is there says nothing that the document does not. */
+const isRead = ({ look }: Change, { application }: Subject, { found }: Documents): boolean =>
+  found.some((document) => document.name === look?.document && document.application === application)
+
+const withEventOf = (state: State, { look, event }: Change): State =>
+  look?.document === undefined || event === undefined ? state : withDocumentEvent(state, look.document, event)
+
+const isHeldBy = ({ document, relations }: State, { look }: Change): boolean =>
+  look?.document !== undefined &&
+  look.isTold !== true &&
+  (document === look.document || Object.values(relations).some((entry) => entry.document === look.document))

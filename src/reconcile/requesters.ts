@@ -1,0 +1,85 @@
+import { at } from '../base/own-value.ts'
+import { requestersOf } from '../istio/requested-by.ts'
+import { isForbidden } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { otherSide } from '../relations/effective.ts'
+import { isSameSubject, subjectName } from '../relations/mirror.ts'
+import { type Peers, readPeers } from '../relations/peers.ts'
+import { requesterName } from '../service-mesh/asked.ts'
+import { type State, type Subject, stands } from '../state/state.ts'
+import type { Observed } from './observed.ts'
+
+/** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
+const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
+
+/**
+ * The requesters on the policies of a beacon of which it is not known what they ask for: memories may have been lost. While nothing is known
+ * of an application that runs, what was granted to it stays.
+ */
+export const unknownRequesters = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  { owned }: Observed,
+): Promise<string[]> => {
+  if (state.config?.mesh === undefined) return []
+  const names = new Set(owned.kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))
+  const unheard = [...names].flatMap((name) => {
+    const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
+    const requester = { namespace, application }
+    return id === '' || isHeard(subject, state, peers, id) || isSameSubject(subject, requester)
+      ? []
+      : [{ name, requester }]
+  })
+  const requesters = new Map(unheard.map(({ requester }) => [subjectName(requester), requester]))
+  const silent = await Promise.all(
+    [...requesters].map(async ([key, requester]) => ((await isSilent(kubernetes, requester, peers)) ? [key] : [])),
+  )
+  const kept = new Set(silent.flat())
+  return [
+    ...muteRequesters(subject, state, peers),
+    ...unheard.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : [])),
+  ]
+}
+
+/** Whether it is known what the consumer asks for; whether the relation is over, its labels go before what guards it does. */
+const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
+  const { data } = at(state.relations, id)?.remote ?? {}
+  return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).said !== undefined
+}
+
+/** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
+const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
+  Object.entries(state.relations).flatMap(([key, entry]) => {
+    const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
+    const { entry: theirs } = otherSide(subject, state, key, peers)
+    const isMute = theirs !== undefined && theirs.says === undefined && Object.keys(entry.remote.data).length === 0
+    return isConsumer && isMute ? [requesterName(subject, entry)] : []
+  })
+
+/** Whether the application has a workload, and no memory, or one that was lost and does not know its relations yet. */
+const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {
+  const known = peers.get(subjectName(requester))
+  const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
+  if (peer === undefined) return false
+  if ('state' in peer) return peer.state.carried === true
+  return peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester).catch(unlessForbidden))
+}
+
+/** One that may not be read may run. */
+const unlessForbidden = (error: unknown): true => {
+  if (isForbidden(error)) return true
+  throw error
+}
+
+/** Whether a workload of the application's name is there. */
+export const isRunning = async (
+  kubernetes: Kubernetes,
+  { namespace, application: name }: Subject,
+): Promise<boolean> => {
+  const found = await Promise.all(
+    (['StatefulSet', 'Deployment'] as const).map((kind) => kubernetes.find({ kind, namespace, name })),
+  )
+  return found.some((object) => object !== undefined)
+}

@@ -1,0 +1,102 @@
+import type { Conflict as LabelConflict } from '../kubernetes/apply-labels.ts'
+import type { ObjectConflict } from '../kubernetes/apply-objects.ts'
+import { memoryObject } from '../state/memory.ts'
+import type { Subject, Target } from '../state/state.ts'
+import type { ApplicationStatus } from '../workload/status.ts'
+import type { Delivered } from './deliver.ts'
+import type { Drift } from './plan/drift.ts'
+import type { Settled } from './reconcile.ts'
+import type { Taken } from './remember.ts'
+
+/**
+ * What a step did. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
+ * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one and left no trace.
+ */
+export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
+
+/** What somebody else holds: a label, an object, or a field of one of ours. */
+export type Conflict = LabelConflict | ObjectConflict
+
+/** The data of a `dev.meshstep.reconciled.v1` event, beside the application. */
+export type Outcome = {
+  status: Status
+  /** Names of the objects written, the memory among them. */
+  written: readonly string[]
+  /** What remote applications were told: `relation 7 (service-mesh) to shop/beacon`. */
+  published?: readonly string[]
+  /** The first 20; a message tells how many more there are, and so it does of messages. */
+  conflicts: readonly Conflict[]
+  /** What a person should know, a sentence each. */
+  messages: readonly string[]
+  /** What a resync found otherwise than desired, and took back. The first 20. */
+  drift?: readonly Drift[]
+  /** How the application itself is, when there is more to say than that it is active. */
+  applicationStatus?: ApplicationStatus
+}
+
+type Done = Omit<Settled, 'state' | 'application'> & {
+  written: readonly string[]
+  drift: readonly Drift[]
+  application?: ApplicationStatus
+}
+
+const NOTHING: Done = { written: [], drift: [], conflicts: [], missing: [], waiting: [], messages: [] }
+
+/** The outcome of one event out of what its step did, which it may share with others. */
+export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
+  if (taken instanceof Error) return taken
+  const { stale, message } = taken
+  const missing = done.missing.map((target) => missingMessage(subject, target))
+  const messages = [stale, message, ...missing, ...done.waiting, ...done.messages].filter((text) => text !== undefined)
+  return {
+    status: stale ? 'stale' : statusOf(subject, done),
+    written: done.written,
+    conflicts: done.conflicts.slice(0, MOST),
+    messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts'), ...rest(done.drift, 'drifts')],
+    ...(done.drift.length > 0 && { drift: done.drift.slice(0, MOST) }),
+    ...(done.application && isTelling(done.application) && { applicationStatus: done.application }),
+  }
+}
+
+/** The outcome once what follows was delivered; a receiver that will not take its part is waited for. */
+export const withDelivered = <T extends Outcome>(outcome: T, { published, refused }: Delivered): T => {
+  const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
+  return {
+    ...outcome,
+    ...(published.length > 0 && { published: first(published, 'publications') }),
+    ...(refused.length > 0 && isDone && { status: 'waiting' }),
+    messages: [...outcome.messages, ...first(refused, 'publications')],
+  }
+}
+
+/** An application that is just active need not be told of. */
+const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''
+
+/** How much of a list an outcome holds: it travels through brokers and logs. */
+const MOST = 20
+
+const first = (texts: readonly string[], what: string): string[] => [
+  ...texts.slice(0, MOST).map(shortened),
+  ...rest(texts, what),
+]
+
+const LONGEST_MESSAGE = 1_000
+
+const shortened = (text: string): string =>
+  text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text
+
+const rest = ({ length }: readonly unknown[], what: string): string[] =>
+  length > MOST ? [`and ${length - MOST} more ${what}`] : []
+
+const statusOf = (subject: Subject, { conflicts, missing, waiting, written }: Done): Status => {
+  if (conflicts.length > 0) return 'conflict'
+  if (missing.length > 0 || waiting.length > 0) return 'waiting'
+  return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
+}
+
+const missingMessage = ({ namespace }: Subject, { kind, name }: Target): string => {
+  if (kind === 'Service')
+    return `Service ${namespace}/${name} does not exist: its labels are applied by the next event after it does; if there is to be none, set service to null in the config`
+  const object = kind === 'Workload' ? 'StatefulSet or Deployment' : kind
+  return `${object} ${namespace}/${name} does not exist: its labels are applied by the next pod-restarted`
+}

@@ -1,0 +1,404 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DocumentGuard } from '../access/document-guard.ts'
+import type { Clock } from '../base/clock.ts'
+import { Unavailable } from '../base/errors.ts'
+import { awaitsPolicies } from '../coordinated-workers/desire.ts'
+import { type Environment, isSayingUnits, surroundingsOf } from '../coordinated-workers/surroundings.ts'
+import { isStale } from '../kubernetes/api-error.ts'
+import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
+import { fieldManager } from '../kubernetes/owner.ts'
+import { type Effective, effective } from '../relations/effective.ts'
+import { shown } from '../relations/mirror.ts'
+import { type Nudge, nudgesDue } from '../relations/nudges.ts'
+import { isForgotten, withCarried } from '../relations/progress.ts'
+import { nothingAnnounced } from '../services/announced.ts'
+import { type Announcement, announcements } from '../services/announcements.ts'
+import { notice } from '../services/settings-changed.ts'
+import { isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from '../state/memory.ts'
+import { type State, type Subject, stands, targetsOf, withFormer } from '../state/state.ts'
+import { admit } from './admit.ts'
+import { isDue } from './derive.ts'
+import { isEnrolmentKnown, ownedKinds } from './desired-state.ts'
+import { type Found, lookAround } from './look.ts'
+import { dependsOnUnits, withUnits } from './observe-units.ts'
+import { isDeployed, type Observed, observeCluster } from './observed.ts'
+import type { Drift } from './plan/drift.ts'
+import { withSaid } from './published.ts'
+import { type Settled, settle } from './reconcile.ts'
+import { type Change, remember, type Taken } from './remember.ts'
+import { unknownRequesters } from './requesters.ts'
+import { type Outcome, outcomeOf } from './result.ts'
+
+export type StepDependencies = {
+  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  connect(deadline: number): Kubernetes
+  clock: Clock
+  environment: Environment
+  /** Where senders are authenticated, writers of documents should be, too. */
+  guard?: DocumentGuard | undefined
+}
+
+/** What others are to be told: other applications that it is worth a look, and whoever listens what became of offers. */
+export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
+
+/** The outcome of each change, in their order, or why it failed; and what others are to be told. */
+export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
+
+/**
+ * Takes the changes into the memory and brings the cluster to it. Rejects with Unavailable when it is not done by the
+ * deadline, in milliseconds since the epoch.
+ */
+export type Step = (subject: Subject, changes: readonly Change[], deadline: number) => Promise<Stepped>
+
+const FIRST_DELAY_MILLISECONDS = 20
+const LONGEST_DELAY_MILLISECONDS = 1_000
+
+/** What became of the changes once they are in the memory, and all that was written for them. */
+type Progress = {
+  taken: readonly Taken[] | undefined
+  readonly written: Set<string>
+  readonly drift: Drift[]
+  /** The mark under which the last attempt wrote. */
+  mark?: string
+  /** What was refused before was tried again. */
+  hasRetried?: true
+  /** Somebody else writes as well. */
+  hasLost?: true
+  /** The state before the first attempt. */
+  before: State | undefined
+}
+
+/**
+ * One reconciliation step for one application: reads its memory and those of its remote applications, folds the changes in, and brings the
+ * cluster to what follows; if anybody was faster, that starts over. A step that runs to its end leaves the cluster as the memory desires
+ * it; after a crash at any point, so does the next one.
+ */
+export const createStep =
+  ({ connect, clock, environment, guard }: StepDependencies): Step =>
+  async (subject, changes, deadline) => {
+    const kubernetes = connect(deadline)
+    const progress: Progress = { taken: undefined, written: new Set(), drift: [], before: undefined }
+    const dependencies = { kubernetes, clock, environment, guard }
+
+    const untilWon = async (): Promise<Attempted> => {
+      let lost: unknown
+      for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+        const won = await attempt(dependencies, subject, changes, progress).catch((error: unknown) => {
+          if (!isStale(error)) throw error
+          lost = error
+        })
+        if (won !== undefined) return won
+        progress.hasLost = true
+        const wait = delay * (0.5 + clock.random())
+        if (clock.now() + wait >= deadline) throw lostRace(subject, lost)
+        await clock.sleep(wait)
+      }
+    }
+
+    let attempted = await untilWon()
+    // the pods that were seen may have brought a leader back, or be others than were told of
+    if (attempted.settled && (isDue(subject, attempted.settled.state) || isUnsaid(attempted) || attempted.hasHeldBack))
+      attempted = await untilWon()
+    const { settled, found } = attempted
+    const written = [...progress.written]
+    const isResync = changes.some(({ look }) => look?.isResync === true)
+    const done = settled && { ...settled, written, drift: isResync ? progress.drift : [] }
+    const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
+    return {
+      outcomes,
+      due: settled ? dueAfter(subject, settled.state, found, changes, progress, new Date(clock.now())) : NOTHING_DUE,
+    }
+  }
+
+const NOTHING_DUE: Due = { nudges: [], announcements: [] }
+
+/** `settled` is undefined where there is nothing to do: no change was taken, or just a note. */
+type Attempted = {
+  readonly settled: Settled | undefined
+  readonly found: Found
+  /** The units from which followed what was said. */
+  readonly units?: State['units']
+  /** Something is said once the policies stand that were written just now. */
+  readonly hasHeldBack?: boolean
+}
+
+/** Whether a unit has come or gone since, of an application that tells of its units. */
+const isUnsaid = ({ settled, units }: Attempted): boolean =>
+  settled !== undefined &&
+  units !== undefined &&
+  isSayingUnits(settled.state) &&
+  !isDeepStrictEqual(settled.state.units.present, units.present)
+
+type Dependencies = Omit<StepDependencies, 'connect'> & { kubernetes: Kubernetes }
+
+/** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
+const attempt = async (
+  { kubernetes, clock, environment, guard }: Dependencies,
+  subject: Subject,
+  changes: readonly Change[],
+  progress: Progress,
+): Promise<Attempted | undefined> => {
+  const once = readingOnce(kubernetes)
+  const memory = await loadWritten(kubernetes, subject, progress, clock)
+  progress.before ??= memory.state
+  const isNote = changes.every(({ note }) => note === true)
+  if (isInherited(memory) && changes.every(({ observation }) => observation))
+    return done(
+      progress,
+      changes.map(() => ({ message: LIBRARY_KEEPS_IT })),
+    )
+  if (isNote) return await note(kubernetes, subject, memory, changes, clock, progress)
+  const known = memory.stored === undefined ? undefined : memory.state
+  // what the memory desires is observed while the memories of others are read: mostly it is what it was
+  const early = observeCluster(once, subject, memory.state, effective(subject, memory.state, new Map()))
+  early.catch(() => undefined)
+  const found = await lookAround(once, subject, known, changes)
+  const now = new Date(clock.now())
+  const current = { ...memory, state: await withPodsOfNow(subject, memory.state, early) }
+  // once saved the changes are in the memory: starting over must not fold them in a second time
+  const left = progress.taken ? [] : changes
+  const { state, taken } = await admit({ kubernetes: once, memory: current, subject, changes: left, found, now, guard })
+  if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
+  const wanted = withTargets(memory, subject, state, now)
+  const seen = effective(subject, state, found.peers)
+  const observed = await observeCluster(once, subject, wanted, seen).catch((error: unknown) =>
+    saveOnly(kubernetes, subject, memory, state, error),
+  )
+  if (memory.stored === undefined && isStranger(subject, changes, state, found, observed))
+    return done(
+      progress,
+      changes.map(() => ({
+        message: `${subject.namespace}/${subject.application} is not known: nothing is remembered of it`,
+      })),
+    )
+  const { carried, resolved } = withObservedLabels(memory, subject, state, { seen, observed, found })
+  const surroundings = surroundingsOf(environment, subject, carried, observed)
+  const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
+  const settled = await settle(
+    { kubernetes, clock, surroundings },
+    {
+      subject,
+      memory,
+      next: withoutForgotten(
+        subject,
+        withTargets(
+          memory,
+          subject,
+          withSaid(subject, withNotices(carried, resolved, now), resolved, surroundings),
+          now,
+        ),
+        found,
+        changes,
+        now,
+      ),
+      resolved,
+      peers: found.peers,
+      requesters,
+      observed,
+      ownMark: progress.mark,
+      hasRetried: progress.hasRetried === true,
+      hasLost: progress.hasLost === true,
+      retried: () => {
+        progress.hasRetried = true
+      },
+      saved: (mark) => {
+        progress.taken ??= taken
+        progress.mark = mark
+      },
+      wrote: (name, drift = []) => {
+        progress.written.add(name)
+        progress.drift.push(...drift)
+      },
+    },
+  )
+  if (settled === undefined) return undefined
+  progress.taken ??= taken
+  return {
+    ...{ settled, found, units: carried.units },
+    hasHeldBack: awaitsPolicies(subject, resolved.state, surroundings),
+  }
+}
+
+/** Who leads, and who may speak, is decided by the pods that are there: an event about one that went may be lost. */
+const withPodsOfNow = async (subject: Subject, state: State, early: Promise<Observed>): Promise<State> => {
+  if (!dependsOnUnits(state)) return state
+  // what cannot be observed is met again once the event is remembered
+  const running = await early.then(
+    (observed) => observed.running,
+    () => ({}),
+  )
+  return withUnits(subject, state, running)
+}
+
+const LOOK_MILLISECONDS = 60
+const MOST_LOOKS = 8
+
+/**
+ * Reads the memory. While somebody else is writing what this step has saved as well, to wait for that restarts fewer pods than to write it
+ * again; whoever does not end may have died.
+ */
+const loadWritten = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { taken, mark }: Progress,
+  clock: Clock,
+): Promise<Memory> => {
+  let memory = await loadMemory(kubernetes, subject)
+  const { writing } = memory.state
+  const isOthers = taken !== undefined && writing !== undefined && writing !== mark
+  for (let looks = 0; isOthers && memory.state.writing === writing && looks < MOST_LOOKS; looks += 1) {
+    await clock.sleep(LOOK_MILLISECONDS * (0.5 + clock.random()))
+    memory = await loadMemory(kubernetes, subject)
+  }
+  return memory
+}
+
+/** Whoever listens is told of settings that changed: planned before it is sent. */
+const withNotices = (state: State, { state: resolved }: Effective, now: Date): State => {
+  const before = state.announced ?? nothingAnnounced()
+  const announced = notice(before, resolved, now.getTime())
+  return announced === before ? state : { ...state, announced }
+}
+
+const LIBRARY_KEEPS_IT =
+  'the charm library keeps the labels of this application: its first relation or config event moves it over'
+
+const NOTHING_FOUND: Found = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }
+
+const done = (progress: Progress, taken: readonly Taken[]): Attempted => {
+  progress.taken ??= taken
+  return { settled: undefined, found: NOTHING_FOUND }
+}
+
+/** Somebody has to repair first what cannot be observed: the event is remembered, and counts then. */
+const saveOnly = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  memory: Memory,
+  state: State,
+  problem: unknown,
+): Promise<never> => {
+  const content = { state, labels: memory.labels }
+  const isPassing = isStale(problem) || problem instanceof Unavailable
+  if (!isPassing && !isStored(memory, content)) await saveMemory(kubernetes, subject, memory, content)
+  throw problem
+}
+
+/** Notes change nothing that is desired: they are saved, and that is all. */
+const note = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  memory: Memory,
+  changes: readonly Change[],
+  clock: Clock,
+  progress: Progress,
+): Promise<Attempted> => {
+  const { state, taken } = remember(memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
+  const content = { state, labels: memory.labels }
+  if (memory.stored !== undefined && !isStored(memory, content)) await saveMemory(kubernetes, subject, memory, content)
+  return done(progress, taken)
+}
+
+/** Write-ahead record: previous targets, and the kinds of the objects that may be made. */
+const withTargets = (memory: Memory, { application }: Subject, state: State, now: Date): State => {
+  const since = now.toISOString()
+  const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
+  const former = [...(state.former ?? []), ...places]
+  const owned = [...new Set([...(state.owned ?? []), ...ownedKinds(state), ...Object.keys(state.formerlyOwned ?? {})])]
+  const next = withFormer(state, former, targetsOf(application, state.config))
+  return owned.length === 0 ? next : { ...next, owned: (owned as NonNullable<State['owned']>).toSorted() }
+}
+
+/**
+ * An application of which no platform, document or workload has told, and of which others only know the name: an alias, perhaps. No memory
+ * is made for it.
+ */
+const isStranger = (
+  subject: Subject,
+  changes: readonly Change[],
+  state: State,
+  { documents }: Found,
+  observed: Observed,
+): boolean =>
+  changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&
+  Object.keys(state.relations).length > 0 &&
+  [...(state.owned ?? []), ...(state.former ?? [])].length === 0 &&
+  !documents.found.some(({ application }) => application === subject.application) &&
+  !isDeployed(observed)
+
+/** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
+const withObservedLabels = (
+  memory: Memory,
+  subject: Subject,
+  state: State,
+  { seen, observed, found }: { seen: Effective; observed: Observed; found: Found },
+): { carried: State; resolved: Effective } => {
+  const isLost = memory.stored === undefined && isCarrying(subject, observed)
+  if (!isLost && !state.carried) return { carried: state, resolved: seen }
+  const carried = withCarried(state)
+  const resolved = effective(subject, carried, found.peers)
+  if (!isEnrolmentKnown(subject, resolved)) return { carried, resolved }
+  const { carried: _, ...known } = carried
+  return { carried: known, resolved: effective(subject, known, found.peers) }
+}
+
+const isCarrying = ({ application }: Subject, { targets }: Observed): boolean => {
+  const manager = fieldManager(application)
+  return targets.current.some(({ places = [] }) =>
+    places.some(({ object }) => object.metadata.managedFields?.some((entry) => entry.manager === manager)),
+  )
+}
+
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
+
+/** At a resync, tombstones of more than a day go when nothing of their relation is left on either side. */
+const withoutForgotten = (
+  subject: Subject,
+  state: State,
+  { peers }: Found,
+  changes: readonly Change[],
+  now: Date,
+): State => {
+  if (!changes.some(({ look }) => look?.isResync)) return state
+  const isOld = (since: string | undefined) =>
+    since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
+  const { removed, ...others } = state
+  const relations = Object.entries(state.relations).filter(([key, entry]) => {
+    const isOver = !stands(state, entry)
+    return !(isOver && isOld(entry.since ?? removed) && isForgotten(subject, state, key, peers, shown(state, entry)))
+  })
+  const isForgettable = isOld(removed) && relations.length === 0
+  if (!isForgettable) return { ...state, relations: Object.fromEntries(relations) }
+  const { marks: _, ...rest } = others
+  return { ...rest, relations: {} }
+}
+
+const dueAfter = (
+  subject: Subject,
+  state: State,
+  { peers }: Found,
+  changes: readonly Change[],
+  { before, written }: Progress,
+  now: Date,
+): Due => {
+  const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
+  const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
+  const announced = announcements(subject, state.announced ?? nothingAnnounced())
+  if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
+  const looks = changes.flatMap(({ look }) => look ?? [])
+  const occasion = {
+    isResync: looks.some(({ isResync }) => isResync),
+    isSwept: looks.some(({ documents }) => documents !== undefined),
+    isEcho,
+    now,
+    before: before ?? state,
+  }
+  return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
+}
+
+const lostRace = ({ namespace, application }: Subject, cause: unknown): Unavailable => {
+  const last = cause instanceof Error ? ` (${cause.message})` : ''
+  return new Unavailable(`${namespace}/${application} is being written by others as well, every race was lost${last}`, {
+    cause,
+  })
+}

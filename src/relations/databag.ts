@@ -1,0 +1,26 @@
+import type * as z from 'zod'
+import { issuesIn } from '../base/issues.ts'
+import type { Databag } from '../state/state.ts'
+
+/** A value of a databag, or why it cannot be read: an unreadable value never counts as an absent one. */
+export type Read<T> = { value: T | undefined } | { unreadable: string }
+
+/**
+ * The value of `key` as `schema` wants it, undefined when it is absent. Juju's databags hold strings of JSON, events may carry the JSON
+ * values themselves: both are read, and a plain string where a string is wanted.
+ */
+export const read = <T>(databag: Databag, key: string, schema: z.ZodType<T>): Read<T> => {
+  const raw = databag[key]
+  if (raw === undefined) return { value: undefined }
+  const result = schema.safeParse(typeof raw === 'string' ? parsed(raw) : raw)
+  if (result.success) return { value: result.data }
+  return { unreadable: `${key}: ${issuesIn(result.error)}` }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text // not JSON: a plain string, which the schema takes or refuses
+  }
+}

@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from 'node:util'
+import { DEEPEST, isTooDeep } from '../base/depth.ts'
+import { at } from '../base/own-value.ts'
+import { shown } from '../base/printed.ts'
+import type { Databag } from '../state/state.ts'
+import type { Read } from './databag.ts'
+import { jsonIn, readText } from './structured-text.ts'
+
+/** Where a side says which versions it speaks, as charms with serialized-data-interface do. */
+export const VERSIONS_KEY = '_supported_versions'
+
+/** Where version 1 keeps all of its content, which is also where these charms do. */
+export const DOCUMENT_KEY = 'data'
+
+/** The content of a databag in version 1, undefined when there is none: JSON, or YAML as serialized-data-interface writes it. */
+export const documentIn = (databag: Databag): Read<Record<string, unknown>> => {
+  const raw = at(databag, DOCUMENT_KEY)
+  if (raw === undefined || raw === '') return { value: undefined }
+  const read = typeof raw === 'string' ? readText(raw) : { value: raw }
+  if ('unreadable' in read) return { unreadable: `${DOCUMENT_KEY}: ${read.unreadable}` }
+  if (!isRecord(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected an object, got ${shown(read.value)}` }
+  if (isTooDeep(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected at most ${DEEPEST} levels` }
+  return { value: read.value }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * What a flat value means: an object, a list or a string where it is the JSON of one, else the text itself. A number stays text, as
+ * ports are in `k8s-service`.
+ */
+export const meaningOf = (text: string): unknown => {
+  const value = jsonIn(text)
+  return typeof value === 'string' || (typeof value === 'object' && value !== null) ? value : text
+}
+
+/**
+ * Whether the flat keys say something else than the document. Who speaks both versions writes both at once, so an older program has
+ * written since, which knows nothing of the document and of the versions that it left there.
+ */
+export const isLeftBehind = (document: Record<string, unknown>, databag: Databag): boolean => {
+  const flat = Object.entries(databag).filter(([key]) => key !== DOCUMENT_KEY && !key.startsWith('_'))
+  const meant = flat.map(([key, value]) => [key, typeof value === 'string' ? meaningOf(value) : value])
+  return flat.length > 0 && !isDeepStrictEqual(Object.fromEntries(meant), document)
+}

@@ -1,0 +1,99 @@
+import { MeshPolicy } from '../istio/models.ts'
+import { type Databag, type Relation, relationName, type Subject } from '../state/state.ts'
+import { type Guarded, readGuards } from './guards.ts'
+import { readPolicies } from './policies-databag.ts'
+
+/** A consumer, and how its requests are named in messages and on what is made for them. */
+export type Requester = Subject & { readonly relation: string }
+
+/**
+ * A target as a policy of the requester for itself; and, where a person should know when nothing is granted there, the endpoints
+ * without a relation that would let somebody in.
+ */
+export type Declared = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
+
+/** What a consumer asks for, and the targets that it declares, those of its requests and of what is wrong in its databag among them. */
+export type Asked = {
+  readonly requester: Requester
+  readonly policies: readonly MeshPolicy[]
+  readonly declared: readonly Declared[]
+  readonly problems: readonly string[]
+  readonly isUnknown: boolean
+}
+
+/** How the requests of a relation are named, in messages and on what is made for them. */
+export const requesterName = (
+  { namespace: own }: Subject,
+  relation: Pick<Relation, 'id' | 'endpoint' | 'remote'>,
+): string => {
+  const { namespace = own, application } = relation.remote
+  return `${relationName(relation)} of ${namespace}/${application}`
+}
+
+/** Reads what a consumer says. What cannot be read is as it was before. */
+export const asked = (subject: Subject, relation: Relation): Asked => {
+  const { namespace = subject.namespace, application } = relation.remote
+  const requester = { namespace, application, relation: requesterName(subject, relation) }
+  const requests = lastReadable(relation, 'policies', readPolicies)
+  const guards = lastReadable(relation, 'guarded', readGuards)
+  const { policies = [], invalid = [] } = requests.value ?? {}
+  return {
+    requester,
+    policies,
+    declared: [
+      ...declaredBy(requester, guards.value?.guards ?? []),
+      ...policies.map((policy) => ({ policy: { ...policy, ...sourceIn(requester) } })),
+      ...invalid.flatMap((element) => declaredIn(requester, element)),
+    ],
+    problems: [...requests.problems, ...guards.problems].map((problem) => `${requester.relation}: ${problem}`),
+    isUnknown: requests.value === undefined || guards.value === undefined,
+  }
+}
+
+type Readable = { readonly problems: string[] }
+
+/** The value of a key as it is, else as it could be read last; undefined where it never could. */
+const lastReadable = <T extends Readable>(
+  { remote, kept = {} }: Relation,
+  key: string,
+  reader: (databag: Databag) => T | { unreadable: string },
+): { value: T | undefined; problems: readonly string[] } => {
+  const latest = reader(remote.data)
+  if (!('unreadable' in latest)) return { value: latest, problems: latest.problems }
+  const before = Object.hasOwn(kept, key) ? reader({ ...kept }) : latest
+  return {
+    value: 'unreadable' in before ? undefined : before,
+    problems: [`${latest.unreadable}; what it asked for before stays`],
+  }
+}
+
+/** The targets that an application guards. */
+export const declaredBy = (requester: Subject, guards: readonly Guarded[]): Declared[] =>
+  guards.map((guarded) => ({
+    policy: targetPolicy(requester, guarded),
+    ...(guarded.unrelated?.length && { unrelated: guarded.unrelated }),
+  }))
+
+/** A target is named as in a request; who sends does not matter. */
+const targetPolicy = (requester: Subject, { type, service }: Guarded): MeshPolicy => ({
+  ...sourceIn(requester),
+  target_namespace: requester.namespace,
+  target_app_name: requester.application,
+  target_selector_labels: null,
+  target_service: type === 'app' ? (service ?? null) : null,
+  target_type: type,
+  endpoints: [],
+})
+
+const sourceIn = ({ namespace, application }: Subject) => ({
+  source_namespace: namespace,
+  source_app_name: application,
+})
+
+/** The target of a request that is wrong otherwise; where not even that can be read, all that it could be. */
+const declaredIn = (requester: Requester, element: unknown): Declared[] => {
+  const fields = typeof element === 'object' && element !== null ? element : {}
+  const { data } = MeshPolicy.safeParse({ ...fields, ...sourceIn(requester), endpoints: [] })
+  if (data) return [{ policy: data, unrelated: [] }]
+  return (['app', 'unit'] as const).map((type) => ({ policy: targetPolicy(requester, { type }) }))
+}

@@ -1,0 +1,147 @@
+import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import { groups } from '../istio/groups.ts'
+import { meshLabels } from '../istio/names.ts'
+import {
+  type Backend,
+  externalAuthorizer,
+  externalTraffic,
+  hardenedMode,
+  ingressToBackend,
+  modeloperatorAllow,
+  type StaticOwner,
+} from '../istio/static.ts'
+import { podsOf } from '../istio/target.ts'
+import { trustDomainsOf } from '../istio/trust-domains.ts'
+import {
+  isRunning,
+  waypointDeployment,
+  waypointObjects,
+  waypointPrincipals,
+  waypointProblem,
+} from '../istio/waypoint.ts'
+import { type Facts, factAt, isUnreadable } from '../kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
+import type { EffectiveState, Subject } from '../state/state.ts'
+import type { MeshConfig } from './config.ts'
+import { type Grants, grantsFor, servicesAsked } from './grants.ts'
+import { ownGrants } from './own-grants.ts'
+
+/** The labels of the applications that a beacon serves; none while all of its namespace is on the mesh. */
+export const beaconLabels = (subject: Subject, mesh: MeshConfig): Record<string, string> =>
+  mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, mesh)
+
+/** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
+export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshConfig): Record<string, string> => {
+  const { 'istio.io/dataplane-mode': mode = 'ambient', ...behindWaypoint } = meshLabels({
+    model: namespace,
+    application,
+  })
+  return { 'istio.io/dataplane-mode': mode, ...(isRunning(mesh) && behindWaypoint) }
+}
+
+/** The objects of others that a beacon has to see. */
+export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
+  ...waypointDeployment(subject, mesh),
+  ...(isManaging(mesh) ? servicesAsked(subject, state) : []),
+  ...ingressGateway(subject, mesh),
+]
+
+/** The Gateway that external traffic passes, where something is to be said of that. */
+const ingressGateway = (
+  { namespace, application: name }: Subject,
+  { externalTraffic: cidrs, externalAuthorizer: provider }: MeshConfig,
+): Reference[] => (cidrs || provider !== undefined ? [{ kind: 'Gateway', namespace, name }] : [])
+
+/** What a beacon holds: who asked for what, the objects besides, and what there is to say of them. */
+export type BeaconDesire = {
+  requests: PolicyRequest[]
+  guards: Guard[]
+  /** The relations of which it cannot be known what they ask for. */
+  unknown: string[]
+  objects: KubernetesObject[]
+  waiting: string[]
+  messages: string[]
+}
+
+/** What the beacon grants, runs and denies. */
+export const beaconDesire = (
+  subject: Subject,
+  state: EffectiveState,
+  mesh: MeshConfig,
+  owner: StaticOwner,
+  facts: Facts,
+): BeaconDesire => {
+  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, facts) : NOTHING
+  const waypoint = waypointDeployment(subject, mesh)
+    .map(nameOf)
+    .filter((name) => !isUnreadable(facts, name))
+    .map((name) => waypointProblem(name, mesh, factAt(facts, name)))
+  return {
+    ...managed,
+    guards: [...managed.guards, ...backendGuards(subject, mesh)],
+    objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
+    waiting: [
+      ...managed.waiting,
+      ...waypoint.filter((problem) => problem !== undefined),
+      ...ingressGateway(subject, mesh)
+        .map(nameOf)
+        .filter((name) => !isUnreadable(facts, name) && factAt(facts, name) === undefined)
+        .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
+    ],
+  }
+}
+
+/** Whether the beacon grants what its relations ask for. */
+export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
+  manageAuthorizationPolicies !== false
+
+const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [] }
+
+const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, facts: Facts): Grants => {
+  const grants = grantsFor(subject, state, facts, mesh)
+  const own = ownGrants(subject, state, mesh)
+  return {
+    requests: [...grants.requests, ...own.requests],
+    guards: [...grants.guards, ...own.guards],
+    unknown: grants.unknown,
+    waiting: [...grants.waiting, ...own.waiting],
+    messages: [...grants.messages, ...own.messages],
+  }
+}
+
+/** What lets the gateway of an ingress in would shut the waypoint out. */
+const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
+  const principals = waypointPrincipals(subject, mesh)
+  if (principals.length === 0) return []
+  const { namespace, application } = subject
+  return backendsOf(subject, mesh.backends ?? [])
+    .filter(({ ports }) => ports.length > 0)
+    .map((backend) => ({
+      target: podsOf(backend.namespace, backend.application),
+      relation: `config of ${namespace}/${application}`,
+      principals,
+    }))
+}
+
+const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner): KubernetesObject[] => {
+  const { hardened = false, modelOnMesh = false, rootNamespace = 'istio-system' } = mesh
+  const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
+  const gateway = subject.application
+  return [
+    // without it hardened mode would lock the controller out
+    ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
+    ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
+    ...backendsOf(subject, backends).flatMap((backend) =>
+      ingressToBackend(owner, backend, ...trustDomainsOf(mesh, subject.namespace)),
+    ),
+    ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
+    ...(hardened ? hardenedMode(owner, rootNamespace) : []),
+  ]
+}
+
+/** Each application once, with all of its ports. */
+const backendsOf = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): Backend[] =>
+  groups(
+    backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
+    ({ namespace, application }) => `${namespace}/${application}`,
+  ).flatMap(([, same]) => same.slice(0, 1).map((one) => ({ ...one, ports: same.flatMap(({ ports }) => ports) })))

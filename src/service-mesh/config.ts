@@ -1,0 +1,119 @@
+import * as z from 'zod'
+import { AuthorizationPolicySpec } from '../istio/authorization-policy.ts'
+import { Ports } from '../istio/endpoint.ts'
+import { MeshPolicy } from '../istio/models.ts'
+import { namesProblem } from './name-problem.ts'
+
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
+const name = (what: string) =>
+  z.string().max(63).regex(LABEL, `expected ${what}: at most 63 lower-case letters, digits and hyphens`)
+
+const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a CIDR, like 10.0.0.0/8')
+
+export const TrustDomain = z
+  .string()
+  .max(255)
+  .regex(/^[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/, 'expected a trust domain, like cluster.local')
+
+/** Whether policies are enforced, or only written where proxies log what they would do. */
+export const Enforcement = z.enum(['audit', 'enforce'], 'expected audit or enforce')
+
+/** What makes an application a beacon: it runs the mesh for the applications that are related to it. */
+export const MeshConfig = z.strictObject({
+  type: z.literal('istio').optional(),
+  /** Whether to run a waypoint, without which nothing enforces hosts, methods and paths. @default true */
+  waypoint: z.boolean().optional(),
+  /** How many pods the waypoint has. @default 1 */
+  units: z.int().min(0).max(1_000).optional(),
+  /** Puts all of the namespace on the mesh, instead of the related applications. @default false */
+  modelOnMesh: z.boolean().optional(),
+  /** Grants what related applications ask for; when false, what was granted is removed. @default true */
+  manageAuthorizationPolicies: z.boolean().optional(),
+  /** Denies whatever no policy allows, in the whole mesh. @default false */
+  hardened: z.boolean().optional(),
+  /** `audit` writes all that the beacon grants and denies as dry runs. @default that of the application, else enforce */
+  enforcement: Enforcement.optional(),
+  /** Istio's root namespace: policies in it hold for the whole mesh. @default istio-system */
+  rootNamespace: name('a namespace').optional(),
+  /** @default cluster.local */
+  trustDomain: TrustDomain.optional(),
+  /** Other names of that trust domain, as Istio's `trustDomainAliases`. */
+  trustDomainAliases: z.array(TrustDomain).max(16).optional(),
+  /** The trust domains of namespaces that have others, such as those of another cluster. */
+  trustDomains: z
+    .record(
+      name('a namespace'),
+      z.union([TrustDomain, z.array(TrustDomain).min(1).max(16)], 'expected a trust domain, or a list of them'),
+    )
+    .optional(),
+  /** `whenGranted` guards a target only while somebody is let in there: without grants it is open. @default declared */
+  guard: z.enum(['declared', 'whenGranted']).optional(),
+  /** Takes over what the charm library left of this application, and removes it once ours stands. @default false */
+  adopt: z.boolean().optional(),
+  /** Who may reach the ingress Gateway of the application's name from outside; nobody when empty. @default no policy */
+  externalTraffic: z.array(Cidr).optional(),
+  /** Applications whose pods the ingress Gateway may reach, on which ports. */
+  backends: z
+    .array(
+      z.strictObject({
+        /** @default the application's own */
+        namespace: name('a namespace').optional(),
+        application: name('an application'),
+        ports: Ports,
+      }),
+    )
+    .optional(),
+  /** The extension provider that authorizes what passes the ingress Gateway. */
+  externalAuthorizer: z.string().min(1).max(253).optional(),
+})
+export type MeshConfig = z.infer<typeof MeshConfig>
+
+/** The ServiceAccounts of applications that do not run as the one of their own name, by `{namespace}/{application}`. */
+export const ServiceAccounts = z.record(
+  z.string().regex(/^[^/]+\/[^/]+$/, 'expected {namespace}/{application}'),
+  z
+    .string()
+    .max(253)
+    .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a ServiceAccount'),
+)
+
+const WIRE_FIELDS = new Set([
+  ...['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name'],
+  ...['target_selector_labels', 'target_service', 'target_type', 'endpoints'],
+])
+
+const withoutUnknown = (value: unknown, context: z.RefinementCtx): unknown => {
+  const unknown = Object.keys(typeof value === 'object' && value !== null ? value : {}).filter(
+    (key) => !WIRE_FIELDS.has(key),
+  )
+  if (unknown.length > 0)
+    context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: value as Record<string, unknown> })
+  return value
+}
+
+/** A MeshPolicy in the config: the wire form, but unknown keys are errors, as everywhere in the config. */
+export const CustomMeshPolicy = z
+  .unknown()
+  .transform(withoutUnknown)
+  .pipe(MeshPolicy)
+  .superRefine((policy, context) => {
+    const message = namesProblem(policy)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+/** An AuthorizationPolicy as a person writes it. Without a namespace it is in the application's own. */
+export const RawPolicy = z.strictObject({
+  apiVersion: z.literal('security.istio.io/v1'),
+  kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
+  metadata: z.strictObject({
+    name: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object'),
+    namespace: name('a namespace').optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: AuthorizationPolicySpec.optional(),
+})
+export type RawPolicy = z.infer<typeof RawPolicy>

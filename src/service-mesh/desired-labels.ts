@@ -1,0 +1,96 @@
+import * as z from 'zod'
+import { at } from '../base/own-value.ts'
+import { partOf } from '../coordinated-workers/policies.ts'
+import { labelProblem } from '../kubernetes/label-syntax.ts'
+import { read } from '../relations/databag.ts'
+import { relationsWith } from '../relations/select.ts'
+import { type EffectiveState, type Relation, relationName, type Subject } from '../state/state.ts'
+import { enrolmentLabels } from './beacon.ts'
+import { type ForeignKey, foreignProblem } from './foreign-labels.ts'
+
+/** The labels an application should hold on its workload and its Service. */
+export type DesiredLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  /** What could not be read, and therefore stays as it is where we hold it: these keys, or all of them. */
+  readonly unknown: 'all' | readonly string[]
+  readonly messages: readonly string[]
+  /** Whether there must be a workload and a Service to hold them: a beacon need not have any. */
+  readonly required: boolean
+}
+
+/** Where labels come from; `labels` is undefined when nothing is said, `unreadable` says why it cannot be known. */
+type Source = {
+  name: string
+  labels?: Record<string, unknown> | undefined
+  unreadable?: string
+  /** The databag key of another application. */
+  from?: ForeignKey
+  /** The cluster that the other application may name. */
+  cluster?: string | undefined
+}
+
+/**
+ * The union of what the config, the `service_mesh` relations and the `cluster` relations ask for. Where two ask for different values of a
+ * key the earlier of these wins, among relations the lower id. Of other applications only labels of their mesh and their cluster are taken.
+ */
+export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
+  const own = config?.mesh && enrolmentLabels(subject, config.mesh)
+  const sources: Source[] = [
+    { name: 'config', labels: config?.labels },
+    { name: BEACON, labels: own },
+    { name: 'coordinator', labels: config?.coordinator && partOf(subject.application) },
+    ...relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map((relation) =>
+      fromRelation(subject, relation, 'labels'),
+    ),
+    ...relationsWith(relations, { interface: 'cluster', role: 'requires' }).map((relation) =>
+      fromRelation(subject, relation, 'worker_labels'),
+    ),
+  ]
+  const said = sources.flatMap(({ name, labels, from, cluster }) =>
+    Object.entries(labels ?? {}).map(([key, value]) => ({
+      ...{ name, key, value },
+      refused: from && foreignProblem(from, key, value, cluster),
+    })),
+  )
+  const asked = said.filter(({ refused }) => refused === undefined)
+  const bad = asked.filter(({ key, value }) => labelProblem(key, value) !== undefined)
+  const labels: Record<string, string> = {}
+  for (const { key, value } of asked)
+    if (labelProblem(key, value) === undefined) labels[key] = at(labels, key) ?? (value as string)
+  const unreadable = sources.filter((source) => source.unreadable !== undefined)
+  return {
+    labels,
+    required: asked.some(({ name }) => name !== BEACON),
+    unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
+    messages: [
+      ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; the labels it asked for stay as they are`),
+      ...said.flatMap(({ name, key, value, refused }) => {
+        const problem = refused ?? labelProblem(key, value) ?? contradiction(labels, key, value)
+        return problem === undefined ? [] : [`${name}: label ${key.slice(0, 80)} is not applied: ${problem}`]
+      }),
+    ],
+  }
+}
+
+const BEACON = 'the beacon itself'
+
+const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
+  const earlier = at(labels, key)
+  return earlier === undefined || earlier === value
+    ? undefined
+    : `${earlier} is asked for as well, by one that goes before it`
+}
+
+const MeshType = z.literal('istio')
+const Labels = z.record(z.string(), z.unknown())
+
+const fromRelation = ({ namespace }: Subject, relation: Relation, key: ForeignKey): Source => {
+  const name = relationName(relation)
+  if (relation.awaits !== undefined) return { name }
+  const { data, application, namespace: home = namespace } = relation.remote
+  const meshType = read(data, 'mesh_type', MeshType)
+  if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
+  const labels = read(data, key, Labels)
+  if ('unreadable' in labels) return { name, unreadable: labels.unreadable }
+  return { name, from: key, labels: labels.value, cluster: home === namespace ? application : undefined }
+}

@@ -1,0 +1,47 @@
+import { ENROLMENT_LABEL } from '../istio/names.ts'
+
+/** Policies of a cluster select pods of their own namespace by it. */
+const PART_OF = 'app.kubernetes.io/part-of'
+
+/** What a mesh asks of pods and Services; a value that would take them off it, or past its waypoint, is none of these. */
+const MESH: ReadonlyMap<string, RegExp> = new Map([
+  [ENROLMENT_LABEL, /^ambient$/],
+  ['istio.io/use-waypoint', /^(?!none$)/],
+  ['istio.io/use-waypoint-namespace', /^/],
+  ['istio.io/ingress-use-waypoint', /^/],
+])
+
+/** A coordinator hands on the labels of its own mesh. */
+const CLUSTER: ReadonlyMap<string, RegExp> = new Map([...MESH, [PART_OF, /^/]])
+
+/** The keys of all labels that other applications may ask for. */
+export const FOREIGN_KEYS: readonly string[] = [...CLUSTER.keys()]
+
+/** The keys of the labels of a mesh. */
+export const MESH_KEYS: readonly string[] = [...MESH.keys()]
+
+/** The databag keys that carry labels: who may ask for which. */
+const FOREIGN = {
+  labels: { known: MESH, whose: 'a beacon', what: 'labels of its mesh' },
+  worker_labels: { known: CLUSTER, whose: 'a coordinator', what: 'labels of its cluster and its mesh' },
+}
+
+/** The databag key in which another application asks for labels. */
+export type ForeignKey = keyof typeof FOREIGN
+
+/**
+ * Why a label that another application asks for is not taken, or undefined when it is one that its protocol is for. Any other could move
+ * pods to another Service, out of a selector, into the policies of another cluster or off the mesh. `cluster` is the only one it may name.
+ */
+export const foreignProblem = (
+  from: ForeignKey,
+  key: string,
+  value: unknown,
+  cluster?: string | undefined,
+): string | undefined => {
+  const { known, whose, what } = FOREIGN[from]
+  const values = known.get(key)
+  if (values === undefined) return `${whose} may only ask for ${what}`
+  if (key === PART_OF && value !== cluster) return `${whose} may only name itself, to workers of its own namespace`
+  return values.test(String(value)) ? undefined : `${whose} may not ask for the value ${String(value).slice(0, 63)}`
+}

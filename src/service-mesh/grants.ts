@@ -1,0 +1,161 @@
+import { at } from '../base/own-value.ts'
+import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { MeshPolicy } from '../istio/models.ts'
+import { NAME_LABEL } from '../istio/target.ts'
+import { isRunning } from '../istio/waypoint.ts'
+import { type Facts, factAt, isUnreadable } from '../kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../kubernetes/objects.ts'
+import { relationsWith } from '../relations/select.ts'
+import type { EffectiveState, Relation, Subject } from '../state/state.ts'
+import { asked, type Declared, type Requester } from './asked.ts'
+import type { MeshConfig } from './config.ts'
+import { guardsFor, unreachable } from './guarding.ts'
+import { namesProblem } from './name-problem.ts'
+import { HEADLESS, isHeadless, isServiceOf } from './services.ts'
+
+/** What the beacon may grant of what its relations ask for, what waits for something, and what is wrong with the rest. */
+export type Grants = {
+  requests: PolicyRequest[]
+  /** What is guarded whatever is granted there. */
+  guards: Guard[]
+  /** The relations of which it cannot be known what they ask for, as their requests name them. */
+  unknown: string[]
+  waiting: string[]
+  messages: string[]
+}
+
+/** Each costs every step a read. */
+const MOST_OTHER_SERVICES = 20
+
+/** Services that policies name besides the requester's own: whose they are can only be seen in the cluster. */
+export const servicesAsked = (subject: Subject, state: EffectiveState): Reference[] =>
+  consumersOf(state).flatMap((relation) => {
+    const { requester, declared } = asked(subject, relation)
+    return otherServices(requester, declared).map((name) => serviceReference(requester, name))
+  })
+
+/**
+ * The requests of all consumers, each checked on its own: one that is wrong is named and skipped. A requester may only ask for itself;
+ * for a Service of another name when that selects its pods. What it declares is guarded, also where its request is wrong.
+ */
+export const grantsFor = (subject: Subject, state: EffectiveState, facts: Facts, mesh: MeshConfig = {}): Grants => {
+  const each = consumersOf(state).map((relation) => grantsTo(subject, relation, facts, mesh))
+  return {
+    requests: each.flatMap(({ requests }) => requests),
+    guards: each.flatMap(({ guards }) => guards),
+    unknown: each.flatMap(({ unknown }) => unknown),
+    waiting: each.flatMap(({ waiting }) => waiting),
+    messages: each.flatMap(({ messages }) => messages),
+  }
+}
+
+const consumersOf = (state: EffectiveState): Relation[] =>
+  relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
+
+const grantsTo = (subject: Subject, relation: Relation, facts: Facts, mesh: MeshConfig): Grants => {
+  const { requester, policies, declared, problems, isUnknown } = asked(subject, relation)
+  const services = otherServices(requester, declared)
+  const checked = policies.map((policy) => ({ policy, ...problemOf({ requester, policy }, services, facts, mesh) }))
+  const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
+  const named = (problem: 'refused' | 'waiting') =>
+    checked.flatMap((one) => (one[problem] === undefined ? [] : [`${requester.relation}: ${one[problem]}`]))
+  // of a Service that does not exist it cannot be seen whose it is: until it can, nobody is let in
+  const own = declared.filter(({ policy }) => !problemOf({ requester, policy }, services, facts, {}).refused)
+  const requests = granted.map(({ policy }) => policy)
+  const isGuarding = mesh.guard !== 'whenGranted'
+  const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
+  return {
+    requests: requests.map((policy) => ({ policy, relation: requester.relation })),
+    guards: guardsFor(subject, mesh, requester, guarded),
+    unknown: isUnknown || checked.some((one) => one.isUnknown) ? [requester.relation] : [],
+    waiting: named('waiting'),
+    messages: [...problems, ...named('refused'), ...(isGuarding ? unreachable(requester, own, requests) : [])],
+  }
+}
+
+/** The other Services that a requester names for itself, as many of them as are looked at. */
+const otherServices = (requester: Requester, declared: readonly Declared[]): string[] => {
+  const named = declared.filter(({ policy }) => isItself(requester, policy))
+  return [...new Set(named.flatMap(({ policy }) => otherService(requester, policy) ?? []))].slice(
+    0,
+    MOST_OTHER_SERVICES,
+  )
+}
+
+const isItself = (
+  { namespace, application }: Requester,
+  { target_namespace, target_app_name, target_service, target_selector_labels }: MeshPolicy,
+): boolean => {
+  if (target_namespace !== namespace) return false
+  if (target_selector_labels !== null) return at(target_selector_labels, NAME_LABEL) === application
+  return target_app_name === null ? target_service !== null : target_app_name === application
+}
+
+const otherService = ({ application }: Requester, { target_service }: MeshPolicy): string | undefined =>
+  target_service === null || target_service === application ? undefined : target_service
+
+const serviceReference = ({ namespace }: Pick<Requester, 'namespace'>, name: string): Reference => ({
+  kind: 'Service',
+  namespace,
+  name,
+})
+
+type Asked = { requester: Requester; policy: MeshPolicy }
+
+type Problem = { refused?: string; waiting?: string; isUnknown?: true }
+
+const problemOf = (
+  { requester, policy }: Asked,
+  services: readonly string[],
+  facts: Facts,
+  mesh: MeshConfig,
+): Problem => {
+  const { namespace, application } = requester
+  const invalid = namesProblem(policy)
+  if (invalid !== undefined) return { refused: `${invalid}: not granted` }
+  if (!isItself(requester, policy))
+    return { refused: `asks for ${targetName(policy)}, and may only name ${namespace}/${application}: not granted` }
+  if (policy.target_type === 'app' && !isRunning(mesh))
+    return { waiting: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` }
+  const other = otherService(requester, policy)
+  return other === undefined ? {} : problemOfService(requester, other, services, facts)
+}
+
+/** What guards a Service is its waypoint. */
+export const NO_WAYPOINT =
+  'which nothing guards without a waypoint: not granted; set waypoint and units of the beacon, or ask for type unit'
+
+const problemOfService = (
+  { namespace, application }: Requester,
+  name: string,
+  services: readonly string[],
+  facts: Facts,
+): Problem => {
+  const reference = serviceReference({ namespace }, name)
+  if (!services.includes(name))
+    return {
+      refused: `names ${nameOf(reference)}, and more than ${MOST_OTHER_SERVICES} Services before it: not granted`,
+    }
+  if (isUnreadable(facts, nameOf(reference)))
+    return { waiting: `${nameOf(reference)} cannot be read: what is granted there stays as it is`, isUnknown: true }
+  const service = factAt(facts, nameOf(reference))
+  if (service === undefined)
+    return {
+      waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,
+    }
+  if (!isServiceOf({ namespace, application }, service))
+    return {
+      refused: `asks for ${nameOf(reference)}, which does not select the pods of ${application} by ${NAME_LABEL}: not granted`,
+    }
+  return isHeadless(service) ? { waiting: `${nameOf(reference)} ${HEADLESS}` } : {}
+}
+
+const targetName = ({
+  target_namespace,
+  target_app_name,
+  target_service,
+  target_selector_labels,
+}: MeshPolicy): string =>
+  target_selector_labels === null
+    ? `${target_namespace}/${target_app_name ?? target_service}`
+    : `pods of ${target_namespace} by labels`

@@ -1,0 +1,52 @@
+import type { Guard } from '../istio/grant.ts'
+import type { MeshPolicy } from '../istio/models.ts'
+import { podsOf, type Target, targetKey, targetOf } from '../istio/target.ts'
+import { isRunning, waypointPrincipals } from '../istio/waypoint.ts'
+import { subjectName } from '../relations/mirror.ts'
+import type { Subject } from '../state/state.ts'
+import type { Declared, Requester } from './asked.ts'
+import type { MeshConfig } from './config.ts'
+import { nobodyMayReach } from './guards.ts'
+
+/**
+ * The guards of an application's targets, and of the way past its waypoint: the pods behind a guarded Service let the waypoint pass, and
+ * nobody else whom no policy for pods lets in. Without a waypoint, which nothing could guard a Service with, they let nobody pass.
+ */
+export const guardsFor = (
+  beacon: Subject,
+  mesh: MeshConfig,
+  { namespace, application, relation }: Requester,
+  policies: readonly MeshPolicy[],
+): Guard[] => {
+  const principals = waypointPrincipals(beacon, mesh)
+  const targets = policies.flatMap((policy) => targetOf(policy) ?? [])
+  const services = targets.filter(isService)
+  const behind = podsOf(namespace, application)
+  const pods = [...targets.filter((target) => !isService(target)), ...(services.length > 0 ? [behind] : [])]
+  // what passed the waypoint must not end at a ztunnel that lets nobody in
+  const isHardened = mesh.hardened === true && isRunning(mesh)
+  const guards = [
+    ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
+    ...(isRunning(mesh) ? services : []).map((target) => ({ target, relation })),
+    ...pods.map((target) => ({ target, relation, principals })),
+  ]
+  return [...new Map(guards.map((guard) => [targetKey(guard.target), guard])).values()]
+}
+
+const isService = ({ spec }: Target): boolean => 'targetRefs' in spec
+
+/** Names the declared targets at which nothing is granted, and why, where the reason is known. */
+export const unreachable = (
+  subject: Subject,
+  declared: readonly Declared[],
+  granted: readonly MeshPolicy[],
+): string[] => {
+  const keyOf = (policy: MeshPolicy) => JSON.stringify(targetOf(policy))
+  const reached = new Set(granted.map(keyOf))
+  const closed = declared.flatMap(({ policy, unrelated }) =>
+    unrelated === undefined || reached.has(keyOf(policy)) ? [] : [[keyOf(policy), { policy, unrelated }] as const],
+  )
+  return [...new Map(closed.toReversed()).values()].map(({ policy, unrelated }) =>
+    nobodyMayReach(subject, { type: policy.target_type, service: policy.target_service, unrelated }),
+  )
+}

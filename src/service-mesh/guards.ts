@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { problemOf } from '../base/printed.ts'
+import type { MeshPolicy, Policy } from '../istio/models.ts'
+import { read } from '../relations/databag.ts'
+import { relationsWith } from '../relations/select.ts'
+import type { Databag, EffectiveState, Subject } from '../state/state.ts'
+
+/** A target that an application guards: a Service, by default the one of its name, or its pods. */
+export const Guarded = z.object(
+  {
+    type: z.enum(['app', 'unit'], 'expected app or unit'),
+    service: z.string('expected a Service: a string').min(1).nullish(),
+    /** The endpoints that would let somebody in, where none of them has a relation. */
+    unrelated: z.array(z.string('expected an endpoint: a string')).nullish(),
+  },
+  'expected a target: an object',
+)
+export type Guarded = z.infer<typeof Guarded>
+
+/** The targets of a databag and the problems of the others; or why they cannot be known. */
+export type ReadGuards = { guards: Guarded[]; problems: string[] } | { unreadable: string }
+
+const List = z.array(z.unknown(), 'expected a list of targets')
+
+/** Reads the key `guarded` of a consumer's databag, which stands beside `policies`, the charm library's key. */
+export const readGuards = (databag: Databag): ReadGuards => {
+  const list = read(databag, 'guarded', List)
+  if ('unreadable' in list) return list
+  const elements = (list.value ?? []).map((element, index) => {
+    const result = Guarded.safeParse(element)
+    return result.success ? result.data : problemOf(result.error, element, `guarded[${index}]`)
+  })
+  return {
+    guards: elements.filter((element) => typeof element !== 'string'),
+    problems: elements.filter((element) => typeof element === 'string'),
+  }
+}
+
+/** `endpoint` is where a person may look for whoever should be let in; what the application asks for of itself has none. */
+type Declared = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
+
+/** Finds the targets that `policies` declare, and those of its own that the config does, each once, whether or not anybody is related. */
+export const declaredGuards = (
+  subject: Subject,
+  { relations, config }: EffectiveState,
+  policies: readonly Policy[],
+): Guarded[] => {
+  const declared = [
+    ...policies.map((policy): Declared => {
+      const { type, relation: endpoint } = policy
+      const isRelated = relationsWith(relations, { endpoint }).length > 0
+      const isSaid = config?.policies?.includes(policy)
+      return { type, service: serviceOf(subject, policy), isRelated, ...(isSaid && { endpoint }) }
+    }),
+    ...(config?.meshPolicies ?? []).flatMap((policy) => ownTarget(subject, policy)),
+  ]
+  const byTarget = Map.groupBy(declared, ({ type, service }) => JSON.stringify([type, service]))
+  return [...byTarget.values()].flatMap((same) => {
+    const isClosed = same.every(({ isRelated }) => !isRelated)
+    const unrelated = isClosed ? [...new Set(same.flatMap(({ endpoint = [] }) => endpoint))] : []
+    return same
+      .slice(0, 1)
+      .map(({ type, service }) => ({ type, ...(service && { service }), ...(unrelated.length > 0 && { unrelated }) }))
+  })
+}
+
+/** Null for the one of the application's name, and for pods. */
+const serviceOf = ({ application }: Subject, policy: Policy): string | null => {
+  const service = policy.type === 'app' ? policy.service : undefined
+  return service && service !== application ? service : null
+}
+
+const ownTarget = (
+  { namespace, application }: Subject,
+  { target_namespace, target_app_name, target_service, target_type: type }: MeshPolicy,
+): Declared[] => {
+  if (target_namespace !== namespace || (target_app_name ?? target_service) !== application) return []
+  return [{ type, service: target_service === application ? null : target_service, isRelated: true }]
+}
+
+/** Names a target to a person. */
+export const guardTitle = ({ namespace, application }: Subject, { type, service }: Guarded): string =>
+  type === 'app' ? `${namespace}/${service ?? application}` : `the pods of ${namespace}/${application}`
+
+/** The reason why nobody may reach a target at which nothing is granted. */
+export const nobodyMayReach = (subject: Subject, guarded: Guarded): string => {
+  const { unrelated } = guarded
+  const reason = unrelated?.length ? `no relation of endpoint ${unrelated.join(', ')}` : 'nothing is granted there'
+  return `nobody may reach ${guardTitle(subject, guarded)}: ${reason}`
+}

@@ -1,0 +1,16 @@
+import { shown } from '../base/printed.ts'
+import type { MeshPolicy } from '../istio/models.ts'
+
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
+const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name', 'target_service'] as const
+
+/**
+ * Why no object can be made of `policy`: the first of its names that Kubernetes would refuse for a namespace, a ServiceAccount or a
+ * Service (RFC 1123 label), or undefined. It also keeps a wildcard out of an identity.
+ */
+export const namesProblem = (policy: MeshPolicy): string | undefined => {
+  const bad = NAMES.find((field) => !isName(policy[field]))
+  return bad && `${bad}: expected at most 63 lower-case letters, digits and hyphens, got ${shown(policy[bad])}`
+}
+
+const isName = (name: string | null): boolean => name === null || (name.length <= 63 && LABEL.test(name))

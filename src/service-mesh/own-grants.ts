@@ -1,0 +1,49 @@
+import type { Policy } from '../istio/models.ts'
+import { isRunning } from '../istio/waypoint.ts'
+import { type EffectiveState, relationName, type Subject } from '../state/state.ts'
+import { declaredBy } from './asked.ts'
+import type { MeshConfig } from './config.ts'
+import { authorPolicies, consumerPolicies } from './consumer.ts'
+import { type Grants, NO_WAYPOINT } from './grants.ts'
+import { guardsFor, unreachable } from './guarding.ts'
+import { declaredGuards, type Guarded, guardTitle } from './guards.ts'
+
+/** A beacon's own waypoint answers who scrapes it, on this port. */
+const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]
+
+/** What the beacon grants for itself. */
+export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Grants => {
+  const policies = authorPolicies(state)
+  const { requested, waiting, messages } = consumerPolicies(subject, state, [...OWN_POLICIES, ...policies])
+  const of = `of ${subject.namespace}/${subject.application}`
+  const requests = requested
+    .filter(({ policy: { target_type: type } }) => type === 'unit' || isRunning(mesh))
+    .map(({ policy, relation }) => ({ policy, relation: `${relationName(relation)} ${of}` }))
+  const isGuarding = mesh.guard !== 'whenGranted'
+  const guards = declaredGuards(subject, state, policies)
+  const declared = isGuarding ? declaredBy(subject, guards) : []
+  const guarded = [
+    ...requests.map(({ policy, relation }) => ({ relation, policies: [policy] })),
+    ...(declared.length > 0 ? [{ relation: `config ${of}`, policies: declared.map(({ policy }) => policy) }] : []),
+  ]
+  const isUnenforced = ({ type }: Guarded) => type === 'app' && !isRunning(mesh)
+  return {
+    requests,
+    guards: guarded.flatMap((one) => guardsFor(subject, mesh, { ...subject, relation: one.relation }, one.policies)),
+    unknown: [],
+    waiting: [
+      ...waiting,
+      ...guards
+        .filter(isUnenforced)
+        .map((one) => `config ${of}: asks for ${guardTitle(subject, one)} as a Service, ${NO_WAYPOINT}`),
+    ],
+    messages: [
+      ...messages,
+      ...unreachable(
+        subject,
+        declared,
+        requests.map(({ policy }) => policy),
+      ),
+    ],
+  }
+}

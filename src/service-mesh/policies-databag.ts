@@ -1,0 +1,42 @@
+import * as z from 'zod'
+import { problemOf } from '../base/printed.ts'
+import { pythonJson } from '../base/python-json.ts'
+import { MeshPolicy } from '../istio/models.ts'
+import { read } from '../relations/databag.ts'
+import type { Databag } from '../state/state.ts'
+
+/** The good policies of a databag, the others with what is wrong with each; or why it cannot be known what is asked for. */
+export type ReadPolicies =
+  | { policies: MeshPolicy[]; invalid: readonly unknown[]; problems: string[] }
+  | { unreadable: string }
+
+const List = z.array(z.unknown(), 'expected a list of policies')
+
+/** What a consumer of `service_mesh` asks for: the key `policies` of its application databag. Absent, it asks for nothing. */
+export const readPolicies = (databag: Databag): ReadPolicies => {
+  const list = read(databag, 'policies', List)
+  if ('unreadable' in list) return list
+  const elements = (list.value ?? []).map((element, index) => {
+    const { data, error } = MeshPolicy.safeParse(element)
+    return { element, data, problem: error && problemOf(error, element, `policies[${index}]`) }
+  })
+  return {
+    policies: elements.flatMap(({ data }) => data ?? []),
+    invalid: elements.flatMap(({ element, data }) => (data === undefined ? [element] : [])),
+    problems: elements.flatMap(({ problem }) => problem ?? []),
+  }
+}
+
+/** The value of `policies`, byte for byte as the charm library writes it: all keys, in its order, in Python's JSON. */
+export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))
+
+const inWireOrder = (policy: MeshPolicy): MeshPolicy => ({
+  source_namespace: policy.source_namespace,
+  source_app_name: policy.source_app_name,
+  target_namespace: policy.target_namespace,
+  target_app_name: policy.target_app_name,
+  target_selector_labels: policy.target_selector_labels,
+  target_service: policy.target_service,
+  target_type: policy.target_type,
+  endpoints: policy.endpoints.map(({ hosts, ports, methods, paths }) => ({ hosts, ports, methods, paths })),
+})

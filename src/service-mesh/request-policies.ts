@@ -1,0 +1,89 @@
+import { at } from '../base/own-value.ts'
+import { meshEndpoint } from '../istio/endpoint.ts'
+import type { MeshPolicy, Policy } from '../istio/models.ts'
+import { relationName } from '../state/state.ts'
+import type { CrossModelIdentity } from './cross-model.ts'
+
+/** A relation as its own side sees it: `remote.application` may be an alias, `remote.namespace` is the platform's word. */
+export type PolicyRelation = {
+  readonly id: number
+  readonly endpoint: string
+  readonly role?: 'provides' | 'requires' | 'peers'
+  readonly remote: { readonly application: string; readonly namespace?: string | undefined }
+  /** True when the platform knows that the remote side is in another model, though not in which. */
+  readonly crossModel?: boolean
+}
+
+export type PolicyRequest = {
+  readonly namespace: string
+  readonly application: string
+  readonly policies: readonly Policy[]
+  readonly relations: readonly PolicyRelation[]
+  /** What applications of other models are really called, by their alias here, or by `{namespace}/{alias}`. */
+  readonly identities: Readonly<Record<string, CrossModelIdentity>>
+}
+
+/** `relation` is the one that a policy follows from; `waiting` says of each that gets no policy yet what it waits for. */
+export type RequestedPolicies = {
+  readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
+  readonly waiting: string[]
+}
+
+/**
+ * What an application asks for: one policy for each of `policies`, in their order, and each relation of its endpoint, by id. A relation
+ * with another model counts only once the remote side's real name is known: a guess would let in somebody else.
+ */
+export const requestPolicies = (request: PolicyRequest): RequestedPolicies => {
+  const sources = request.relations
+    .filter(({ endpoint }) => request.policies.some(({ relation }) => relation === endpoint))
+    .toSorted((one, other) => one.id - other.id)
+    .map((relation) => ({ relation, source: sourceOf(relation, request) }))
+  return {
+    requested: request.policies.flatMap((policy) =>
+      sources
+        .filter(({ relation: { endpoint } }) => endpoint === policy.relation)
+        .flatMap(({ relation, source }) =>
+          'waiting' in source ? [] : [{ policy: meshPolicy(policy, source, request), relation }],
+        ),
+    ),
+    waiting: sources.flatMap(({ source }) => ('waiting' in source ? [source.waiting] : [])),
+  }
+}
+
+const sourceOf = (
+  { id, endpoint, role, remote, crossModel }: PolicyRelation,
+  { namespace, application, identities }: PolicyRequest,
+): CrossModelIdentity | { waiting: string } => {
+  if (role === 'peers') return { namespace, application }
+  const name = relationName({ id, endpoint })
+  const identity = at(identities, `${remote.namespace}/${remote.application}`) ?? at(identities, remote.application)
+  if (identity === undefined) {
+    if (crossModel !== true && (remote.namespace ?? namespace) === namespace)
+      return { namespace, application: remote.application }
+    return {
+      waiting: `${name}: ${remote.application} is in another model; waiting for its cmr_data (cross_model_mesh) to name it`,
+    }
+  }
+  if (remote.namespace !== undefined && remote.namespace !== identity.namespace)
+    return {
+      waiting: `${name}: ${remote.application} is in ${remote.namespace}, its cmr_data says ${identity.namespace}; waiting for them to agree`,
+    }
+  return identity
+}
+
+const meshPolicy = (
+  policy: Policy,
+  source: CrossModelIdentity,
+  { namespace, application }: PolicyRequest,
+): MeshPolicy => ({
+  source_namespace: source.namespace,
+  source_app_name: source.application,
+  target_namespace: namespace,
+  target_app_name: application,
+  target_selector_labels: null,
+  target_service: policy.type === 'app' ? (policy.service ?? null) : null,
+  target_type: policy.type,
+  endpoints: policy.type === 'app' ? policy.endpoints.map(meshEndpoint) : portsEndpoint(policy.ports ?? []),
+})
+
+const portsEndpoint = (ports: number[]): MeshPolicy['endpoints'] => (ports.length > 0 ? [meshEndpoint({ ports })] : [])

@@ -1,0 +1,65 @@
+import { at } from '../base/own-value.ts'
+import { shown } from '../base/printed.ts'
+import { Port } from '../istio/endpoint.ts'
+import type { Read } from '../relations/databag.ts'
+import { readScalar } from '../relations/structured-text.ts'
+import type { Databag } from '../state/state.ts'
+import { hostOf } from './host.ts'
+
+/** Where a service is, as far as a databag says so: `waiting` lists the keys it does not have yet. */
+export type Address = { host: string; port: number } | { waiting: readonly string[] } | { unreadable: string }
+
+/** The keys of the interface, and those of mlops' `k8s_service_info`. */
+const FORMS = [
+  ['service-name', 'service-port'],
+  ['name', 'port'],
+] as const
+
+/** The address in the first form that says something; a provider in `namespace` wrote it. Ports are numbers or digits. */
+export const readAddress = (databag: Databag, namespace: string): Address => {
+  const forms = FORMS.map(([name, port]) => inForm(databag, name, port, namespace))
+  const said = forms.find((form) => !('waiting' in form))
+  return said ?? { waiting: missingIn(forms) }
+}
+
+/** Of the form that is nearest to being complete. */
+const missingIn = (forms: readonly Address[]): readonly string[] => {
+  const [fewest = []] = forms
+    .flatMap((form) => ('waiting' in form ? [form.waiting] : []))
+    .toSorted((one, other) => one.length - other.length)
+  return fewest
+}
+
+const inForm = (databag: Databag, nameKey: string, portKey: string, namespace: string): Address => {
+  const name = textOf(databag, nameKey)
+  const port = textOf(databag, portKey)
+  if ('unreadable' in name) return name
+  if ('unreadable' in port) return port
+  if (name.value === undefined || port.value === undefined)
+    return {
+      waiting: [...(name.value === undefined ? [nameKey] : []), ...(port.value === undefined ? [portKey] : [])],
+    }
+  return addressOf({ key: nameKey, text: name.value, namespace }, { key: portKey, text: port.value })
+}
+
+const addressOf = (
+  name: { key: string; text: string; namespace: string },
+  port: { key: string; text: string },
+): Address => {
+  const host = hostOf(name.text, name.namespace)
+  if ('problem' in host) return { unreadable: `${name.key}: ${host.problem}` }
+  const number = Port.safeParse(port.text)
+  if (number.success) return { host: host.host, port: number.data }
+  return { unreadable: `${port.key}: expected a port: an integer from 1 to 65535, got ${shown(port.text)}` }
+}
+
+/** An empty value and null say nothing, as in the library. */
+const textOf = (databag: Databag, key: string): Read<string> => {
+  const raw = at(databag, key)
+  if (raw === undefined || raw === null || raw === '') return { value: undefined }
+  if (typeof raw !== 'string' && typeof raw !== 'number')
+    return { unreadable: `${key}: expected text, got ${shown(raw)}` }
+  const read = readScalar(String(raw))
+  if ('unreadable' in read) return { unreadable: `${key}: ${read.unreadable}` }
+  return { value: read.value === '' ? undefined : read.value }
+}

@@ -1,0 +1,158 @@
+import { hash } from 'node:crypto'
+import * as z from 'zod'
+import { Refused } from '../base/errors.ts'
+import { at } from '../base/own-value.ts'
+import { instantMilliseconds } from '../cloudevents/timestamp.ts'
+
+/** The place of an event among others about the same thing: by the `sequence` of its source, else by its `time`, else by its arrival. */
+export type Position = {
+  readonly source: string
+  /** A hash of source and id: redeliveries have the same. */
+  readonly id: string
+  readonly sequence?: string | undefined
+  /** Milliseconds since the epoch; of a time in the future, the arrival. */
+  readonly time?: number | undefined
+  /** The time was in the future: nothing that came before is later. */
+  readonly isFuture?: true
+  /** Milliseconds since the epoch. */
+  readonly arrived: number
+}
+
+/** The last moment that a date can name (ECMA-262, 21.4.1.1): whatever comes after it could not be told apart. */
+const LATEST = 8_640_000_000_000_000
+
+/** The last event that counted about one thing. Two marks are compared by `at`, wherever their events were sent. */
+export const Mark = z.object({
+  /** Milliseconds since the epoch, or one more than the mark before where the event had no time. */
+  at: z.number().max(LATEST),
+  /** The last events, by hash: what comes again says nothing new. */
+  ids: z.array(z.string()).optional(),
+  /** The last `sequence` of each source. */
+  sequences: z.record(z.string(), z.string()).optional(),
+})
+export type Mark = z.infer<typeof Mark>
+
+/** Why an event does not count: it came before, or something later did. */
+export type Late = 'repeated' | 'stale'
+
+/** The outcome's word for an event about `what` that does not count; a redelivery is nothing to tell. */
+export const lateMessage = (late: Late, what: string): { stale?: string } =>
+  late === 'stale' ? { stale: `${what} has moved on since this event` } : {}
+
+const LONGEST_SEQUENCE = 256
+
+/** The position of an event that arrives `now`. Throws Refused for a sequence of more than 256 characters. */
+export const positionOf = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
+  if (sequence && sequence.length > LONGEST_SEQUENCE)
+    throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
+  // JSON.parse keeps such a key, what reads it afterwards may not
+  if (source === '__proto__') throw new Refused(400, `source: ${source} cannot be remembered`)
+  const sent = time === undefined ? undefined : instantMilliseconds(time)
+  const isFuture = sent !== undefined && sent > now.getTime()
+  return {
+    source,
+    id: shortHash(`${source}\n${id}`),
+    ...(sequence && { sequence }),
+    arrived: now.getTime(),
+    ...(sent !== undefined && { time: isFuture ? now.getTime() : sent }),
+    ...(isFuture && { isFuture: true as const }),
+  }
+}
+
+type Sent = { id: string; source: string; time?: string | undefined; extensions: Readonly<Record<string, string>> }
+
+const shortHash = (text: string): string => hash('sha256', text, 'base64url').slice(0, 10)
+
+/** Clocks are no further apart; what is marked with a later time came from one that is wrong, and orders nothing. */
+const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
+
+/** Bounds for one mark: senders that change source or id with every event must not fill the memory. */
+const MOST_SOURCES = 16
+const MOST_IDS = 16
+
+/**
+ * The mark after an event, or why it does not count: `before` knows it, or something in `before` or `others` is later. An event without
+ * an order is the latest.
+ */
+export const advance = (
+  before: Mark | undefined,
+  position: Position,
+  others: readonly (Mark | undefined)[] = [],
+): Mark | Late => {
+  const marks = [before, ...others].filter((mark) => mark !== undefined)
+  if (before?.ids?.includes(position.id)) return 'repeated'
+  const { time, arrived, isFuture } = position
+  const places = marks.map((mark) => mark.at)
+  const latest = Math.max(-1, ...places)
+  const credible = Math.max(-1, ...places.filter((place) => place <= arrived + LARGEST_SKEW_MILLISECONDS))
+  const order = orderBySequence(marks, position)
+  if (order === 'before') return 'stale'
+  if (order === 'unknown' && !isFuture && time !== undefined && time < credible) return 'stale'
+  return recorded(before, position, time !== undefined && time > latest ? time : latest + 1)
+}
+
+const recorded = (before: Mark | undefined, { id, source, sequence }: Position, when: number): Mark => {
+  const { [source]: _, ...sequences } = before?.sequences ?? {}
+  const kept = sequence === undefined ? (before?.sequences ?? {}) : withLast(sequences, source, sequence)
+  return {
+    ...withEvent({ ...before, at: when }, id),
+    ...(Object.keys(kept).length > 0 && { sequences: kept }),
+  }
+}
+
+/** The mark of a thing of which an event came that says nothing new: `id` is that of its position. */
+export const withEvent = (mark: Mark, id: string): Mark =>
+  mark.ids?.includes(id) ? mark : { ...mark, ids: [...(mark.ids ?? []), id].slice(-MOST_IDS) }
+
+const withLast = (others: Record<string, string>, source: string, sequence: string): Record<string, string> =>
+  Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, sequence]])
+
+/** Whether `mark` is of an event that comes after the one at `position`: by the sequence of its source, else by time. */
+export const isAfter = (mark: Mark, position: Position): boolean => {
+  const order = orderBySequence([mark], position)
+  return order === 'unknown' ? position.time !== undefined && mark.at > position.time : order === 'before'
+}
+
+/** The order of the event with regard to the marks that know a sequence of its source. */
+const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position): 'before' | 'after' | 'unknown' => {
+  if (sequence === undefined) return 'unknown'
+  const known = marks.flatMap(({ sequences }) => at(sequences, source) ?? [])
+  if (known.length === 0) return 'unknown'
+  return known.some((one) => compareSequences(sequence, one) < 0) ? 'before' : 'after'
+}
+
+/** Lexicographic, as the extension says, but numbers by value: senders count 9, 10 without padding. */
+const compareSequences = (left: string, right: string): number => {
+  const digits = /^\d+$/
+  if (!digits.test(left) || !digits.test(right)) return compareText(left, right)
+  const [one, other] = [left.replace(/^0+/, ''), right.replace(/^0+/, '')]
+  return one.length - other.length || compareText(one, other)
+}
+
+const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+/** How two marks of one thing compare, below 0 where `one` is earlier: by the sequence of a source that both know, else by `at`. */
+export const compareMarks = (one: Mark, other: Mark): number => {
+  const orders = Object.entries(one.sequences ?? {}).flatMap(([source, sequence]) => {
+    const known = at(other.sequences, source)
+    return known === undefined || known === sequence ? [] : [Math.sign(compareSequences(sequence, known))]
+  })
+  const [first, ...rest] = orders
+  return first !== undefined && rest.every((order) => order === first) ? first : one.at - other.at
+}
+
+/** Both marks in one: the later of the two, with all that is known of events. */
+export const mergedMarks = (one: Mark, other: Mark): Mark => {
+  const [later, earlier] = compareMarks(one, other) < 0 ? [other, one] : [one, other]
+  const ids = [...new Set([...(earlier.ids ?? []), ...(later.ids ?? [])])].slice(-MOST_IDS)
+  const sequences = { ...earlier.sequences }
+  for (const [source, sequence] of Object.entries(later.sequences ?? {}))
+    if (compareSequences(sequence, at(sequences, source) ?? '') >= 0) sequences[source] = sequence
+  return {
+    at: Math.max(later.at, earlier.at),
+    ...(ids.length > 0 && { ids }),
+    ...(Object.keys(sequences).length > 0 && {
+      sequences: Object.fromEntries(Object.entries(sequences).slice(-MOST_SOURCES)),
+    }),
+  }
+}

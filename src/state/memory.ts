@@ -1,0 +1,238 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { Broken, Refused } from '../base/errors.ts'
+import { issuesIn } from '../base/issues.ts'
+import type { Memo } from '../base/memo.ts'
+import { pythonJson } from '../base/python-json.ts'
+import { ApiError } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { memoryLabels } from '../kubernetes/owner.ts'
+import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
+import { migrate } from './migrate.ts'
+import { emptyState, isEmpty, Shown, State, type Subject, VERSION } from './state.ts'
+
+/**
+ * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
+ * `data.labels` is a JSON object, the labels held on the workload, in the charm library's own format, so that an application can
+ * move over in place and back; `data.state` is JSON, State.
+ */
+export type Memory = {
+  readonly state: State
+  readonly labels: Readonly<Record<string, string>>
+  /** The ConfigMap this was read from or written to; undefined when there is none. */
+  readonly stored: KubernetesObject | undefined
+}
+
+/** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
+const MAXIMUM_BYTES = 1024 * 1024
+
+/** How much an event may fill: settling may add labels that somebody else has let go of. */
+export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
+
+const MEMORY_MANAGER = 'meshstep'
+
+export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
+
+/** The name of the memory's ConfigMap in messages and outcomes. */
+export const memoryObject = ({ namespace, application }: Subject): string =>
+  nameOf({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+
+/** The resourceVersion of the memory as it is now; undefined when there is none. */
+export const memoryVersion = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+): Promise<string | undefined> =>
+  (await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))?.metadata.resourceVersion
+
+/** When the memory was written last, in milliseconds since the epoch, as far as the API server says. */
+export const savedAt = ({ stored }: Memory): number | undefined => {
+  const times = (stored?.metadata.managedFields ?? []).map(({ time }) => Date.parse(String(time)))
+  const known = times.filter((time) => !Number.isNaN(time))
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+/** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
+export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
+  const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+  return stored ? parseMemory(stored, kubernetes.memo) : { state: emptyState(), labels: {}, stored: undefined }
+}
+
+/** The state in a ConfigMap; undefined where only the charm library wrote it, and Broken where it does not parse. */
+export const readState = (stored: KubernetesObject, memo: Memo): State | undefined | Broken =>
+  stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored, memo).state)
+
+/** What others go by, with the labels that the workload carries; undefined and Broken as for `readState`. */
+export const readShown = (
+  stored: KubernetesObject,
+  memo: Memo,
+): { readonly state: Shown; readonly labels: Memory['labels'] } | undefined | Broken =>
+  stored.data?.state === undefined
+    ? undefined
+    : orBroken(() => ({ state: parse(stored, TEXTS.shown, memo), labels: parse(stored, TEXTS.labels, memo) }))
+
+const orBroken = <T>(parsing: () => T): T | Broken => {
+  try {
+    return parsing()
+  } catch (error) {
+    if (error instanceof Broken) return error
+    throw error
+  }
+}
+
+const parseMemory = (stored: KubernetesObject, memo: Memo): Memory => {
+  const { data = {} } = stored
+  // the charm library leaves an empty ConfigMap before it has set a label
+  if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
+  if (!['labels', 'state'].some((key) => Object.hasOwn(data, key))) throw foreign(stored)
+  const labels = parse(stored, TEXTS.labels, memo)
+  // without `state` it was the charm library that wrote it
+  if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
+  return { state: parse(stored, TEXTS.state, memo), labels, stored }
+}
+
+type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
+
+/** Somebody else's ConfigMap has the memory's name. */
+const foreign = ({ data = {}, metadata: { namespace, name, managedFields = [] } }: KubernetesObject): Broken => {
+  const managers = [...new Set(managedFields.map(({ manager }) => manager))].join(', ') || 'somebody else'
+  const keys = Object.keys(data).slice(0, 5).join(', ')
+  return new Broken(
+    `ConfigMap ${namespace}/${name} is no memory: it is written by ${managers}, and has ${keys} in place of labels and state. It was left as it is and ` +
+      'nothing was changed. Rename or delete it, and send the event again.',
+  )
+}
+
+const readAs =
+  <T>(schema: z.ZodType<T>, prepare: (value: unknown) => unknown = (value) => value) =>
+  (text: string): T => {
+    const result = parseKnown(schema, prepare(JSON.parse(text)))
+    if (!result.success) throw result.error
+    return result.data
+  }
+
+const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
+  key: 'state',
+  expected: `a state that meshstep wrote, version ${VERSION} or lower`,
+  read: readAs(schema, (value) => withLaterKinds(migrate(value))),
+})
+
+const TEXTS = {
+  labels: { key: 'labels', expected: 'a JSON object of strings', read: readAs(z.record(z.string(), z.string())) },
+  state: stateAs(State),
+  shown: stateAs(Shown),
+} as const
+
+const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }: Text<T>, memo: Memo): T => {
+  const unreadable = (problem: string, cause?: unknown) => {
+    const { namespace, name } = metadata
+    return new Broken(
+      `ConfigMap ${namespace}/${name}: data.${key} is not ${expected}: ${problem}. It was left as it is and nothing was changed. ` +
+        `Repair data.${key} (kubectl -n ${namespace} edit configmap ${name}), or delete the ConfigMap and send the application's events again.`,
+      { cause },
+    )
+  }
+  const text = data?.[key]
+  if (text === undefined) throw unreadable('the key is missing')
+  try {
+    return memo(text, read)
+  } catch (error) {
+    throw unreadable(error instanceof z.ZodError ? issuesIn(error) : (error as Error).message, error)
+  }
+}
+
+/** Parses `value` without the keys that `schema` does not know: a newer program, which is being rolled out or back, may have written them. */
+const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> => {
+  const result = schema.safeParse(value)
+  const unknown = (result.error?.issues ?? []).flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? [{ path: issue.path, keys: issue.keys }] : [],
+  )
+  if (unknown.length === 0) return result
+  const known = structuredClone(value)
+  for (const { path, keys } of unknown) {
+    const parent = path.reduce((object, key) => (object as Record<PropertyKey, unknown>)[key], known)
+    for (const key of keys) delete (parent as Record<string, unknown>)[key]
+  }
+  return parseKnown(schema, known)
+}
+
+/** What a ConfigMap is written for. */
+export type Content = Pick<Memory, 'state' | 'labels'>
+
+/** How large the data of the ConfigMap is, in bytes. */
+export const sizeOf = (content: Content): number =>
+  Object.entries(dataOf(content)).reduce(
+    (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
+    0,
+  )
+
+const dataOf = ({ state, labels }: Content) => ({
+  labels: pythonJson(labels),
+  state: JSON.stringify(withLaterKindsApart(state)),
+})
+
+/** Whether it was the charm library that wrote it last. */
+export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
+
+/** Whether `next` says the same as what is stored. */
+export const isStored = (memory: Memory, next: Content): boolean =>
+  memory.stored === undefined
+    ? isNothing(next)
+    : !isNothing(next) &&
+      !isInherited(memory) &&
+      isDeepStrictEqual([memory.state, memory.labels], [next.state, next.labels])
+
+const isNothing = ({ state, labels }: Content): boolean => isEmpty(state) && Object.keys(labels).length === 0
+
+/**
+ * Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted.
+ */
+export const saveMemory = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+  { stored }: Memory,
+  { state, labels }: Content,
+): Promise<Memory> => {
+  if (stored && isNothing({ state, labels })) {
+    await kubernetes.remove(stored)
+    return { state, labels, stored: undefined }
+  }
+  const base: KubernetesObject = stored ?? {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: memoryName(application), namespace },
+  }
+  const object: KubernetesObject = {
+    ...base,
+    metadata: {
+      ...base.metadata,
+      labels: { ...base.metadata.labels, ...memoryLabels(application) },
+    },
+    data: { ...base.data, ...dataOf({ state, labels }) },
+  }
+  const written = stored
+    ? await kubernetes.replace(object, MEMORY_MANAGER)
+    : await createIn(kubernetes, object, MEMORY_MANAGER)
+  return { state, labels, stored: written }
+}
+
+/** Creates an object in its namespace; Refused says where that is missing, or goes. */
+export const createIn = async (
+  kubernetes: Kubernetes,
+  object: KubernetesObject,
+  manager: string,
+): Promise<KubernetesObject> => {
+  try {
+    return await kubernetes.create(object, manager)
+  } catch (error) {
+    const problem = namespaceProblem(error)
+    if (problem === undefined) throw error
+    throw new Refused(400, `Namespace ${object.metadata.namespace} ${problem}`, { cause: error })
+  }
+}
+
+const namespaceProblem = (error: unknown): string | undefined => {
+  if (!(error instanceof ApiError)) return undefined
+  if (error.status === 404) return 'does not exist: create it, then send the event again'
+  return error.causes.some(({ reason }) => reason === 'NamespaceTerminating') ? 'is being deleted' : undefined
+}

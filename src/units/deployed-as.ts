@@ -1,0 +1,19 @@
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { type State, targetsOf } from '../state/state.ts'
+import { deploymentOf, ownWorkload } from '../workload/config.ts'
+import type { Deployed } from './units.ts'
+
+/** The workload of an application's pods, as it was found; else its type only where the memory tells. */
+export const deployedAs = (
+  application: string,
+  { config, workloadKind }: State,
+  found?: KubernetesObject,
+): Deployed => {
+  const [target] = targetsOf(application, config)
+  const workload = target === undefined || target.kind === 'Service' ? application : target.name
+  const own = ownWorkload(config)
+  if (own) return { workload, type: deploymentOf(own).type }
+  const kind = found?.kind ?? (target?.kind === 'Workload' ? workloadKind : target?.kind)
+  if (kind === 'Deployment') return { workload, type: 'stateless' }
+  return kind === 'StatefulSet' ? { workload, type: 'stateful' } : { workload }
+}

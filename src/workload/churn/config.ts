@@ -1,0 +1,42 @@
+import * as z from 'zod'
+import { at } from '../../base/own-value.ts'
+
+const A_COUNT = 'expected a number of changes: an integer from 1 to 100'
+const MINUTES = 'expected a number of minutes: an integer from 1 to 1440'
+
+/** Config: how often units may change a place of the pod spec within how many minutes, before that is a loop. */
+export const Churn = z.strictObject({
+  changes: z.int(A_COUNT).min(1, A_COUNT).max(100, A_COUNT),
+  minutes: z.int(MINUTES).min(1, MINUTES).max(1_440, MINUTES),
+})
+export type Churn = z.infer<typeof Churn>
+
+/** A loop that restarts pods comes around within minutes; people, and data that change for good reasons, do not. */
+export const DEFAULT_CHURN: Churn = { changes: 5, minutes: 30 }
+
+export const millisecondsOf = ({ minutes }: Churn): number => minutes * 60_000
+
+/** When each place of the spec was changed lately: milliseconds since the epoch, by path. */
+export const Recent = z.record(z.string(), z.array(z.int()))
+export type Recent = z.infer<typeof Recent>
+
+/** Of a spec that is new everywhere each time these are enough; those that changed most often stay. */
+const MOST_PLACES = 100
+
+/** With a change of `paths` now, and without what is longer ago than counts. */
+export const withChange = (recent: Recent, paths: readonly string[], churn: Churn, now: number): Recent => {
+  const changed = new Set(paths)
+  const all = [...new Set([...Object.keys(recent), ...changed])].map((path) => {
+    const times = (at(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))
+    return [path, (changed.has(path) ? [...times, now] : times).slice(-churn.changes)] as const
+  })
+  const left = all.filter(([, times]) => times.length > 0)
+  return Object.fromEntries(left.toSorted(([, one], [, other]) => other.length - one.length).slice(0, MOST_PLACES))
+}
+
+/** Those of `paths` that have changed as often already as they may. */
+export const tooOften = (recent: Recent, paths: readonly string[], churn: Churn, now: number): string[] =>
+  [...new Set(paths)].filter((path) => {
+    const times = (at(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))
+    return times.length >= churn.changes
+  })

@@ -1,0 +1,171 @@
+import { Refused } from '../base/errors.ts'
+import type { Config } from '../config.ts'
+import { isRefusal } from '../kubernetes/api-error.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { fieldManager, ownerLabels } from '../kubernetes/owner.ts'
+import { createIn } from '../state/memory.ts'
+import type { State, Subject } from '../state/state.ts'
+import { ownWorkload } from './config.ts'
+import { concealed, keyOf, keysRemembered, newKey, storeName, type Values } from './secrets.ts'
+
+/** Replaces the secret values of a config that is told by the keys under which they are kept. */
+export type Conceal = (config: Config) => Config
+
+/** The secret values of an application, which are kept before anything refers to them. */
+export type SecretStore = {
+  /** Throws where a value is new and cannot be kept. */
+  readonly conceal: Conceal
+  /** Reads what is kept, if a config was told that needs it. Answers false when there was nothing to read. */
+  read(): Promise<boolean>
+  /** Keeps the new values that the state refers to. Answers false when that is refused; rejects with an error that isStale when overtaken. */
+  save(state: State): Promise<boolean>
+}
+
+type Dependencies = {
+  readonly kubernetes: Kubernetes
+  readonly subject: Subject
+  readonly state: State
+  readonly now: Date
+}
+
+export const createSecretStore = ({ kubernetes, subject, state, now }: Dependencies): SecretStore => {
+  const { namespace, application } = subject
+  const reference = { kind: 'Secret', namespace, name: storeName(application) } as const
+  const remembered = keysRemembered(state, application)
+  const added = new Map<string, string>()
+  const reused = new Set<string>()
+  let found: KubernetesObject | undefined
+  let kept: Values | undefined
+  let isNeeded = false
+  /** Why nothing new can be kept. */
+  let problem: Error | undefined
+
+  const keep = (prefix: string, value: string): string => {
+    isNeeded = true
+    // all is concealed once more when it is known what is kept
+    if (kept === undefined) return ''
+    const values = { ...kept, ...Object.fromEntries(added) }
+    const known = keyOf(values, prefix, value)
+    if (known !== undefined) {
+      if (!added.has(known) && !remembered.has(known)) reused.add(known)
+      return known
+    }
+    if (problem !== undefined) throw problem
+    const taken = new Set([...Object.keys(values), ...remembered])
+    const key = newKey(taken, prefix, now.getTime())
+    added.set(key, value)
+    return key
+  }
+  return {
+    conceal: (config) => {
+      const workload = ownWorkload(config)
+      if (workload === undefined) return config
+      const next = concealed(workload, application, keep)
+      return kept === undefined ? config : { ...config, workload: next }
+    },
+    read: async () => {
+      if (!isNeeded || kept !== undefined) return false
+      const read = await orRefusal(kubernetes.find(reference))
+      found = read instanceof Error ? undefined : read
+      problem = read instanceof Error ? read : found && foreignProblem(subject, found)
+      kept = found && problem === undefined ? valuesIn(found) : {}
+      return true
+    },
+    save: async (next) => {
+      const wanted = keysRemembered(next, application)
+      const values = Object.fromEntries([...added].filter(([key]) => wanted.has(key)))
+      const isReusing = [...reused].some((key) => wanted.has(key))
+      if (Object.keys(values).length === 0 && !isReusing) return true
+      const written = await orRefusal(write(kubernetes, subject, found, values))
+      if (!(written instanceof Error)) return true
+      problem = /Too long/.test(written.message) ? new Refused(413, TOO_LARGE, { cause: written }) : written
+      added.clear()
+      return false
+    },
+  }
+}
+
+const TOO_LARGE = 'data.config.workload: the secret values do not fit into a Secret: send less'
+
+const orRefusal = async <T>(call: Promise<T>): Promise<T | Error> => {
+  try {
+    return await call
+  } catch (error) {
+    if (isRefusal(error)) return error
+    throw error
+  }
+}
+
+const foreignProblem = (subject: Subject, found: KubernetesObject): Error | undefined =>
+  isStoreOf(subject, found)
+    ? undefined
+    : new Refused(
+        400,
+        `${nameOf({ kind: found.kind, ...found.metadata })} is somebody else's, and has the name under which secret values are kept: delete it, or rename it`,
+      )
+
+/** Whether a Secret is the one that the functions made for the application, and no copy of it. */
+export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boolean =>
+  Object.entries(ownerLabels(subject)).every(([key, value]) => metadata.labels?.[key] === value) &&
+  (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
+
+/** What a Secret holds, as text. */
+export const valuesIn = ({ data = {} }: KubernetesObject): Values =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
+
+const encoded = (value: string): string => Buffer.from(value).toString('base64')
+
+/** Made only where there is none, and changed only as it was seen: of two that add at once none loses what the other keeps. */
+const write = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  found: KubernetesObject | undefined,
+  values: Values,
+): Promise<void> => {
+  const { namespace, application } = subject
+  const name = storeName(application)
+  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, encoded(value)]))
+  if (found === undefined) {
+    const metadata = { name, namespace, labels: ownerLabels(subject) }
+    await createIn(
+      kubernetes,
+      { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data },
+      fieldManager(application),
+    )
+    return
+  }
+  await kubernetes.patch(
+    { kind: 'Secret', namespace, name },
+    [
+      ...seen(found),
+      ...claimed(found),
+      ...(found.data === undefined ? [{ op: 'add' as const, path: '/data', value: {} }] : []),
+      ...Object.entries(data).map(([key, value]) => ({ op: 'add' as const, path: `/data/${key}`, value })),
+    ],
+    fieldManager(application),
+  )
+}
+
+/** Removes keys that nothing refers to. */
+export const forget = async (
+  kubernetes: Kubernetes,
+  { found, keys, manager }: { found: KubernetesObject; keys: readonly string[]; manager: string },
+): Promise<void> => {
+  const { namespace, name } = found.metadata
+  const removals = keys.map((key) => ({ op: 'remove' as const, path: `/data/${key}` }))
+  await kubernetes.patch({ kind: 'Secret', namespace, name }, [...seen(found), ...removals], manager)
+}
+
+/** Another value each time: whoever is about to forget a key that nothing referred to finds another resourceVersion. */
+const claimed = ({ metadata: { annotations, resourceVersion } }: KubernetesObject) => [
+  ...(annotations === undefined ? [{ op: 'add' as const, path: '/metadata/annotations', value: {} }] : []),
+  { op: 'add' as const, path: `/metadata/annotations/${CLAIM.replace('/', '~1')}`, value: resourceVersion },
+]
+
+const CLAIM = 'meshstep.dev/claimed-at'
+
+const seen = ({ metadata: { uid, resourceVersion } }: KubernetesObject) => [
+  { op: 'test' as const, path: '/metadata/uid', value: uid },
+  { op: 'test' as const, path: '/metadata/resourceVersion', value: resourceVersion },
+]

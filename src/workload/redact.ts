@@ -1,0 +1,32 @@
+import { isSecret } from './secrets.ts'
+
+const HIDDEN = '…'
+
+/** As deep as what is logged may be nested. */
+const DEEPEST = 64
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A value of JSON for a log, without what is secret in the configs that it may hold. A config as text is left out as a whole. */
+export const redacted = (
+  value: unknown,
+  secretEnv: Readonly<Record<string, boolean>> = {},
+  levels = DEEPEST,
+): unknown => {
+  if (typeof value === 'string') return value.includes('podSpec') || isSecret('', value) ? HIDDEN : value
+  if (value instanceof Uint8Array || levels === 0) return HIDDEN
+  if (Array.isArray(value)) return value.map((one) => redacted(one, secretEnv, levels - 1))
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Fields
+  const rules = isFields(fields.secretEnv) ? (fields.secretEnv as Record<string, boolean>) : secretEnv
+  const { name } = fields
+  const entries = Object.entries(fields).map(([key, member]) => {
+    const isValue = key === 'value' && typeof name === 'string' && isSecret(name, String(member), rules)
+    const isHidden =
+      isValue || key === 'secrets' || (typeof member !== 'object' && isSecret(key, String(member), rules))
+    return [key, isHidden ? HIDDEN : redacted(member, rules, levels - 1)] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null

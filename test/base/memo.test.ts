@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { createMemo } from '../../src/base/memo.ts'
+
+/** A parser that counts how often it is asked. */
+const createCounting = () => {
+  const counts = { parsed: 0 }
+  const parse = (text: string): unknown => {
+    counts.parsed += 1
+    return JSON.parse(text)
+  }
+  return { counts, parse }
+}
+
+test('a text that comes again is parsed once, by each function', () => {
+  const memo = createMemo()
+  const [one, other] = [createCounting(), createCounting()]
+  expect([memo('{"a":1}', one.parse), memo('{"a":1}', one.parse)]).toEqual([{ a: 1 }, { a: 1 }])
+  expect(memo('null', one.parse)).toBe(null)
+  expect(memo('{"a":1}', other.parse)).toEqual({ a: 1 })
+  expect([one.counts.parsed, other.counts.parsed]).toEqual([2, 1])
+})
+
+test('texts that do not come any more are forgotten, and those that do are kept', () => {
+  const memo = createMemo(100)
+  const { counts, parse } = createCounting()
+  for (let count = 0; count < 50; count += 1) {
+    memo('"often"', parse)
+    memo(`"${'once'.repeat(5)} ${count}"`, parse)
+  }
+  expect(counts.parsed).toBe(51)
+  memo(`"${'once'.repeat(5)} 0"`, parse)
+  expect(counts.parsed).toBe(52)
+})
+
+test('a text that cannot be read is an error each time', () => {
+  const memo = createMemo()
+  const { parse } = createCounting()
+  for (const _ of ['once', 'again']) expect(() => memo('{', parse)).toThrow(SyntaxError)
+})

@@ -1,0 +1,125 @@
+import type { AccessRequest, World } from '../../../src/authorization/evaluate.ts'
+import type { AuthorizationPolicy } from '../../../src/istio/authorization-policy.ts'
+import { type Carrier, runEnvoy } from './envoy.ts'
+import { every, type Outcomes, union, type Wire } from './outcomes.ts'
+import { isSubset, type Pod, peerAuthorizations } from './peers.ts'
+import { type Authorization, emptyMatch, referencesOf, runZtunnel, toZtunnel } from './ztunnel.ts'
+
+type Named = { namespace: string; name: string }
+type TargetRef = ReturnType<typeof referencesOf>[number]
+
+const typeOf = ({ group = '', kind }: TargetRef): string => `${group === 'core' ? '' : group}/${kind}`
+
+const isGateway = (reference: TargetRef, { metadata }: AuthorizationPolicy, gateway: Named): boolean =>
+  typeOf(reference) === 'gateway.networking.k8s.io/Gateway' &&
+  metadata.namespace === gateway.namespace &&
+  ['', metadata.namespace].includes(reference.namespace ?? '') &&
+  reference.name === gateway.name
+
+const attachedToWaypoint = (world: World, waypoint: Named, service: Named | undefined): AuthorizationPolicy[] =>
+  world.policies.filter((policy) =>
+    referencesOf(policy).some((reference) => {
+      const home = policy.metadata.namespace
+      if (typeOf(reference) === '/Service') return home === service?.namespace && reference.name === service.name
+      if (typeOf(reference) === 'gateway.networking.k8s.io/GatewayClass')
+        return home === world.rootNamespace && reference.name === 'istio-waypoint'
+      return isGateway(reference, policy, waypoint)
+    }),
+  )
+
+const attachedToPods = (world: World, { namespace, labels }: Pod) =>
+  world.policies.filter(
+    ({ metadata, spec }) =>
+      [namespace, world.rootNamespace].includes(metadata.namespace) &&
+      isSubset(spec.selector?.matchLabels ?? {}, labels),
+  )
+
+const carriers = (declared: Carrier | undefined, { method, path, host }: AccessRequest): Carrier[] => {
+  if (declared) return [declared]
+  return [method, path, host].every((one) => one === undefined) ? ['http', 'tcp'] : ['http']
+}
+
+/** All that may become of a request: true is that it passes. */
+export const outcomesOf = (request: AccessRequest, world: World): Outcomes =>
+  request.to.gateway ? atGateway(request, world) : every([...atWaypoint(request, world), ...atPods(request, world)])
+
+const spiffeOf = ({ trustDomain }: World, namespace: string, account: string): string =>
+  `spiffe://${trustDomain}/ns/${namespace}/sa/${account}`
+
+const wireOf = ({ from, port, method, path, host }: AccessRequest, world: World): Wire => ({
+  spiffe: from.serviceAccount === undefined ? undefined : spiffeOf(world, from.namespace, from.serviceAccount),
+  ip: from.address,
+  port,
+  method,
+  path,
+  host,
+})
+
+const atGateway = (request: AccessRequest, world: World): Outcomes => {
+  const { to, port } = request
+  const { name = '', labels = {} } = to.gateway ?? {}
+  const selecting = attachedToPods(world, { namespace: to.namespace, labels })
+  const policies = world.policies.filter((policy) => {
+    const references = referencesOf(policy)
+    if (references.length === 0) return selecting.includes(policy)
+    return references.some((one) => isGateway(one, policy, { namespace: to.namespace, name }))
+  })
+  const wire = { ...wireOf(request, world), spiffe: undefined, port: to.podPort ?? port }
+  return union(carriers(to.protocol, request).map((carrier) => runEnvoy(policies, wire, carrier, world)))
+}
+
+const findWaypoint = ({ from, to }: AccessRequest, world: World) => {
+  if (from.serviceAccount === undefined) return undefined
+  const service = world.services.find((one) => one.namespace === to.namespace && one.name === to.service)
+  if (to.service !== undefined) return service?.waypoint && { waypoint: service.waypoint, service }
+  const waypoint = from.isGateway ? undefined : findPods(to, world)?.waypoint
+  return waypoint && { waypoint, service: undefined }
+}
+
+const findPods = (to: AccessRequest['to'], world: World) =>
+  world.workloads.find((one) => one.namespace === to.namespace && one.name === to.application)
+
+const atWaypoint = (request: AccessRequest, world: World): Outcomes[] => {
+  const found = findWaypoint(request, world)
+  if (found === undefined) return []
+  const { to, port } = request
+  const { waypoint, service } = found
+  const policies = attachedToWaypoint(world, waypoint, service)
+  const wire = { ...wireOf(request, world), port: service ? port : (to.podPort ?? port) }
+  const chains = carriers(service ? to.protocol : undefined, request)
+  return [union(chains.map((carrier) => runEnvoy(policies, wire, carrier, world)))]
+}
+
+const atPods = (request: AccessRequest, world: World): Outcomes[] => {
+  const { to, port } = request
+  const workload = findPods(to, world)
+  if (workload?.onMesh === false) return []
+  const pod: Pod = workload ?? { namespace: to.namespace, labels: { 'app.kubernetes.io/name': to.application } }
+  const inner: Wire = { ...wireOf(request, world), port: to.podPort ?? port }
+  const waypoint = findWaypoint(request, world)?.waypoint
+  const isTunnelled = waypoint && {
+    spiffe: spiffeOf(world, waypoint.namespace, waypoint.serviceAccount),
+    ip: undefined,
+  }
+  const policies = [
+    ...attachedToPods(world, pod).flatMap(toZtunnel),
+    ...peerAuthorizations(world.peerAuthentications ?? [], world.rootNamespace, pod),
+  ]
+  const flags = world.autoAllowWaypoint === undefined ? [true, false] : [world.autoAllowWaypoint]
+  const added = synthetic(request, world, pod)
+  return [union(flags.map((isOn) => runZtunnel([...policies, ...(isOn ? added : [])], { ...inner, ...isTunnelled })))]
+}
+
+/** An ALLOW for each waypoint of the pods and of the Services in front of them. */
+const synthetic = ({ to }: AccessRequest, world: World, pod: Pod): Authorization[] => {
+  const services = world.services.filter(({ namespace, name, selector }) => {
+    const isBehind = selector === undefined ? name === to.application : isSubset(selector, pod.labels)
+    return namespace === to.namespace && (name === to.service || isBehind)
+  })
+  return [...services.map((one) => one.waypoint), findPods(to, world)?.waypoint]
+    .filter((one) => one !== undefined)
+    .map(({ namespace, serviceAccount }) => {
+      const values = [spiffeOf(world, namespace, serviceAccount).slice('spiffe://'.length)]
+      return { deny: false, rules: [[[{ ...emptyMatch(), principals: { values } }]]] }
+    })
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { createPublisher } from '../../src/reconcile/publish.ts'
+import { fakeClock } from '../helpers/clock.ts'
+
+const EVENT: Event = {
+  id: '1',
+  source: '/test',
+  type: 'dev.meshstep.resync.v1',
+  subject: 'shop/web',
+  datacontenttype: 'application/json',
+  extensions: {},
+  data: { a: 1 },
+}
+
+const publisher = (answers: readonly (number | Error)[], tokenFile = '/nonexistent') => {
+  const clock = fakeClock()
+  const requests: { url: string; headers: Record<string, string>; body: string }[] = []
+  const fetch = (async (url: string, { headers, body }: { headers: Record<string, string>; body: string }) => {
+    requests.push({ url, headers, body })
+    const answer = answers[Math.min(requests.length, answers.length) - 1]
+    if (answer instanceof Error) throw answer
+    return new Response(null, { status: answer ?? 202 })
+  }) as typeof globalThis.fetch
+  const publish = createPublisher({ sink: 'http://broker/', clock, tokenFile, fetch })
+  return { requests, publish: () => publish(EVENT, clock.now() + 5_000) }
+}
+
+describe('a sink that does not accept', () => {
+  test.each([
+    [
+      'by its status',
+      500,
+      /The sink http:\/\/broker\/ did not accept dev\.meshstep\.resync\.v1 for shop\/web: it answered 500/,
+    ],
+    ['by not answering', new Error('ECONNREFUSED'), /it did not answer: ECONNREFUSED/],
+  ])('%s, is tried until the deadline', async (_, answer, message) => {
+    const { publish, requests } = publisher([answer])
+    await expect(publish()).rejects.toMatchObject({ name: 'Unavailable', message: expect.stringMatching(message) })
+    expect(requests.length).toBeGreaterThan(3)
+  })
+})
+
+test.each([[302], [400], [401]])('a sink that refuses with %i is not asked again', async (status) => {
+  const { publish, requests } = publisher([status])
+  await expect(publish()).rejects.toMatchObject({
+    name: 'Broken',
+    message: expect.stringMatching(/refused.*it answered/),
+  })
+  expect(requests).toHaveLength(1)
+})
+
+test('an event is sent in binary mode until it is accepted, and then no more', async () => {
+  const { publish, requests } = publisher([503, 202])
+  await publish()
+  expect(requests).toHaveLength(2)
+  expect(requests[1]).toMatchObject({
+    url: 'http://broker/',
+    headers: { 'ce-type': 'dev.meshstep.resync.v1', 'ce-subject': 'shop/web' },
+    body: '{"a":1}',
+  })
+  expect(requests[1]?.headers).not.toHaveProperty('authorization')
+})
+
+test('the token that Knative mounts is read for each attempt, as it rotates', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'meshstep-')), 'token')
+  writeFileSync(file, 'one\n')
+  const { publish, requests } = publisher([202], file)
+  await publish()
+  writeFileSync(file, 'two\n')
+  await publish()
+  expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer two'])
+})
