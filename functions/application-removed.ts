@@ -1,7 +1,7 @@
-import { ObjectName } from '../src/config.ts'
+import { lateMessage } from '../src/base/event-order.ts'
+import { ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { removeApplication } from '../src/reconcile/removal.ts'
-import { lateMessage } from '../src/state/event-order.ts'
 
 /**
  * The application goes, and so everything is let go of. Events are not ordered between functions: what comes after the removal is kept,

@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { Refused } from '../src/base/errors.ts'
+import { ObjectName } from '../src/base/names.ts'
 import { at } from '../src/base/own-value.ts'
-import { ObjectName } from '../src/config.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { Databags, refuseOwnedKeys } from '../src/relations/application-data.ts'
-import { deployedAs } from '../src/units/deployed-as.ts'
+import { refuseOwnedKeys } from '../src/relations/application-data.ts'
+import { Databags } from '../src/state/relation.ts'
 import { Report } from '../src/units/report.ts'
 import { withDatabag, withReport } from '../src/units/reports.ts'
 import { numberNamed, observePods, type Units, unitName } from '../src/units/units.ts'
+import { deployedAs } from '../src/workload/deployed-as.ts'
 
 /** A pod started, says how it is, or is gone. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
 export const podRestarted = defineFunction({

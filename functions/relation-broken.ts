@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { Refused } from '../src/base/errors.ts'
-import { Application, Namespace, ObjectName } from '../src/config.ts'
+import { lateMessage } from '../src/base/event-order.ts'
+import { Application, Namespace, ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { end, keysOfDocument } from '../src/relations/words.ts'
-import { lateMessage } from '../src/state/event-order.ts'
-import { RelationIdentity } from '../src/state/state.ts'
+import { RelationIdentity } from '../src/state/relation.ts'
 
 /** A relation is named by its id, and by the document it is kept in: what that says may have become unreadable. */
 const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id: RelationIdentity.shape.id })

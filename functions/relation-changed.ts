@@ -1,8 +1,8 @@
-import { ObjectName } from '../src/config.ts'
+import { lateMessage } from '../src/base/event-order.ts'
+import { ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { tell } from '../src/relations/words.ts'
-import { lateMessage } from '../src/state/event-order.ts'
-import { RelationIdentity, Remote } from '../src/state/state.ts'
+import { RelationIdentity, Remote } from '../src/state/relation.ts'
 
 /** A platform tells a relation: it stands, and the databags of a remote application that does not speak for itself are these now. */
 export const relationChanged = defineFunction({

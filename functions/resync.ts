@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { Application, ObjectName } from '../src/base/names.ts'
 import { at } from '../src/base/own-value.ts'
-import { Application, ObjectName } from '../src/config.ts'
+import { Target } from '../src/kubernetes/label-target.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { OwnedKind, Target, withFormer } from '../src/state/state.ts'
+import { OwnedKind, withFormer } from '../src/state/state.ts'
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
 

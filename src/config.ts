@@ -1,43 +1,16 @@
 import * as z from 'zod'
+import { ObjectName } from './base/names.ts'
 import { CoordinatorConfig, WorkerConfig } from './coordinated-workers/config.ts'
+import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from './istio/config.ts'
 import { Policy } from './istio/models.ts'
 import { policyProblems } from './istio/validation.ts'
-import { Databags } from './relations/application-data.ts'
 import { Versions } from './relations/versions.ts'
-import {
-  CustomMeshPolicy,
-  Enforcement,
-  MeshConfig,
-  RawPolicy,
-  ServiceAccounts,
-  TrustDomain,
-} from './service-mesh/config.ts'
 import { Services } from './services/provided.ts'
+import { Databags } from './state/relation.ts'
 import { LeaderSettings } from './units/leader-settings.ts'
 import { Churn } from './workload/churn/config.ts'
 import { workloadOf } from './workload/config.ts'
 import { givenProblems } from './workload/given.ts'
-
-/** A Kubernetes namespace, Juju's model. RFC 1123 label. */
-export const Namespace = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'expected a namespace: at most 63 lower-case letters, digits and hyphens')
-
-/** A Juju application: what a namespace allows, as it names a Service, a workload and a label value. */
-export const Application = z
-  .string()
-  .max(63)
-  .regex(
-    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-    'expected an application: at most 63 lower-case letters, digits and hyphens',
-  )
-
-/** The name of an object of Kubernetes: RFC 1123 subdomain. */
-export const ObjectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object')
 
 /** What a charm's author writes in code, here data. Every part is optional, unknown keys are errors. */
 export const Config = z.strictObject({

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { defined } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Config } from '../config.ts'
-import type { State, Subject } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
 
 /**

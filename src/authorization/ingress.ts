@@ -1,6 +1,6 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Subject } from '../state/state.ts'
 import { Gateway } from './gateway.ts'
 import { GATEWAY_NAME, type ObservedPods, type Pod } from './pods.ts'
 

@@ -1,11 +1,13 @@
+import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
+import type { MeshConfig } from '../istio/config.ts'
 import { requestersOf } from '../istio/requested-by.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { isSameSubject, remoteOf, subjectName } from '../relations/mirror.ts'
-import type { MeshConfig } from '../service-mesh/config.ts'
+import { remoteOf } from '../relations/mirror.ts'
 import { authorPolicies } from '../service-mesh/consumer.ts'
 import { memoryName, readState } from '../state/memory.ts'
-import { type RelationEntry, relationName, relationsIn, type State, type Subject, stands } from '../state/state.ts'
+import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
+import { type State, stands } from '../state/state.ts'
 import type { Requesters } from './evaluate.ts'
 
 /** The memory of an application; undefined where there is none, or none that can be read. */

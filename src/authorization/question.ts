@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
+import { Namespace } from '../base/names.ts'
 import { problemOf, shown } from '../base/printed.ts'
-import { Namespace } from '../config.ts'
 import { Method, Port } from '../istio/endpoint.ts'
 
 const SUBJECT = /^([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])\/([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])$/

@@ -31,3 +31,12 @@ const step = (key: PropertyKey): string => {
   const text = String(key)
   return /^\w{1,80}$/.test(text) ? `.${text}` : `[${shown(text)}]`
 }
+export const SHOWN = 5
+
+/** `a, b or 97 others`: as much of a list as a sentence bears. */
+export const oneOf = (texts: readonly string[]): string => {
+  const shown = texts.slice(0, texts.length > SHOWN ? SHOWN - 1 : SHOWN)
+  const rest = texts.length - shown.length
+  const named = rest > 0 ? [...shown, `${rest} others`] : shown
+  return named.length < 2 ? named.join('') : `${named.slice(0, -1).join(', ')} or ${named.at(-1)}`
+}

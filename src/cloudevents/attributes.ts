@@ -1,6 +1,6 @@
+import { isTimestamp } from '../base/timestamp.ts'
 import { InvalidEvent, show } from './invalid-event.ts'
 import { mediaType } from './media-type.ts'
-import { isTimestamp } from './timestamp.ts'
 
 /** Context attributes, extensions included, each in its canonical string form. A Map, since any name may come. */
 export type Attributes = Map<string, string>

@@ -1,4 +1,4 @@
-import type { Subject } from '../state/state.ts'
+import type { Subject } from '../base/subject.ts'
 
 const SOURCE = /^\/meshstep\/([^/]+)\/([^/]+)$/
 

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { relationsWith } from '../relations/select.ts'
-import { type Databag, type EffectiveState, type Relation, relationName } from '../state/state.ts'
+import { type Databag, type Relation, relationName } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { jsonAt } from './read.ts'
 import { titleOf, unitsOf } from './relations.ts'

@@ -1,6 +1,7 @@
+import type { Subject } from '../base/subject.ts'
 import type { PolicyRequest } from '../istio/grant.ts'
 import type { Policy } from '../istio/models.ts'
-import type { EffectiveState, Subject } from '../state/state.ts'
+import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag, type OwnSide } from './databag.ts'
 import { clusterPolicies, externalPolicies, notCovered, partOf } from './policies.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { pythonJson } from '../base/python-json.ts'
 import type { Read } from '../relations/databag.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 import { andThen, check, jsonAt, readKey } from './read.ts'
 
 /** What one side writes: the databag of its application, and those of its units. Each value is JSON, as Python writes it. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { problemOf } from '../base/printed.ts'
 import { type Read, read } from '../relations/databag.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 
 /** The JSON that a databag has under `key`; undefined where that is nothing or null. */
 export const jsonAt = (databag: Databag, key: string): unknown => {

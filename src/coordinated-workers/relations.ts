@@ -1,5 +1,5 @@
 import { shown } from '../base/printed.ts'
-import type { Databag, Relation } from '../state/state.ts'
+import type { Databag, Relation } from '../state/relation.ts'
 
 /** A unit's name as messages show it: it comes from outside. */
 export const titleOf = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : shown(unit))

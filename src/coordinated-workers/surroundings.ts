@@ -1,9 +1,10 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import { requestersOf } from '../istio/requested-by.ts'
 import { type Facts, factAt } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { relationsWith } from '../relations/select.ts'
-import type { EffectiveState, Subject } from '../state/state.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { endpointsOf } from './settings.ts'
 
 /** The annotation of the coordinator's pods that tells which nginx file they started with: a hash of it. */

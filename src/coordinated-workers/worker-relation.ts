@@ -1,7 +1,7 @@
 import { shown } from '../base/printed.ts'
 import { groups } from '../istio/groups.ts'
 import type { Read } from '../relations/databag.ts'
-import { type Relation, relationName } from '../state/state.ts'
+import { type Relation, relationName } from '../state/relation.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { readRoles, readWorkerUnit, type WorkerUnitData } from './databag.ts'
 import { andThen, problemsOf, valuesOf } from './read.ts'

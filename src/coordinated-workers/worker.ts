@@ -1,6 +1,7 @@
 import type { Read } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
-import { type EffectiveState, type Relation, relationName } from '../state/state.ts'
+import { type Relation, relationName } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import type { WorkerConfig } from './config.ts'
 import { type CoordinatorData, type OwnSide, readCoordinator, workerDatabag, workerUnitDatabag } from './databag.ts'
 import { problemsOf } from './read.ts'

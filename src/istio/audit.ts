@@ -1,4 +1,4 @@
-import { oneOf } from '../authorization/evaluate/text.ts'
+import { oneOf } from '../base/printed.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { DRY_RUN } from './dry-run.ts'

@@ -1,9 +1,9 @@
-import { oneOf } from '../authorization/evaluate/text.ts'
-import { HTTP_OPERATION } from '../authorization/evaluate/view.ts'
-import { asZtunnelSees, hiddenFromZtunnel } from '../authorization/evaluate/ztunnel.ts'
+import { oneOf } from '../base/printed.ts'
 import { nameOf } from '../kubernetes/objects.ts'
 import { type AuthorizationPolicy, isForPods, type Rule } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
+import { HTTP_OPERATION } from './view.ts'
+import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
 /** What of `policy` has another effect than one may think, or none, where it is told to apply: a sentence each. */
 export const effectWarnings = (policy: AuthorizationPolicy, rootNamespace: string): string[] => {

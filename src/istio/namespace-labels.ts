@@ -1,7 +1,7 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
-import type { MeshConfig } from '../service-mesh/config.ts'
-import type { Subject } from '../state/state.ts'
+import type { MeshConfig } from './config.ts'
 import { applicationIdentity, meshLabels } from './names.ts'
 import { isRunning } from './waypoint.ts'
 

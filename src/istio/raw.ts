@@ -1,5 +1,5 @@
-import type { RawPolicy } from '../service-mesh/config.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
+import type { RawPolicy } from './config.ts'
 import { REQUESTED_BY } from './requested-by.ts'
 import type { StaticOwner } from './static.ts'
 

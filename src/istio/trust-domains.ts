@@ -1,5 +1,5 @@
 import { at } from '../base/own-value.ts'
-import type { MeshConfig } from '../service-mesh/config.ts'
+import type { MeshConfig } from './config.ts'
 
 /** The trust domains that an identity of `namespace` may be of: those configured for it, else the mesh's own and its aliases. */
 export const trustDomainsOf = (

@@ -1,6 +1,6 @@
+import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
-import type { MeshConfig } from '../service-mesh/config.ts'
-import type { Subject } from '../state/state.ts'
+import type { MeshConfig } from './config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
 import { trustDomainsOf } from './trust-domains.ts'
 

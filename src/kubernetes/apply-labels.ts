@@ -1,5 +1,4 @@
 import { at } from '../base/own-value.ts'
-import type { Target } from '../state/state.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 import {
@@ -9,6 +8,7 @@ import {
   type SeenLabels,
   type WantedLabels,
 } from './label-difference.ts'
+import type { Target } from './label-target.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { livePods } from './pods.ts'

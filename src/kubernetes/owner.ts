@@ -1,5 +1,5 @@
 import { at } from '../base/own-value.ts'
-import type { Subject } from '../state/state.ts'
+import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject } from './objects.ts'
 import { holdersAt } from './ownership.ts'
 

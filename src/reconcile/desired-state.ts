@@ -1,4 +1,5 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Config } from '../config.ts'
 import {
   type ClusterDesire,
@@ -18,23 +19,16 @@ import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/obj
 import { ownerLabels } from '../kubernetes/owner.ts'
 import { ownedKeys } from '../relations/application-data.ts'
 import { type Effective, isAwaiting } from '../relations/effective.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../relations/foreign-labels.ts'
 import { isAskedFor } from '../relations/progress.ts'
-import { requesterName } from '../service-mesh/asked.ts'
 import { beaconDesire, beaconLookups, isManaging } from '../service-mesh/beacon.ts'
 import { consumerReport } from '../service-mesh/consumer.ts'
 import { type DesiredLabels, desiredLabels } from '../service-mesh/desired-labels.ts'
 import { auditedRequesters } from '../service-mesh/enforcement.ts'
-import { FOREIGN_KEYS, MESH_KEYS } from '../service-mesh/foreign-labels.ts'
 import { servicesOfPolicies } from '../service-mesh/services.ts'
 import { offeredServices } from '../services/offered.ts'
-import {
-  type EffectiveState,
-  isConfigUnknown,
-  type OwnedKind,
-  type Relation,
-  type State,
-  type Subject,
-} from '../state/state.ts'
+import { type Relation, requesterName } from '../state/relation.ts'
+import { type EffectiveState, isConfigUnknown, type OwnedKind, type State } from '../state/state.ts'
 import { acceptedWorkload, specWarnings } from '../workload/accepted.ts'
 import { loopMessage, loopOf } from '../workload/churn/history.ts'
 import { ownWorkload } from '../workload/config.ts'

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
+import { withEvent } from '../base/event-order.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Document } from '../relations/documents.ts'
 import { endByDocument, type KnownMarks, markNow, tellByDocument } from '../relations/words.ts'
-import { withEvent } from '../state/event-order.ts'
-import type { State, Subject } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 
 /** The documents that were looked for: all that name the application, or some by their names. */
 export type Documents = {

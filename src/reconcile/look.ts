@@ -1,7 +1,8 @@
 import { at } from '../base/own-value.ts'
+import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { findDocuments, listDocuments } from '../relations/documents.ts'
-import { isBetween, isSameSubject, remoteOf, subjectName } from '../relations/mirror.ts'
+import { isBetween, remoteOf } from '../relations/mirror.ts'
 import {
   isAlias,
   listPeers,
@@ -12,7 +13,7 @@ import {
   readPeers,
   remotesOf,
 } from '../relations/peers.ts'
-import type { State, Subject } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import type { Documents } from './documents.ts'
 import type { Change } from './remember.ts'
 import { isRunning } from './requesters.ts'

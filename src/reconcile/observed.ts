@@ -1,7 +1,9 @@
+import type { Subject } from '../base/subject.ts'
 import { isForbidden, isNotFound, refusalOf } from '../kubernetes/api-error.ts'
 import { observe, type Place, seenAt } from '../kubernetes/apply-labels.ts'
 import { keyOf, referenceTo } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { isSameTarget, type Target } from '../kubernetes/label-target.ts'
 import { type Facts, observeFacts } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/owner.ts'
@@ -9,15 +11,7 @@ import { stringsAt } from '../kubernetes/ownership.ts'
 import type { Effective } from '../relations/effective.ts'
 import { librarySelector } from '../service-mesh/library.ts'
 import { isServiceOf } from '../service-mesh/services.ts'
-import {
-  isSameTarget,
-  namedServices,
-  type OwnedKind,
-  type State,
-  type Subject,
-  type Target,
-  targetsOf,
-} from '../state/state.ts'
+import { namedServices, type OwnedKind, type State, targetsOf } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
 import type { Desired } from './desired-state.ts'

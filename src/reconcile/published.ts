@@ -1,4 +1,5 @@
 import { at, defined } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import type { OwnSide } from '../coordinated-workers/databag.ts'
 import { clusterDesire, dependsOnUnknown } from '../coordinated-workers/desire.ts'
 import type { Surroundings } from '../coordinated-workers/surroundings.ts'
@@ -9,15 +10,8 @@ import { contentHash, isTelling } from '../relations/mirror.ts'
 import { versionsOf } from '../relations/versions.ts'
 import { meshDatabag } from '../service-mesh/databags.ts'
 import { serviceContent } from '../services/provided.ts'
-import {
-  type EffectiveState,
-  type Relation,
-  type RelationEntry,
-  relationsIn,
-  type Said,
-  type State,
-  type Subject,
-} from '../state/state.ts'
+import { type Relation, type RelationEntry, relationsIn, type Said } from '../state/relation.ts'
+import type { EffectiveState, State } from '../state/state.ts'
 
 /**
  * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said

@@ -1,4 +1,4 @@
-import type { Subject } from '../state/state.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Change } from './remember.ts'
 import type { Outcome } from './result.ts'
 import type { Due, Step } from './step.ts'

@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import { defined } from '../base/own-value.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { Surroundings } from '../coordinated-workers/surroundings.ts'
 import { requestersOf } from '../istio/requested-by.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
+import type { Target } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gated, isAwaiting, otherSide } from '../relations/effective.ts'
-import { subjectName } from '../relations/mirror.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import {
   acted,
@@ -24,7 +25,7 @@ import {
   savedAt,
   saveMemory,
 } from '../state/memory.ts'
-import type { State, Subject, Target } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../workload/status.ts'
 import { applicationStatus } from './application-status.ts'
 import { desire } from './desired-state.ts'

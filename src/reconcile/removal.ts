@@ -1,6 +1,6 @@
+import { isAfter, type Late, type Position } from '../base/event-order.ts'
 import { at, defined } from '../base/own-value.ts'
 import { remove } from '../relations/words.ts'
-import { isAfter, type Late, type Position } from '../state/event-order.ts'
 import { type ApplicationData, emptyState, OwnedKind, type State } from '../state/state.ts'
 import { WORKLOAD_KINDS } from '../workload/objects.ts'
 

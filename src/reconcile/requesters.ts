@@ -1,12 +1,12 @@
 import { at } from '../base/own-value.ts'
+import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import { requestersOf } from '../istio/requested-by.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { otherSide } from '../relations/effective.ts'
-import { isSameSubject, subjectName } from '../relations/mirror.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
-import { requesterName } from '../service-mesh/asked.ts'
-import { type State, type Subject, stands } from '../state/state.ts'
+import { requesterName } from '../state/relation.ts'
+import { type State, stands } from '../state/state.ts'
 import type { Observed } from './observed.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */

@@ -1,17 +1,10 @@
-import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
 import { at, defined } from '../base/own-value.ts'
-import type { Relation, RelationIdentity, Said, State } from '../state/state.ts'
-import { LeaderSettings } from '../units/leader-settings.ts'
+import type { Databags, Relation, RelationIdentity, Said, ToldData } from '../state/relation.ts'
+import type { State } from '../state/state.ts'
+import type { LeaderSettings } from '../units/leader-settings.ts'
 import { unitName } from '../units/units.ts'
 import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './version-1.ts'
-
-/** What an application, or a unit, says in its relations besides what their protocols say: by endpoint, key and value. */
-export const Databags = z.record(z.string().min(1).max(253), LeaderSettings)
-export type Databags = z.infer<typeof Databags>
-
-/** What one side of a relation says besides its protocol. */
-export type ToldData = Pick<Said, 'data' | 'units'>
 
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
 const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]

@@ -1,5 +1,5 @@
 import { pythonJson } from '../base/python-json.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './version-1.ts'
 import { type Agreement, negotiate, type Version } from './versions.ts'
 

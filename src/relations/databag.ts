@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { issuesIn } from '../base/issues.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 
 /** A value of a databag, or why it cannot be read: an unreadable value never counts as an absent one. */
 export type Read<T> = { value: T | undefined } | { unreadable: string }

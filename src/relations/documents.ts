@@ -1,12 +1,14 @@
 import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
 import { issuesIn } from '../base/issues.ts'
+import { Application } from '../base/names.ts'
+import type { Subject } from '../base/subject.ts'
 import { applicationIn, DOCUMENT_SELECTOR, fromDocument } from '../cloudevents/knative/document.ts'
 import { Resource } from '../cloudevents/knative/translation.ts'
-import { Application, type Config, GivenConfig } from '../config.ts'
+import { type Config, GivenConfig } from '../config.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { RelationIdentity, Remote, type Subject } from '../state/state.ts'
+import { RelationIdentity, Remote } from '../state/relation.ts'
 import type { Told } from './words.ts'
 
 /** What a ConfigMap that is a document says of the application it names, or why that cannot be read. */

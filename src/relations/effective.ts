@@ -1,22 +1,14 @@
 import * as z from 'zod'
 import { at, defined } from '../base/own-value.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
-import { desiredMeshLabels } from '../service-mesh/mesh-labels.ts'
-import {
-  type Databag,
-  type EffectiveState,
-  type Relation,
-  type RelationEntry,
-  relationName,
-  type Said,
-  type State,
-  type Subject,
-  stands,
-} from '../state/state.ts'
+import { type Databag, type Relation, type RelationEntry, relationName, type Said } from '../state/relation.ts'
+import { type EffectiveState, type State, stands } from '../state/state.ts'
 import { toldBesides } from './application-data.ts'
 import { payload } from './codec.ts'
 import { read } from './databag.ts'
-import { mirrorOf, remoteOf, shown, subjectName } from './mirror.ts'
+import { desiredMeshLabels } from './mesh-labels.ts'
+import { mirrorOf, remoteOf, shown } from './mirror.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
 import { type Interface, SUPPORTED, type Versions, versionsOf } from './versions.ts'
 

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { at } from '../base/own-value.ts'
-import { type RelationEntry, type Shown, type State, type Subject, stands } from '../state/state.ts'
+import { isSameSubject, type Subject } from '../base/subject.ts'
+import type { RelationEntry } from '../state/relation.ts'
+import { type Shown, type State, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 
@@ -29,12 +31,6 @@ export const remoteOf = ({ namespace }: Subject, { remote }: Pick<RelationEntry,
   namespace: remote.namespace ?? namespace,
   application: remote.application,
 })
-
-export const isSameSubject = (one: Subject, other: Subject): boolean =>
-  one.namespace === other.namespace && one.application === other.application
-
-export const subjectName = ({ namespace, application }: Subject): string => `${namespace}/${application}`
-
 /** Whether the entry, in the memory of `from`, is of a relation with `to`. */
 export const isBetween = (entry: RelationEntry | undefined, from: Subject, to: Subject): boolean =>
   entry !== undefined && isSameSubject(remoteOf(from, entry), to)

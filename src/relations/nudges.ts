@@ -1,17 +1,11 @@
 import { at } from '../base/own-value.ts'
+import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { ECHO, sourceOf } from '../cloudevents/source.ts'
-import {
-  type RelationEntry,
-  relationName,
-  relationsIn,
-  type Shown,
-  type State,
-  type Subject,
-  stands,
-} from '../state/state.ts'
+import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
+import { type Shown, type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
-import { contentHash, isSameSubject, isTelling, oppositeOf, remoteOf, shown, subjectName } from './mirror.ts'
+import { contentHash, isTelling, oppositeOf, remoteOf, shown } from './mirror.ts'
 import { isAlias, type Peers } from './peers.ts'
 
 /**

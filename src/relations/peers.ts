@@ -1,12 +1,14 @@
 import type { Memo } from '../base/memo.ts'
 import { at } from '../base/own-value.ts'
+import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/owner.ts'
 import { memoryName, readShown } from '../state/memory.ts'
-import { relationsIn, type Shown, type State, type Subject } from '../state/state.ts'
-import { isBetween, isSameSubject, remoteOf, subjectName } from './mirror.ts'
+import { relationsIn } from '../state/relation.ts'
+import type { Shown, State } from '../state/state.ts'
+import { isBetween, remoteOf } from './mirror.ts'
 
 /** The memory of another application, as it is now, and the labels that its workload carries. */
 export type ReadablePeer = { readonly state: Shown; readonly labels: Readonly<Record<string, string>> }

@@ -1,14 +1,7 @@
 import { at, defined } from '../base/own-value.ts'
-import { requesterName } from '../service-mesh/asked.ts'
-import {
-  isConfigUnknown,
-  type Relation,
-  type RelationEntry,
-  relationName,
-  type State,
-  type Subject,
-  stands,
-} from '../state/state.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
+import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import {
   askedLabels,
   CHANGING,
@@ -20,7 +13,7 @@ import {
   type OtherSide,
   otherSide,
 } from './effective.ts'
-import { isDisplaced, remoteOf, subjectName } from './mirror.ts'
+import { isDisplaced, remoteOf } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
 /** A step beyond which the other side must not have moved: labels are taken for the first time, or what was granted is revoked. */

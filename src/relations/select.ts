@@ -1,4 +1,5 @@
-import { type EffectiveState, type Relation, relationsIn } from '../state/state.ts'
+import { type Relation, relationsIn } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 
 type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
 import { at } from '../base/own-value.ts'
 import { shown } from '../base/printed.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 import type { Read } from './databag.ts'
 import { jsonIn, readText } from './structured-text.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { at } from '../base/own-value.ts'
 import { shown } from '../base/printed.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 import { readText } from './structured-text.ts'
 import { documentIn, isLeftBehind, VERSIONS_KEY } from './version-1.ts'
 

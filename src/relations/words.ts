@@ -1,4 +1,3 @@
-import { at, defined } from '../base/own-value.ts'
 import {
   advance,
   compareMarks,
@@ -7,8 +6,11 @@ import {
   type Mark,
   mergedMarks,
   type Position,
-} from '../state/event-order.ts'
-import type { RelationEntry, RelationIdentity, Shown, State, Subject } from '../state/state.ts'
+} from '../base/event-order.ts'
+import { at, defined } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
+import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
+import type { Shown, State } from '../state/state.ts'
 import { keptValues } from './kept.ts'
 import { displacedKey, isBetween, isDisplaced, mirrored } from './mirror.ts'
 

@@ -1,7 +1,8 @@
+import type { Subject } from '../base/subject.ts'
 import { MeshPolicy } from '../istio/models.ts'
-import { type Databag, type Relation, relationName, type Subject } from '../state/state.ts'
-import { type Guarded, readGuards } from './guards.ts'
-import { readPolicies } from './policies-databag.ts'
+import { type Guarded, readGuards } from '../relations/guarded-databag.ts'
+import { readPolicies } from '../relations/policies-databag.ts'
+import { type Databag, type Relation, requesterName } from '../state/relation.ts'
 
 /** A consumer, and how its requests are named in messages and on what is made for them. */
 export type Requester = Subject & { readonly relation: string }
@@ -20,16 +21,6 @@ export type Asked = {
   readonly problems: readonly string[]
   readonly isUnknown: boolean
 }
-
-/** How the requests of a relation are named, in messages and on what is made for them. */
-export const requesterName = (
-  { namespace: own }: Subject,
-  relation: Pick<Relation, 'id' | 'endpoint' | 'remote'>,
-): string => {
-  const { namespace = own, application } = relation.remote
-  return `${relationName(relation)} of ${namespace}/${application}`
-}
-
 /** Reads what a consumer says. What cannot be read is as it was before. */
 export const asked = (subject: Subject, relation: Relation): Asked => {
   const { namespace = subject.namespace, application } = relation.remote

@@ -1,3 +1,5 @@
+import type { Subject } from '../base/subject.ts'
+import type { MeshConfig } from '../istio/config.ts'
 import type { Guard, PolicyRequest } from '../istio/grant.ts'
 import { groups } from '../istio/groups.ts'
 import { meshLabels } from '../istio/names.ts'
@@ -21,8 +23,7 @@ import {
 } from '../istio/waypoint.ts'
 import { type Facts, factAt, isUnreadable } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
-import type { EffectiveState, Subject } from '../state/state.ts'
-import type { MeshConfig } from './config.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, servicesAsked } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
 

@@ -1,12 +1,14 @@
 import { pythonJson } from '../base/python-json.ts'
-import type { EffectiveState, Relation, Subject } from '../state/state.ts'
+import type { Subject } from '../base/subject.ts'
+import type { MeshConfig } from '../istio/config.ts'
+import { crossModelDatabag } from '../relations/cross-model.ts'
+import { policiesDatabag } from '../relations/policies-databag.ts'
+import type { Relation } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { beaconLabels } from './beacon.ts'
-import type { MeshConfig } from './config.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
-import { crossModelDatabag } from './cross-model.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
-import { policiesDatabag } from './policies-databag.ts'
 
 /**
  * What an application says in a relation of the mesh: a consumer what it asks for, a beacon which labels to hold, the requirer of

@@ -1,12 +1,14 @@
 import * as z from 'zod'
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import { partOf } from '../coordinated-workers/policies.ts'
 import { labelProblem } from '../kubernetes/label-syntax.ts'
 import { read } from '../relations/databag.ts'
+import { type ForeignKey, foreignProblem } from '../relations/foreign-labels.ts'
 import { relationsWith } from '../relations/select.ts'
-import { type EffectiveState, type Relation, relationName, type Subject } from '../state/state.ts'
+import { type Relation, relationName } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { enrolmentLabels } from './beacon.ts'
-import { type ForeignKey, foreignProblem } from './foreign-labels.ts'
 
 /** The labels an application should hold on its workload and its Service. */
 export type DesiredLabels = {

@@ -1,8 +1,9 @@
+import type { Subject } from '../base/subject.ts'
+import { Enforcement } from '../istio/config.ts'
 import { read } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
-import type { EffectiveState, Subject } from '../state/state.ts'
-import { requesterName } from './asked.ts'
-import { Enforcement } from './config.ts'
+import { requesterName } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 
 /** How a consumer tells its beacon that what it asks for is not to be enforced yet. */
 export const enforcementDatabag = ({ config }: EffectiveState): Record<string, string> =>

@@ -1,11 +1,10 @@
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { MeshConfig } from '../istio/config.ts'
 import type { Guard } from '../istio/grant.ts'
 import type { MeshPolicy } from '../istio/models.ts'
 import { podsOf, type Target, targetKey, targetOf } from '../istio/target.ts'
 import { isRunning, waypointPrincipals } from '../istio/waypoint.ts'
-import { subjectName } from '../relations/mirror.ts'
-import type { Subject } from '../state/state.ts'
 import type { Declared, Requester } from './asked.ts'
-import type { MeshConfig } from './config.ts'
 import { nobodyMayReach } from './guards.ts'
 
 /**

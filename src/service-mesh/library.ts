@@ -1,7 +1,7 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import { charmKubernetesLabel, truncateLabelValue, waypointName } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Subject } from '../state/state.ts'
 
 const INSTANCE = 'app.kubernetes.io/instance'
 const SCOPE = 'kubernetes-resource-handler-scope'

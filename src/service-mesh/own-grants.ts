@@ -1,12 +1,15 @@
+import type { Subject } from '../base/subject.ts'
+import type { MeshConfig } from '../istio/config.ts'
 import type { Policy } from '../istio/models.ts'
 import { isRunning } from '../istio/waypoint.ts'
-import { type EffectiveState, relationName, type Subject } from '../state/state.ts'
+import type { Guarded } from '../relations/guarded-databag.ts'
+import { relationName } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { declaredBy } from './asked.ts'
-import type { MeshConfig } from './config.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { type Grants, NO_WAYPOINT } from './grants.ts'
 import { guardsFor, unreachable } from './guarding.ts'
-import { declaredGuards, type Guarded, guardTitle } from './guards.ts'
+import { declaredGuards, guardTitle } from './guards.ts'
 
 /** A beacon's own waypoint answers who scrapes it, on this port. */
 const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]

@@ -1,8 +1,8 @@
 import { at } from '../base/own-value.ts'
 import { meshEndpoint } from '../istio/endpoint.ts'
 import type { MeshPolicy, Policy } from '../istio/models.ts'
-import { relationName } from '../state/state.ts'
-import type { CrossModelIdentity } from './cross-model.ts'
+import type { CrossModelIdentity } from '../relations/cross-model.ts'
+import { relationName } from '../state/relation.ts'
 
 /** A relation as its own side sees it: `remote.application` may be an alias, `remote.namespace` is the platform's word. */
 export type PolicyRelation = {

@@ -1,8 +1,9 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import { NAME_LABEL } from '../istio/target.ts'
 import { type Facts, factAt, isUnreadable } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
-import { type EffectiveState, namedServices, type Subject, targetsOf } from '../state/state.ts'
+import { type EffectiveState, namedServices, targetsOf } from '../state/state.ts'
 
 type Spec = { readonly selector?: Readonly<Record<string, string>>; readonly clusterIP?: string }
 

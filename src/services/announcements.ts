@@ -1,7 +1,7 @@
 import { defined } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { sourceOf } from '../cloudevents/source.ts'
-import type { Subject } from '../state/state.ts'
 import type { Announced } from './announced.ts'
 
 /** An event for the sink, and the number by which it is accepted. */

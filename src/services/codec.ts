@@ -3,7 +3,7 @@ import { shown } from '../base/printed.ts'
 import { Port } from '../istio/endpoint.ts'
 import type { Read } from '../relations/databag.ts'
 import { readScalar } from '../relations/structured-text.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
 import { hostOf } from './host.ts'
 
 /** Where a service is, as far as a databag says so: `waiting` lists the keys it does not have yet. */

@@ -1,7 +1,9 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import { payload } from '../relations/codec.ts'
 import { type Versions, versionsOf } from '../relations/versions.ts'
-import { type EffectiveState, type Relation, relationName, relationsIn, type Subject } from '../state/state.ts'
+import { type Relation, relationName, relationsIn } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { type Announced, nothingAnnounced, type Service } from './announced.ts'
 import { readAddress } from './codec.ts'
 

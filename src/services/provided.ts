@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { at } from '../base/own-value.ts'
 import { Port } from '../istio/endpoint.ts'
-import type { Relation } from '../state/state.ts'
+import type { Relation } from '../state/relation.ts'
 import { serviceHost } from './host.ts'
 
 /** One label, so that neither an address nor the name of a pod can be given. */

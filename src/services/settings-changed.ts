@@ -1,7 +1,8 @@
 import { at } from '../base/own-value.ts'
 import { settingsOf } from '../relations/application-data.ts'
 import { contentHash } from '../relations/mirror.ts'
-import { type EffectiveState, relationsIn } from '../state/state.ts'
+import { relationsIn } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import type { Announced } from './announced.ts'
 import type { Notice } from './notices.ts'
 

@@ -4,13 +4,14 @@ import { Broken, Refused } from '../base/errors.ts'
 import { issuesIn } from '../base/issues.ts'
 import type { Memo } from '../base/memo.ts'
 import { pythonJson } from '../base/python-json.ts'
+import type { Subject } from '../base/subject.ts'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { memoryLabels } from '../kubernetes/owner.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate } from './migrate.ts'
-import { emptyState, isEmpty, Shown, State, type Subject, VERSION } from './state.ts'
+import { emptyState, isEmpty, Shown, State, VERSION } from './state.ts'
 
 /**
  * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.

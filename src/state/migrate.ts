@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { instantMilliseconds } from '../cloudevents/timestamp.ts'
-import type { Mark } from './event-order.ts'
+import type { Mark } from '../base/event-order.ts'
+import { instantMilliseconds } from '../base/timestamp.ts'
 
 type Fields = Record<string, unknown>
 

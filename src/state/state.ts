@@ -1,6 +1,8 @@
 import * as z from 'zod'
-import { Application, Config, Namespace, ObjectName } from '../config.ts'
-import { Databags, type ToldData } from '../relations/application-data.ts'
+import { Mark } from '../base/event-order.ts'
+import { ObjectName } from '../base/names.ts'
+import { Config } from '../config.ts'
+import { FormerTarget, isSameTarget, type Target } from '../kubernetes/label-target.ts'
 import { Announced } from '../services/announced.ts'
 import { Leader } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
@@ -8,109 +10,10 @@ import { noUnits, Units } from '../units/units.ts'
 import { SpecHistory } from '../workload/churn/history.ts'
 import { deploymentOf, isPodWorkload } from '../workload/config.ts'
 import { DataChurn } from '../workload/data-churn.ts'
-import { Mark } from './event-order.ts'
+import { Databags, type Relation, RelationEntry, Said } from './relation.ts'
 
 /** The version of what is stored: a higher one is left alone by those who do not know it. */
 export const VERSION = 2
-
-/** The application a step is about. */
-export type Subject = { readonly namespace: string; readonly application: string }
-
-/** Where labels are held. `Workload` is a StatefulSet, else a Deployment; on `pods`, not on the template but on those that run. */
-export const Target = z.strictObject({
-  kind: z.enum(['Workload', 'StatefulSet', 'Deployment', 'Service', 'Pod']),
-  name: ObjectName,
-  on: z.literal('pods').optional(),
-})
-export type Target = z.infer<typeof Target>
-
-/** Where labels were held until `since`. It is looked at for a while yet: a step that began before may still write there. */
-export const FormerTarget = z.strictObject({ ...Target.shape, since: z.iso.datetime() })
-export type FormerTarget = z.infer<typeof FormerTarget>
-
-/** Databag values are JSON values or, as in Juju, strings that hold JSON: `databag.ts` reads both. */
-export const Databag = z.record(z.string(), z.unknown())
-export type Databag = z.infer<typeof Databag>
-
-/** The remote side of a relation, as a platform tells it. */
-export const Remote = z.strictObject({
-  application: Application,
-  namespace: Namespace.optional(),
-  endpoint: z.string().min(1).optional(),
-  data: Databag,
-  units: z.record(z.string(), Databag).optional(),
-})
-
-export const RelationIdentity = z.strictObject({
-  id: z.int().nonnegative(),
-  endpoint: z.string().min(1).max(253),
-  interface: z.string().min(1).max(253),
-  role: z.enum(['provides', 'requires', 'peers']),
-})
-export type RelationIdentity = z.infer<typeof RelationIdentity>
-
-/** The databag of one side of a relation, as that side publishes it. */
-export const Said = z.strictObject({
-  data: z.record(z.string(), z.string()),
-  units: z.record(z.string(), z.record(z.string(), z.string())).optional(),
-  /** More is said once nothing is missing for it. */
-  partial: z.literal(true).optional(),
-})
-export type Said = z.infer<typeof Said>
-
-/**
- * A relation as one side remembers it: the platform's last word, what this side says, and how far both sides are. What the other side
- * says is read in its memory, and not remembered here.
- */
-export const RelationEntry = z.strictObject({
-  ...RelationIdentity.shape,
-  remote: Remote,
-  /** The platform's last word of the relation, to whichever side; the mark orders it. */
-  word: z.enum(['told', 'ended']),
-  mark: Mark,
-  /** The word came to this side, and not to the other. */
-  mine: z.boolean(),
-  /** When the word `ended` was heard here: a tombstone stays for a day. */
-  since: z.iso.datetime().optional(),
-  /** The ConfigMap that it is kept in. */
-  document: ObjectName.optional(),
-  /** The last values of the platform that could be read, of keys that cannot be read now. */
-  kept: Databag.optional(),
-  /** The key in `says` of what this side says. */
-  says: z.string().optional(),
-  /** A hash of what the other side showed when it was acted upon last. */
-  seen: z.string().optional(),
-  /** The other side spoke for itself: without its memory its data are unknown, and not what a platform says. */
-  heard: z.literal(true).optional(),
-  /** A provider: a hash of the request that is granted; `changing` before anything is revoked. */
-  granted: z.string().optional(),
-  /** A requirer: its workload carries labels that the relation asks for, or may. */
-  holds: z.literal(true).optional(),
-  /** `holds` is meant only: it holds once the provider, read after that was saved, has not moved. */
-  taking: z.literal(true).optional(),
-  /** A hash of what was sent to a remote application that has no memory. */
-  sent: z.string().optional(),
-})
-export type RelationEntry = z.infer<typeof RelationEntry>
-
-/** A relation that stands, with the data of its other side, wherever these come from. */
-export type Relation = RelationIdentity & {
-  readonly remote: z.infer<typeof Remote>
-  readonly kept?: Databag | undefined
-  /** The remote application speaks for itself: its identity is known. */
-  readonly speaks?: true
-  /** The other side spoke for itself before, and what it says now is not known. */
-  readonly isUnknown?: true
-  /** It is over, and the requirer carries its labels still. */
-  readonly isLeaving?: true
-  /** What the other side says besides the protocol. */
-  readonly told?: ToldData
-  /** What its labels wait for. */
-  readonly awaits?: string
-  /** The other side was told all there is to tell before. */
-  readonly isConfigured?: true
-}
-
 /** Kinds of which an application may hold objects. */
 export const OwnedKind = z.enum([
   'AuthorizationPolicy',
@@ -212,21 +115,6 @@ export type Shown = z.infer<typeof Shown>
 export type EffectiveState = Omit<State, 'relations'> & { relations: Readonly<Record<string, Relation>> }
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
-
-/** The relations in the order of their ids, which no order of events can change. */
-export const relationsIn = <R extends Pick<Relation, 'id'>>({
-  relations,
-}: {
-  relations: Readonly<Record<string, R>>
-}): (R & { key: string })[] =>
-  Object.entries(relations)
-    .map(([key, relation]) => ({ ...relation, key }))
-    .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
-
-/** How a relation is named in messages. */
-export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>): string =>
-  `relation ${id} (${endpoint})`
-
 /** Whether nothing is remembered that is worth a ConfigMap. Units are only observed: they come back with the pods. */
 export const isEmpty = ({ config, leader, pending, removed, document, carried, ...state }: State): boolean => {
   const { relations, marks = {}, tombstones = {}, formerlyOwned = {} } = state
@@ -284,10 +172,6 @@ const workloadIn = ({ workload }: Config): { kind: 'StatefulSet' | 'Deployment';
 /** A workload of ours may be meant to have no Service. */
 const defaultService = ({ workload }: Config): null | undefined =>
   workload && isPodWorkload(workload) && deploymentOf(workload).service === 'omit' ? null : undefined
-
-export const isSameTarget = (one: Target, other: Target): boolean =>
-  one.kind === other.kind && one.name === other.name && one.on === other.on
-
 /** Each costs every step a read for a day: a config that changes all the time must not make steps slow. */
 const MOST_FORMER = 100
 

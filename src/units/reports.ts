@@ -1,4 +1,4 @@
-import { advance, type Position } from '../state/event-order.ts'
+import { advance, type Position } from '../base/event-order.ts'
 import type { Report } from './report.ts'
 import { numberNamed, type Unit, type Units } from './units.ts'
 

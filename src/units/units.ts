@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { Mark } from '../base/event-order.ts'
 import { at } from '../base/own-value.ts'
-import { compareTimes, isTimestamp } from '../cloudevents/timestamp.ts'
-import { Mark } from '../state/event-order.ts'
+import { compareTimes, isTimestamp } from '../base/timestamp.ts'
 import { LeaderSettings } from './leader-settings.ts'
 import { Report } from './report.ts'
 

@@ -1,4 +1,4 @@
-import type { Relation } from '../state/state.ts'
+import type { Relation } from '../state/relation.ts'
 import type { Units } from '../units/units.ts'
 import { type Churn, DEFAULT_CHURN } from './churn/config.ts'
 import type { RemoteDatabag } from './churn/echoes.ts'

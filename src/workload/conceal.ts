@@ -1,11 +1,12 @@
 import { Refused } from '../base/errors.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Config } from '../config.ts'
 import { isRefusal } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../kubernetes/owner.ts'
 import { createIn } from '../state/memory.ts'
-import type { State, Subject } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import { ownWorkload } from './config.ts'
 import { concealed, keyOf, keysRemembered, newKey, storeName, type Values } from './secrets.ts'
 

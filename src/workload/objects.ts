@@ -1,7 +1,7 @@
 import { digestOf } from '../base/canonical-hash.ts'
+import type { Subject } from '../base/subject.ts'
 import { truncateLabelValue } from '../istio/names.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import type { Subject } from '../state/state.ts'
 import { accountNamed, deploymentOf, type PodWorkload, portsOf } from './config.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { Values } from './secrets.ts'

@@ -1,4 +1,5 @@
 import { at } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import {
   ApiError,
   isDenied,
@@ -14,7 +15,6 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/owner.ts'
 import { appliers } from '../kubernetes/ownership.ts'
-import type { Subject } from '../state/state.ts'
 import { accountNamed, type PodWorkload } from './config.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
 import { refusalOf } from './refusal.ts'

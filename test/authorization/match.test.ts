@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Facts } from '../../src/authorization/evaluate/facts.ts'
 import { matchesPath } from '../../src/authorization/evaluate/path.ts'
 import { matchRule } from '../../src/authorization/evaluate/rule.ts'
-import { matchesText, oneOf } from '../../src/authorization/evaluate/text.ts'
+import { matchesText } from '../../src/authorization/evaluate/text.ts'
+import { oneOf } from '../../src/base/printed.ts'
 import type { Rule } from '../../src/istio/authorization-policy.ts'
 
 const facts = (changes: Partial<Facts> = {}): Facts => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compareTimes, isTimestamp } from '../../src/cloudevents/timestamp.ts'
+import { compareTimes, isTimestamp } from '../../src/base/timestamp.ts'
 
 describe('RFC 3339', () => {
   const refused: [why: string, text: string][] = [

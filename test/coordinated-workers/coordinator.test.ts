@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { pythonJson } from '../../src/base/python-json.ts'
 import { readCoordinator } from '../../src/coordinated-workers/databag.ts'
 import { desiredLabels } from '../../src/service-mesh/desired-labels.ts'
-import { emptyState, type Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
+import { emptyState } from '../../src/state/state.ts'
 import { byId, configWith, coordination, inNamespace, provider, READER, unitData, WRITER, workers } from './samples.ts'
 
 const MESH = { labels: { 'istio.io/use-waypoint': 'waypoint', 'istio.io/dataplane-mode': 'ambient' } }

@@ -9,7 +9,7 @@ import {
   workerDatabag,
   workerUnitDatabag,
 } from '../../src/coordinated-workers/databag.ts'
-import type { Databag } from '../../src/state/state.ts'
+import type { Databag } from '../../src/state/relation.ts'
 import { unitData } from './samples.ts'
 
 const NAME = 'relation 7 (cluster): data'

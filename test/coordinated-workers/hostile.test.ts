@@ -4,7 +4,7 @@ import { type Coordination, coordinate } from '../../src/coordinated-workers/coo
 import { readCoordinator } from '../../src/coordinated-workers/databag.ts'
 import { work } from '../../src/coordinated-workers/worker.ts'
 import { MeshPolicy } from '../../src/istio/models.ts'
-import type { Databag, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
 import { byId, CONFIG, provider, READER, unitData, WRITER } from './samples.ts'
 
 const almost = <T>(good: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>

@@ -6,7 +6,7 @@ import { clusterPolicies, externalPolicies, notCovered } from '../../src/coordin
 import { authorizationPolicies, type Owner } from '../../src/istio/grant.ts'
 import { MeshPolicy, Policy } from '../../src/istio/models.ts'
 import { requestersOf } from '../../src/istio/requested-by.ts'
-import type { Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
 import { sharedFile } from '../helpers/shared.ts'
 import { CONFIG, configWith, inNamespace, READER, topology, WRITER, workers } from './samples.ts'
 

@@ -1,7 +1,8 @@
 import { CoordinatorConfig } from '../../src/coordinated-workers/config.ts'
 import { type CoordinatorInput, coordinate } from '../../src/coordinated-workers/coordinator.ts'
 import { topologyOf } from '../../src/coordinated-workers/topology.ts'
-import type { Databag, EffectiveState, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
+import type { EffectiveState } from '../../src/state/state.ts'
 
 export const CONFIG = CoordinatorConfig.parse({
   roles: ['all', 'read', 'write'],

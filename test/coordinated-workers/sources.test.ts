@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sourcesOf, tracingRequests } from '../../src/coordinated-workers/sources.ts'
-import type { Databag, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
 import { byId, CONFIG, configWith, provider } from './samples.ts'
 
 const sources = (relations: readonly Relation[], changes: object = {}) =>

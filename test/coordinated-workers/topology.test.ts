@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Databag } from '../../src/state/state.ts'
+import type { Databag } from '../../src/state/relation.ts'
 import { CONFIG, configWith, inNamespace, READER, topology, unitData, WRITER, workers } from './samples.ts'
 
 const broken = { juju_topology: '{', address: '"a"' }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { topologyOf } from '../../src/coordinated-workers/topology.ts'
 import { work } from '../../src/coordinated-workers/worker.ts'
-import type { Databag, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
 import { byId, CONFIG } from './samples.ts'
 
 const coordinator = (id: number, data: Databag): Relation => ({

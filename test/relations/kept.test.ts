@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readData } from '../../src/relations/effective.ts'
 import { keptValues } from '../../src/relations/kept.ts'
-import type { Databag, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
 
 const relation = (data: Databag, changes: Partial<Relation> = {}): Relation => ({
   id: 7,

@@ -1,13 +1,14 @@
 import { pythonJson } from '../../src/base/python-json.ts'
 import { MeshPolicy } from '../../src/istio/models.ts'
 import { payload, publishable } from '../../src/relations/codec.ts'
+import { crossModelDatabag, readCrossModelIdentity } from '../../src/relations/cross-model.ts'
+import { policiesDatabag, readPolicies } from '../../src/relations/policies-databag.ts'
 import type { Version } from '../../src/relations/versions.ts'
-import { crossModelDatabag, readCrossModelIdentity } from '../../src/service-mesh/cross-model.ts'
 import { desiredLabels } from '../../src/service-mesh/desired-labels.ts'
-import { policiesDatabag, readPolicies } from '../../src/service-mesh/policies-databag.ts'
 import { readAddress } from '../../src/services/codec.ts'
 import { serviceHost } from '../../src/services/host.ts'
-import { type Databag, emptyState } from '../../src/state/state.ts'
+import type { Databag } from '../../src/state/relation.ts'
+import { emptyState } from '../../src/state/state.ts'
 
 /** What one side of a relation tells the other: its flat keys on the wire, and what the other side makes of them. */
 export type Message = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { negotiate } from '../../src/relations/versions.ts'
-import type { Databag } from '../../src/state/state.ts'
+import type { Databag } from '../../src/state/relation.ts'
 import { commonOf, isLibrary, type Message, messages, type Program, spokenBy, understood, written } from './programs.ts'
 
 /** One side of a relation; both say the same message here. What it runs, what it has published, and what the other side has of that so far. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Policy } from '../../src/istio/models.ts'
 import { consumerPolicies } from '../../src/service-mesh/consumer.ts'
-import { emptyState, type Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
+import { emptyState } from '../../src/state/state.ts'
 
 const SUBJECT = { namespace: 'shop', application: 'db' }
 const DB: Policy = { type: 'app', relation: 'db', endpoints: [] }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { crossModelDatabag, readCrossModelIdentity } from '../../src/service-mesh/cross-model.ts'
+import { crossModelDatabag, readCrossModelIdentity } from '../../src/relations/cross-model.ts'
 
 describe('what cannot be read names nobody', () => {
   test.each([

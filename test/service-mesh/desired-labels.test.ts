@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { meshLabels } from '../../src/istio/names.ts'
 import { desiredLabels } from '../../src/service-mesh/desired-labels.ts'
-import { type EffectiveState, emptyState, type Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
+import { type EffectiveState, emptyState } from '../../src/state/state.ts'
 
 const relation = (id: number, data: Relation['remote']['data'], changes: Partial<Relation> = {}): Relation => ({
   id,

@@ -4,7 +4,8 @@ import { type Target, targetOf } from '../../src/istio/target.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { nameOf } from '../../src/kubernetes/objects.ts'
 import { grantsFor, servicesAsked } from '../../src/service-mesh/grants.ts'
-import { type EffectiveState, emptyState, type Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
+import { type EffectiveState, emptyState } from '../../src/state/state.ts'
 
 const BEACON = { namespace: 'shop', application: 'beacon' }
 const NAME = 'app.kubernetes.io/name'

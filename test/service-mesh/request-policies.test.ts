@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MeshPolicy, Policy } from '../../src/istio/models.ts'
-import { policiesDatabag } from '../../src/service-mesh/policies-databag.ts'
+import { policiesDatabag } from '../../src/relations/policies-databag.ts'
 import { type PolicyRelation, type PolicyRequest, requestPolicies } from '../../src/service-mesh/request-policies.ts'
 import { sharedFile } from '../helpers/shared.ts'
 

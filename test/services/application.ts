@@ -1,6 +1,6 @@
 import { type Announced, accepted, announce, nothingAnnounced } from '../../src/services/announced.ts'
 import { type Announcement, announcements } from '../../src/services/announcements.ts'
-import type { Databag, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
 import { offeredBy, relation } from './relations.ts'
 
 /** The memory of an application that uses services. */

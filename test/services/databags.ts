@@ -1,7 +1,7 @@
 import { publishable } from '../../src/relations/codec.ts'
 import { type Versions, versionsOf } from '../../src/relations/versions.ts'
 import { type Services, serviceContent } from '../../src/services/provided.ts'
-import type { Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
 
 type Provider = {
   readonly namespace: string

@@ -1,7 +1,7 @@
 import { publishable } from '../../src/relations/codec.ts'
 import { type Announced, nothingAnnounced } from '../../src/services/announced.ts'
 import { type Offered, offered } from '../../src/services/offered.ts'
-import type { Databag, Relation } from '../../src/state/state.ts'
+import type { Databag, Relation } from '../../src/state/relation.ts'
 
 /** A relation of `k8s-service` in which `postgres` provides. */
 export const relation = (id: number, data: Databag, changes: Partial<Relation> = {}): Relation => ({

@@ -8,7 +8,7 @@ import {
   mergedMarks,
   type Position,
   positionOf,
-} from '../../src/state/event-order.ts'
+} from '../../src/base/event-order.ts'
 
 const NOW = new Date('2026-01-01T00:01:00Z')
 const START = Date.parse('2026-01-01T00:00:00Z')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { positionOf } from '../../src/base/event-order.ts'
 import { createMemo } from '../../src/base/memo.ts'
 import { tell } from '../../src/relations/words.ts'
-import { positionOf } from '../../src/state/event-order.ts'
 import { readState } from '../../src/state/memory.ts'
 import type { State } from '../../src/state/state.ts'
 import { noUnits } from '../../src/units/units.ts'

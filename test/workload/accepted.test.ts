@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Relation } from '../../src/state/state.ts'
+import type { Relation } from '../../src/state/relation.ts'
 import { noUnits, observePods } from '../../src/units/units.ts'
 import { acceptedWorkload, specsAfter, specWarnings, type WorkloadMemory } from '../../src/workload/accepted.ts'
 import { loopOf } from '../../src/workload/churn/history.ts'

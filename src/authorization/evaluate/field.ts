@@ -1,4 +1,4 @@
-import { oneOf } from './text.ts'
+import { oneOf } from '../../base/printed.ts'
 import { all, any, no, type Truth, unknown, yes } from './truth.ts'
 
 /** A fact that rules are about. */

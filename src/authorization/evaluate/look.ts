@@ -1,10 +1,10 @@
 import type { AuthorizationPolicy, Rule, UnreadablePolicy } from '../../istio/authorization-policy.ts'
 import { isDryRun } from '../../istio/dry-run.ts'
+import { asTcpSees, type Seen } from '../../istio/view.ts'
+import { asZtunnelSees } from '../../istio/ztunnel.ts'
 import type { Facts } from './facts.ts'
 import { matchRule } from './rule.ts'
 import { any, no, type Truth } from './truth.ts'
-import { asTcpSees, type Seen } from './view.ts'
-import { asZtunnelSees } from './ztunnel.ts'
 
 /** A policy that is there only under a condition of which nobody knows whether it holds: `perhaps` says which. */
 export type PerhapsPolicy = { readonly policy: AuthorizationPolicy; readonly perhaps: string }

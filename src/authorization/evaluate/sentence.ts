@@ -1,7 +1,7 @@
+import { oneOf } from '../../base/printed.ts'
 import type { Requesters } from '../evaluate.ts'
 import type { Verdict } from './enforce.ts'
 import { actionOf, nameOf, type Point } from './look.ts'
-import { oneOf } from './text.ts'
 import type { AccessRequest } from './world.ts'
 
 type Decided = { readonly point: Point; readonly verdict: Verdict; readonly isBehindWaypoint: boolean }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Refused } from '../../base/errors.ts'
-import { Application, Namespace, ObjectName } from '../../config.ts'
+import { Application, Namespace, ObjectName } from '../../base/names.ts'
 import type { KubernetesObject, Reference } from '../../kubernetes/objects.ts'
 import { isLive } from '../../kubernetes/pods.ts'
 import type { Event } from '../cloud-event.ts'

@@ -1,5 +1,6 @@
+import type { Subject } from '../../base/subject.ts'
 import { fieldManager } from '../../kubernetes/owner.ts'
-import type { OwnedKind, State, Subject } from '../../state/state.ts'
+import type { OwnedKind, State } from '../../state/state.ts'
 import { WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
 import type { Desired } from '../desired-state.ts'
 import type { Namesakes, Observed } from '../observed.ts'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { Relation } from '../../state/state.ts'
+import type { Relation } from '../../state/relation.ts'
 import { type Units, unitName } from '../../units/units.ts'
 import type { PassingValues } from './ephemeral-values.ts'
 import { textsInDatabags } from './string-leaves.ts'

@@ -1,6 +1,7 @@
-import type { Change } from '../reconcile/remember.ts'
-import type { State, Subject } from '../state/state.ts'
-import { type Effect, newEffects } from './effects.ts'
+import { type Effect, newEffects } from '../access/effects.ts'
+import type { Subject } from '../base/subject.ts'
+import type { State } from '../state/state.ts'
+import type { Change } from './remember.ts'
 
 /** Permissions to ask for effects, for each change of its sender. */
 export type Permits = {

@@ -1,5 +1,5 @@
-import type { Condition, Operation, Rule, Source } from '../../istio/authorization-policy.ts'
-import { oneOf } from './text.ts'
+import { oneOf } from '../base/printed.ts'
+import type { Condition, Operation, Rule, Source } from './authorization-policy.ts'
 import { fieldsUsed, HTTP_OPERATION, type Seen, saysSomething, without } from './view.ts'
 
 const HTTP_SOURCE = [

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
-import { Refused } from '../base/errors.ts'
-import { at } from '../base/own-value.ts'
-import { instantMilliseconds } from '../cloudevents/timestamp.ts'
+import { Refused } from './errors.ts'
+import { at } from './own-value.ts'
+import { instantMilliseconds } from './timestamp.ts'
 
 /** The place of an event among others about the same thing: by the `sequence` of its source, else by its `time`, else by its arrival. */
 export type Position = {

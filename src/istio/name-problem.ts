@@ -1,5 +1,5 @@
 import { shown } from '../base/printed.ts'
-import type { MeshPolicy } from '../istio/models.ts'
+import type { MeshPolicy } from './models.ts'
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name', 'target_service'] as const

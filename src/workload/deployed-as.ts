@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type State, targetsOf } from '../state/state.ts'
-import { deploymentOf, ownWorkload } from '../workload/config.ts'
-import type { Deployed } from './units.ts'
+import type { Deployed } from '../units/units.ts'
+import { deploymentOf, ownWorkload } from './config.ts'
 
 /** The workload of an application's pods, as it was found; else its type only where the memory tells. */
 export const deployedAs = (

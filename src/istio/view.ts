@@ -1,5 +1,5 @@
-import type { Operation, Rule, Source } from '../../istio/authorization-policy.ts'
-import { oneOf } from './text.ts'
+import { oneOf } from '../base/printed.ts'
+import type { Operation, Rule, Source } from './authorization-policy.ts'
 
 /** What a proxy makes of a rule; `never` says why it matches nothing there. */
 export type Seen = { readonly rule: Rule } | { readonly never: string }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { AuthorizationPolicySpec } from '../istio/authorization-policy.ts'
-import { Ports } from '../istio/endpoint.ts'
-import { MeshPolicy } from '../istio/models.ts'
+import { AuthorizationPolicySpec } from './authorization-policy.ts'
+import { Ports } from './endpoint.ts'
+import { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
 
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/

@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { read } from '../relations/databag.ts'
-import { relationsWith } from '../relations/select.ts'
-import type { Databag, EffectiveState } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
+import { read } from './databag.ts'
 import { foreignProblem } from './foreign-labels.ts'
+import { relationsWith } from './select.ts'
 
 const Labels = z.record(z.string(), z.string())
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { pythonJson } from '../base/python-json.ts'
-import { type Read, read } from '../relations/databag.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
+import { type Read, read } from './databag.ts'
 
 /** What an application of another model is really called: there its identity is, whatever alias it has here. */
 export type CrossModelIdentity = { readonly namespace: string; readonly application: string }

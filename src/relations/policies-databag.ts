@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { problemOf } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
 import { MeshPolicy } from '../istio/models.ts'
-import { read } from '../relations/databag.ts'
-import type { Databag } from '../state/state.ts'
+import type { Databag } from '../state/relation.ts'
+import { read } from './databag.ts'
 
 /** The good policies of a databag, the others with what is wrong with each; or why it cannot be known what is asked for. */
 export type ReadPolicies =
