@@ -3,60 +3,75 @@ import { Refused } from '../src/base/errors.ts'
 import { advance, type Late, lateMessage, type Mark, type Position } from '../src/base/event-order.ts'
 import { ObjectName } from '../src/base/names.ts'
 import { at, defined } from '../src/base/own-value.ts'
-import { GivenConfig } from '../src/config.ts'
+import type { Features } from '../src/feature/combine.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { refuseOwnedKeys } from '../src/relations/application-data.ts'
+import type { Teller } from '../src/state/config.ts'
 import { Databags } from '../src/state/relation.ts'
 import type { ApplicationData, State } from '../src/state/state.ts'
-import { authorityOf, laterPending } from '../src/units/leader.ts'
+import { authorityOf, type Leader, laterPending } from '../src/units/leader.ts'
 import { LeaderSettings } from '../src/units/leader-settings.ts'
-import type { Teller } from '../src/workload/churn/history.ts'
+import type { Conceal } from '../src/workload/conceal.ts'
 
 /**
  * The application's config as a whole: it replaces the one before. So do the `settings`, and the `databag`, what the application says in its
  * relations. A `unit` that sends them must lead; while nobody does, what it sends waits for the next leader.
  */
-export const configChanged = defineFunction({
-  name: 'config-changed',
-  data: {
-    config: GivenConfig.optional(),
-    settings: LeaderSettings.optional(),
-    databag: Databags.optional(),
-    unit: z.string().min(1).max(253).optional(),
-    epoch: z.int().nonnegative().optional(),
-    /** Of the unit's pod. */
-    uid: z.string().min(1).max(128).optional(),
-    document: ObjectName.optional(),
-  },
-  look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
-  fold: (state, { unit, epoch, uid, document, ...given }, { position, application, conceal }) => {
-    const told: ApplicationData = defined({ ...given, config: given.config && conceal(given.config) })
-    if (Object.keys(told).length === 0)
-      throw new Refused(400, 'data.config: expected a config, or settings or a databag beside it')
-    for (const databag of [told.databag, told.config?.databag]) refuseOwnedKeys(databag, state)
-    const { marks, late } = newsOf(state, told, position)
-    if (late) return { state, ...lateMessage(late, 'the config') }
-    const data: ApplicationData = defined({
-      config: marks.config && told.config,
-      settings: marks.settings && told.settings,
-      databag: marks.databag && told.databag,
-    })
-    const next = { ...state, marks: { ...state.marks, ...marks } }
-    const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
-    if (authority === 'now')
-      return { state: withData(withoutPending(next, data, unit), data, document), by: tellerOf(unit, document) }
-    if ('refused' in authority) throw new Refused(403, authority.refused)
-    const { pending } = state
-    const isAdded = pending !== undefined && pending.epoch === authority.pending.epoch
-    const added = { ...authority.pending, data: { ...(isAdded && pending.data), ...data } }
-    return { state: { ...next, pending: laterPending(pending, added) } }
-  },
-})
+export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig'>) =>
+  defineFunction({
+    name: 'config-changed',
+    data: {
+      config: givenConfig.optional(),
+      settings: LeaderSettings.optional(),
+      databag: Databags.optional(),
+      unit: z.string().min(1).max(253).optional(),
+      epoch: z.int().nonnegative().optional(),
+      /** Of the unit's pod. */
+      uid: z.string().min(1).max(128).optional(),
+      document: ObjectName.optional(),
+    },
+    look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
+    fold: (state, { unit, epoch, uid, document, ...given }, { position, application, conceal }) => {
+      const told = toldIn(given, state, conceal)
+      const { marks, late } = newsOf(state, told, position)
+      if (late) return { state, ...lateMessage(late, 'the config') }
+      const data = newsIn(told, marks)
+      const next = { ...state, marks: { ...state.marks, ...marks } }
+      const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
+      if (authority === 'now')
+        return { state: withData(withoutPending(next, data, unit), data, document), by: tellerOf(unit, document) }
+      if ('refused' in authority) throw new Refused(403, authority.refused)
+      return { state: withPending(next, authority.pending, data) }
+    },
+  })
+
+/** What one leader is to do is added up; of two the later one counts. */
+const withPending = (state: State, leader: Leader, data: ApplicationData): State => {
+  const { pending } = state
+  const isAdded = pending !== undefined && pending.epoch === leader.epoch
+  const added = { ...leader, data: { ...(isAdded && pending.data), ...data } }
+  return { ...state, pending: laterPending(pending, added) }
+}
 
 const tellerOf = (unit: string | undefined, document: string | undefined): Teller => {
   if (document !== undefined) return 'document'
   return unit === undefined ? 'person' : 'unit'
 }
+
+const toldIn = (given: ApplicationData, state: State, conceal: Conceal): ApplicationData => {
+  const told: ApplicationData = defined({ ...given, config: given.config && conceal(given.config) })
+  if (Object.keys(told).length === 0)
+    throw new Refused(400, 'data.config: expected a config, or settings or a databag beside it')
+  for (const databag of [told.databag, told.config?.databag]) refuseOwnedKeys(databag, state)
+  return told
+}
+
+const newsIn = (told: ApplicationData, marks: Marks): ApplicationData =>
+  defined({
+    config: marks.config && told.config,
+    settings: marks.settings && told.settings,
+    databag: marks.databag && told.databag,
+  })
 
 type Marks = { [about in keyof ApplicationData]?: Mark }
 

@@ -1,18 +1,20 @@
-import { applicationRemoved } from './application-removed.ts'
-import { configChanged } from './config-changed.ts'
+import type { Features } from '../src/feature/combine.ts'
+import type { EventFunction } from '../src/reconcile/event-function.ts'
+import { createApplicationRemoved } from './application-removed.ts'
+import { createConfigChanged } from './config-changed.ts'
 import { leaderElected } from './leader-elected.ts'
 import { podRestarted } from './pod-restarted.ts'
 import { relationBroken } from './relation-broken.ts'
 import { relationChanged } from './relation-changed.ts'
 import { resync } from './resync.ts'
 
-/** Every function there is. */
-export const functions = [
+/** Every function there is, for applications with these features. */
+export const createFunctions = (features: Features): EventFunction[] => [
   relationChanged,
   relationBroken,
-  configChanged,
+  createConfigChanged(features),
   leaderElected,
   podRestarted,
-  applicationRemoved,
+  createApplicationRemoved(features),
   resync,
-] as const
+]

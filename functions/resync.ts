@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Application, ObjectName } from '../src/base/names.ts'
 import { at } from '../src/base/own-value.ts'
-import { Target } from '../src/kubernetes/label-target.ts'
+import { LabelTarget } from '../src/kubernetes/label-target.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { OwnedKind, withFormer } from '../src/state/state.ts'
 
@@ -15,7 +15,7 @@ const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
 export const resync = defineFunction({
   name: 'resync',
   data: {
-    former: z.array(Target).optional(),
+    former: z.array(LabelTarget).optional(),
     owned: z.array(OwnedKind).optional(),
     documents: z.array(ObjectName).optional(),
     named: z.array(Application).optional(),

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
+import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Effect } from './effects.ts'
 
 type About = {
   readonly namespace: string

@@ -5,18 +5,22 @@ import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { remoteOf } from '../relations/mirror.ts'
 import { authorPolicies } from '../service-mesh/consumer.ts'
-import { memoryName, readState } from '../state/memory.ts'
+import { type Memories, memoryName } from '../state/memory.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 import type { Requesters } from './evaluate.ts'
 
 /** The memory of an application; undefined where there is none, or none that can be read. */
-export const findState = async (kubernetes: Kubernetes, subject: Subject | undefined): Promise<State | undefined> => {
+export const findState = async (
+  memories: Pick<Memories, 'read'>,
+  kubernetes: Kubernetes,
+  subject: Subject | undefined,
+): Promise<State | undefined> => {
   if (subject === undefined) return undefined
   const { namespace, application } = subject
   try {
     const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
-    const state = stored && readState(stored, kubernetes.memo)
+    const state = stored && memories.read(stored, kubernetes.memo)
     return state instanceof Error ? undefined : state
   } catch (error) {
     if (isForbidden(error)) return undefined

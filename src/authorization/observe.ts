@@ -3,6 +3,7 @@ import { isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { isPodOf, selectorOf } from '../kubernetes/pods.ts'
+import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { findIngress, proxiesOf } from './ingress.ts'
 import { beaconOf, findState } from './memories.ts'
@@ -30,7 +31,11 @@ export type Observed = {
  * Observes what an answer depends on: twelve calls at once, and one more each for a beacon, for pods whose template does not say whether
  * they are on the mesh, and for the proxies of a Gateway.
  */
-export const observe = async (kubernetes: Kubernetes, { from, to }: Question): Promise<Observed> => {
+export const observe = async (
+  memories: Pick<Memories, 'read'>,
+  kubernetes: Kubernetes,
+  { from, to }: Question,
+): Promise<Observed> => {
   const namespaceNamed = async (name: string | undefined) =>
     name === undefined ? undefined : await kubernetes.find({ kind: 'Namespace', name })
   const [policies, gateways, peerAuthentications, services, fromNamespace, toNamespace, client, target, memory, other] =
@@ -43,15 +48,15 @@ export const observe = async (kubernetes: Kubernetes, { from, to }: Question): P
       namespaceNamed(to.namespace),
       from && podsOf(kubernetes, from),
       podsOf(kubernetes, to),
-      findState(kubernetes, to),
-      findState(kubernetes, from),
+      findState(memories, kubernetes, to),
+      findState(memories, kubernetes, from),
     ])
   const service = services.find(({ metadata }) => metadata.name === to.application)
   const known = beaconOf(to, memory) ?? (from && beaconOf(from, other))
   const [sender, receiver, beacon] = await Promise.all([
     client ?? (from && proxies(kubernetes, from, gateways)),
     target ?? (service ? podsBehind(kubernetes, service) : proxies(kubernetes, to, gateways)),
-    findState(kubernetes, known),
+    findState(memories, kubernetes, known),
   ])
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return { ...seen, from: sender, to: receiver, memory, beacon }

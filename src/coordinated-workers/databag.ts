@@ -4,16 +4,6 @@ import type { Read } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
 import { andThen, check, jsonAt, readKey } from './read.ts'
 
-/** What one side writes: the databag of its application, and those of its units. Each value is JSON, as Python writes it. */
-export type OwnSide = {
-  readonly data: Readonly<Record<string, string>>
-  readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** It is not all there is to tell, as something is missing for that. */
-  readonly partial?: true
-  /** Keys of `data` that stay as they were said before, and are not there where they were not. */
-  readonly kept?: readonly string[]
-}
-
 const text = (what: string) => z.string(`expected ${what}: a string`)
 const urls = z.record(z.string(), text('a URL'), 'expected URLs: an object')
 

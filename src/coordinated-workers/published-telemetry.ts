@@ -1,11 +1,12 @@
 import { defined } from '../base/own-value.ts'
 import { pythonJson } from '../base/python-json.ts'
+import type { OwnSide } from '../feature/feature.ts'
 import { groups } from '../istio/groups.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { alertRules } from './alert-rules.ts'
 import type { CoordinatorConfig } from './config.ts'
-import type { OwnSide } from './databag.ts'
+
 import type { Routing } from './nginx/routing.ts'
 import { type CoordinatorUnit, type JujuTopology, scrapeJobs, type WorkerTopology } from './nginx/scrape-jobs.ts'
 import { endpointsOf, portsOf } from './settings.ts'

@@ -1,7 +1,8 @@
 import { at } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Environment, Seen } from '../feature/feature.ts'
 import { requestersOf } from '../istio/requested-by.ts'
-import { type Facts, factAt } from '../kubernetes/lookups.ts'
+import { lookupAt } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -9,14 +10,6 @@ import { endpointsOf } from './settings.ts'
 
 /** The annotation of the coordinator's pods that tells which nginx file they started with: a hash of it. */
 export const NGINX_HASH = 'meshstep.dev/nginx-hash'
-
-/** What the process knows of the cluster it runs in. */
-export type Environment = {
-  /** The IP address of the cluster's DNS. */
-  readonly resolver: string
-  /** The DNS domain of the cluster. @default cluster.local */
-  readonly clusterDomain?: string | undefined
-}
 
 /** What a coordinator looks at besides its relations. */
 export type Surroundings = Environment & {
@@ -50,27 +43,19 @@ export const isSayingUnits = ({ config, relations }: Cluster): boolean =>
   (config?.coordinator !== undefined &&
     relationsWith(relations, { role: 'provides', endpoint: endpointsOf(config.coordinator).metrics }).length > 0)
 
-type Seen = {
-  readonly facts: Facts
-  readonly running: { readonly pods?: readonly KubernetesObject[] | undefined }
-  readonly owned: {
-    readonly kinds: readonly { readonly kind: string; readonly live: readonly KubernetesObject[] | undefined }[]
-  }
-}
-
 /** The environment with what was seen of the application's own surroundings. */
 export const surroundingsOf = (
   environment: Environment,
   { namespace }: Subject,
   { config }: Pick<EffectiveState, 'config'>,
-  { facts, running: { pods }, owned }: Seen,
+  { lookups, pods, owned }: Seen,
 ): Surroundings => {
   // pods that are labelled in place are not restarted by an annotation
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
-  const policies = owned.kinds.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
+  const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
   return {
     ...environment,
-    modelUuid: uuidOf(factAt(facts, nameOf({ kind: 'Namespace', name: namespace }))),
+    modelUuid: uuidOf(lookupAt(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
       ? pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH))
       : undefined,
@@ -89,10 +74,3 @@ const uuidOf = (namespace: KubernetesObject | undefined): string | undefined => 
   const { annotations, labels, uid } = namespace?.metadata ?? {}
   return at(annotations, 'model.juju.is/id') ?? at(labels, 'model.juju.is/id') ?? uid
 }
-
-/** The DNS domain of the cluster out of a resolv.conf of one of its pods, whose search list has `svc.{domain}`. */
-export const parseClusterDomain = (resolvConf: string): string | undefined =>
-  [...resolvConf.matchAll(/^\s*search\s+(.*)$/gm)]
-    .flatMap(([, names = '']) => names.trim().split(/\s+/))
-    .map((name) => /^svc\.([a-z0-9]([-.a-z0-9]*[a-z0-9])?)\.?$/.exec(name)?.[1])
-    .find((domain) => domain !== undefined)

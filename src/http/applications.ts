@@ -7,9 +7,9 @@ import { issuesIn } from '../base/issues.ts'
 import { Application, Namespace } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { applicationStatus } from '../reconcile/application-status.ts'
-import { labelsOf } from '../reconcile/desired-state.ts'
 import { observeRunning, withUnits } from '../reconcile/observe-units.ts'
 import { missingIn, observeTargets, wornIn } from '../reconcile/observed.ts'
 import { settingsOf } from '../relations/application-data.ts'
@@ -18,12 +18,12 @@ import { readPeers, remotesOf } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
 import type { Service } from '../services/announced.ts'
 import { offeredServices } from '../services/offered.ts'
-import { isInherited, loadMemory, memoryObject } from '../state/memory.ts'
+import { isInherited, memoryObject } from '../state/memory.ts'
 import { relationsIn, type ToldData } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { currentLeader, type Leader } from '../units/leader.ts'
+import type { ApplicationStatus } from '../units/report.ts'
 import { numberNamed, type Units, unitName } from '../units/units.ts'
-import type { ApplicationStatus } from '../workload/status.ts'
 
 /** What is remembered of an application, for any of its pods to read. All of it is JSON. */
 export type ApplicationView = {
@@ -56,6 +56,7 @@ export type Applications = (
 ) => Promise<ApplicationView>
 
 type Dependencies = {
+  features: Features
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
   guard?: DocumentGuard | undefined
@@ -66,7 +67,7 @@ type Dependencies = {
 const Named = z.object({ namespace: Namespace, application: Application })
 
 export const createApplications =
-  ({ connect, authenticate, guard, clock, timeoutMilliseconds }: Dependencies): Applications =>
+  ({ features, connect, authenticate, guard, clock, timeoutMilliseconds }: Dependencies): Applications =>
   async (named, authorization) => {
     const parsed = Named.safeParse(named)
     if (!parsed.success) throw new Refused(400, issuesIn(parsed.error))
@@ -74,16 +75,16 @@ export const createApplications =
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize(subject)
-    const memory = await loadMemory(kubernetes, subject)
+    const memory = await features.memories.load(kubernetes, subject)
     const { state: remembered, labels, stored } = memory
     const { namespace, application } = subject
     if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
     const [peers, targets] = await Promise.all([
       readPeers(kubernetes, remotesOf(subject, remembered)),
-      observeTargets(kubernetes, subject, remembered),
+      observeTargets(features, kubernetes, subject, remembered),
     ])
-    const running = await observeRunning(kubernetes, subject, remembered, targets.current[0], true)
-    const state = withUnits(subject, remembered, running)
+    const running = await observeRunning(features, kubernetes, subject, remembered, targets.current[0], true)
+    const state = withUnits(features, subject, remembered, running)
     // a pod of a Deployment that no step has seen yet has no number of its own
     const isKnown = (uid: string) =>
       running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
@@ -93,12 +94,12 @@ export const createApplications =
     const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
     const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
     const unguarded = await unguardedIn(namespace, remembered, guard)
-    const missing = missingIn(subject, state, targets.current, labelsOf(subject, resolved))
+    const missing = missingIn(features, subject, state, targets.current, features.labels(subject, resolved))
     return {
       ...subject,
       status: isInherited(memory)
         ? notOurs(subject)
-        : applicationStatus(subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
+        : applicationStatus(features, subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
       ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
       settings: settingsOf(state),
       units: Object.entries(state.units.present)

@@ -5,10 +5,12 @@ import { type Observed, observe } from '../authorization/observe.ts'
 import { type Question, readQuestion } from '../authorization/question.ts'
 import { meshOf, situationOf } from '../authorization/situation.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 
 type Dependencies = {
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  features: Pick<Features, 'memories'>
   connect(deadline: number): Kubernetes
   /** Without it, whoever reaches the process may ask. */
   authenticate?: Authenticate | undefined
@@ -32,13 +34,13 @@ export type Explanation = Decision & {
 export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
 
 export const createExplain =
-  ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Explain =>
+  ({ features, connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Explain =>
   async (query, authorization) => {
     const question = readQuestion(query)
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
-    const observed = await observe(kubernetes, question)
+    const observed = await observe(features.memories, kubernetes, question)
     const { request, world, steps } = situationOf(question, observed)
     const decided = decide(request, world, requestersBehind(question.to, observed.memory, question.from))
     const decision = { ...decided, steps: [...steps, ...decided.steps] }

@@ -5,15 +5,16 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
-import { functions as all } from '../../functions/index.ts'
+import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
 import { systemClock as clock } from '../base/clock.ts'
 import { Broken } from '../base/errors.ts'
 import { createMemo } from '../base/memo.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import { parseClusterDomain } from '../coordinated-workers/surroundings.ts'
+import { features } from '../features.ts'
 import { createKubernetes, type Transport } from '../kubernetes/client.ts'
+import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
 import { createHandler } from '../reconcile/handle.ts'
 import { createPublisher } from '../reconcile/publish.ts'
 import { createQueue } from '../reconcile/queue.ts'
@@ -67,15 +68,16 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
   const handle = createHandler({
+    features,
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment, guard })),
+    enqueue: createQueue(createStep({ features, connect, clock, environment, guard })),
     connect,
     publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
     authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
   })
-  const reading = { connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
+  const reading = { features, connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
   const app = createApp({ handle, explain, applications, clock, log, isStopping: () => isStopping })
@@ -119,6 +121,7 @@ const readClusterDomain = async (): Promise<string | undefined> =>
   parseClusterDomain(await readFile('/etc/resolv.conf', 'utf8').catch(() => ''))
 
 const functionsNamed = (names: readonly string[]) => {
+  const all = createFunctions(features)
   const known = all.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length > 0) throw new Broken(`${unknown.join(', ')}: no such function. There are ${known.join(', ')}`)

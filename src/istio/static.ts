@@ -1,7 +1,7 @@
+import { NAME_LABEL } from '../kubernetes/services.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import { principal } from './names.ts'
 import { sortedPorts } from './operations.ts'
-import { NAME_LABEL } from './target.ts'
 
 /** Whose object it is; `labels` mark it as such. */
 export type StaticOwner = {

@@ -1,4 +1,5 @@
 import { at } from '../base/own-value.ts'
+import { NAME_LABEL } from '../kubernetes/services.ts'
 import type { AuthorizationPolicySpec } from './authorization-policy.ts'
 import type { MeshPolicy } from './models.ts'
 
@@ -9,9 +10,6 @@ export type Target = {
   readonly title: string
   readonly spec: Pick<AuthorizationPolicySpec, 'targetRefs'> | Pick<AuthorizationPolicySpec, 'selector'>
 }
-
-export const NAME_LABEL = 'app.kubernetes.io/name'
-
 /** The target of `policy`, or undefined where it names none: an object without a target would hold for its whole namespace. */
 export const targetOf = (policy: MeshPolicy): Target | undefined =>
   policy.target_type === 'app' ? serviceTarget(policy) : podsTarget(policy)

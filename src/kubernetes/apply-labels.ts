@@ -8,7 +8,7 @@ import {
   type SeenLabels,
   type WantedLabels,
 } from './label-difference.ts'
-import type { Target } from './label-target.ts'
+import type { LabelTarget } from './label-target.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { livePods } from './pods.ts'
@@ -29,7 +29,7 @@ const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labels']
 export const observe = async (
   kubernetes: Kubernetes,
   namespace: string,
-  { kind, name, on }: Target,
+  { kind, name, on }: LabelTarget,
   first?: Kind,
 ): Promise<Place[] | undefined> => {
   const kinds = kind === 'Workload' ? workloadKinds(first) : [kind]

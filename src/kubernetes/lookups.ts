@@ -3,15 +3,15 @@ import type { Kubernetes } from './client.ts'
 import { type KubernetesObject, nameOf, type Reference } from './objects.ts'
 
 /** An object of others: undefined where there is none, or why it cannot be read. */
-export type Fact = KubernetesObject | { readonly problem: string } | undefined
+export type Lookup = KubernetesObject | { readonly problem: string } | undefined
 
-/** What is seen of objects of others that a decision depends on, by `nameOf`. */
-export type Facts = ReadonlyMap<string, Fact>
+/** The objects of others that a decision depends on, by `nameOf`. */
+export type Lookups = ReadonlyMap<string, Lookup>
 
 /** Reads each of the objects once. One that may not be read is no reason to leave undone what does not depend on it. */
-export const observeFacts = async (kubernetes: Kubernetes, references: readonly Reference[]): Promise<Facts> => {
+export const observeLookups = async (kubernetes: Kubernetes, references: readonly Reference[]): Promise<Lookups> => {
   const distinct = new Map(references.map((reference) => [nameOf(reference), reference]))
-  const look = async (reference: Reference): Promise<Fact> => {
+  const look = async (reference: Reference): Promise<Lookup> => {
     try {
       return await kubernetes.find(reference)
     } catch (error) {
@@ -25,18 +25,19 @@ export const observeFacts = async (kubernetes: Kubernetes, references: readonly 
 }
 
 /** The object of this name, where there is one that can be read. */
-export const factAt = (facts: Facts, name: string): KubernetesObject | undefined => {
-  const fact = facts.get(name)
+export const lookupAt = (lookups: Lookups, name: string): KubernetesObject | undefined => {
+  const fact = lookups.get(name)
   return fact === undefined || 'problem' in fact ? undefined : (fact as KubernetesObject)
 }
 
 /** Whether the object of this name cannot be read: whether there is one is not known. */
-export const isUnreadable = (facts: Facts, name: string): boolean => problemAt(facts, name) !== undefined
+export const isUnreadable = (lookups: Lookups, name: string): boolean => problemAt(lookups, name) !== undefined
 
-const problemAt = (facts: Facts, name: string): string | undefined => {
-  const fact = facts.get(name)
+const problemAt = (lookups: Lookups, name: string): string | undefined => {
+  const fact = lookups.get(name)
   return fact !== undefined && 'problem' in fact ? String(fact.problem) : undefined
 }
 
 /** Why objects cannot be read. */
-export const problemsIn = (facts: Facts): string[] => [...facts.keys()].flatMap((name) => problemAt(facts, name) ?? [])
+export const problemsIn = (lookups: Lookups): string[] =>
+  [...lookups.keys()].flatMap((name) => problemAt(lookups, name) ?? [])

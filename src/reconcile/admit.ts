@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
-import type { Config } from '../config.ts'
+import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Document } from '../relations/documents.ts'
+import type { Config } from '../state/config.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { type Conceal, createSecretStore } from '../workload/conceal.ts'
@@ -15,6 +16,7 @@ import { createPermits } from './permits.ts'
 import { type Change, type Remembered, remember, type Taken } from './remember.ts'
 
 type Input = {
+  readonly features: Features
   readonly kubernetes: Kubernetes
   readonly memory: Memory
   readonly subject: Subject
@@ -30,6 +32,7 @@ type Input = {
  * their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
  */
 export const admit = async ({
+  features,
   kubernetes,
   memory,
   subject,
@@ -39,7 +42,7 @@ export const admit = async ({
   guard,
 }: Input): Promise<Remembered> => {
   const verdicts = new Map<string, Verdict>()
-  const permits = createPermits(subject)
+  const permits = createPermits(features, subject)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
   const { conceal } = secrets
   const known = workloadsIn(memory.state)
@@ -59,7 +62,7 @@ export const admit = async ({
       permits.check(change, before, after)
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
-    const remembered = remember(memory, subject, changes, judged, now, check, conceal)
+    const remembered = remember(features, memory, subject, changes, judged, now, check, conceal)
     // whoever may not ask for it need not know whether it would be taken
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {

@@ -1,30 +1,32 @@
 import type { Subject } from '../base/subject.ts'
-import { clusterStatus } from '../coordinated-workers/desire.ts'
-import type { Target } from '../kubernetes/label-target.ts'
+import type { Features } from '../feature/combine.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
 import { nameOf } from '../kubernetes/objects.ts'
 import type { Effective } from '../relations/effective.ts'
-import { offeredServices } from '../services/offered.ts'
 import type { State } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
 import { loopOf } from '../workload/churn/history.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { heldPlaces } from '../workload/data-churn.ts'
 import { healthOf, replicasOf } from '../workload/health.ts'
-import { type ApplicationStatus, statusOf } from '../workload/status.ts'
+import { statusOf } from '../workload/status.ts'
 import type { Running } from './observe-units.ts'
 
 /** What is seen of an application, now: what runs, and which objects are missing that are to carry labels. */
-export type Sight = { readonly running: Running; readonly missing: readonly Target[]; readonly now: Date }
+export type Sight = { readonly running: Running; readonly missing: readonly LabelTarget[]; readonly now: Date }
 
 /**
  * The status of an application, as a pure function of its memory, of what the other sides of its relations say, and of what is seen. It is the
  * same in an outcome and for whoever asks: nothing of what is seen is remembered.
  */
 export const applicationStatus = (
+  features: Features,
   subject: Subject,
   memory: State,
-  { state, blocked, waiting }: Effective,
+  resolved: Effective,
   { running, missing, now }: Sight,
 ): ApplicationStatus => {
+  const { blocked, waiting } = resolved
   const { config, units, refusedSpec, refused, specs, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
@@ -44,9 +46,9 @@ export const applicationStatus = (
     loop: loopOf(specs),
     held: heldPlaces(memory),
     incompatible: blocked[0],
-    cluster: clusterStatus(subject, { ...memory, relations: state.relations }),
+    reports: features.reports(subject, memory, resolved),
     pending,
-    waiting: [...waiting, ...offeredServices(subject, state).waiting],
+    waiting,
     missing: missing.map(
       ({ kind, name }) => `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${subject.namespace}/${name}`,
     ),

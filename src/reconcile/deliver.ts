@@ -2,9 +2,9 @@ import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
-import { accepted } from '../services/announced.ts'
-import type { Announcement } from '../services/announcements.ts'
 import type { State } from '../state/state.ts'
 import type { Enqueue } from './queue.ts'
 import type { Change } from './remember.ts'
@@ -22,7 +22,7 @@ export type Delivered = { published: string[]; refused: string[] }
 /** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
 export type Deliver = (first: DueOf, deadline: number) => Promise<Delivered>
 
-type Dependencies = { send: Send; enqueue: Enqueue; clock: Clock }
+type Dependencies = { features: Pick<Features, 'announced'>; send: Send; enqueue: Enqueue; clock: Clock }
 
 const AT_ONCE = 8
 
@@ -34,7 +34,7 @@ const NOTE_MILLISECONDS = 5_000
  * reported, and stops nothing else.
  */
 export const createDelivery =
-  ({ send, enqueue, clock }: Dependencies): Deliver =>
+  ({ features, send, enqueue, clock }: Dependencies): Deliver =>
   async (first, deadline) => {
     const delivered: Delivered = { published: [], refused: [] }
     const unavailable: Error[] = []
@@ -42,7 +42,7 @@ export const createDelivery =
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { subject, due } = next
       const results = await sendAll(messagesOf(due), (event) => send(event, deadline), clock)
-      const note = noteOf(results)
+      const note = noteOf(features, results)
       if (note) await enqueue(subject, note, clock.now() + NOTE_MILLISECONDS)
       if (next === first)
         delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
@@ -77,7 +77,7 @@ const messagesOf = ({ nudges, announcements }: Due): Message[] => [
 ]
 
 /** What is to be remembered of what was sent: announcements, also those that are refused for good, and nudges to whom has no memory. */
-const noteOf = (results: readonly Sent[]): Change | undefined => {
+const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[]): Change | undefined => {
   const over = results.filter(({ error }) => !(error instanceof Unavailable))
   const numbers = over.flatMap(({ message }) => message.announcement?.number ?? [])
   const sent = over.flatMap(({ message: { nudge }, error }) =>
@@ -87,12 +87,9 @@ const noteOf = (results: readonly Sent[]): Change | undefined => {
   return {
     observation: true,
     note: true,
-    fold: (state) => ({ state: sent.reduce(withSent, withAccepted(state, numbers)) }),
+    fold: (state) => ({ state: sent.reduce(withSent, features.announced(state, numbers)) }),
   }
 }
-
-const withAccepted = (state: State, numbers: readonly number[]): State =>
-  state.announced && numbers.length > 0 ? { ...state, announced: accepted(state.announced, numbers) } : state
 
 const withSent = (state: State, { key, shows }: Nudge): State => {
   const { [key]: entry, ...others } = state.relations

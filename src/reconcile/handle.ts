@@ -1,10 +1,11 @@
 import type { Authenticate, Sender } from '../access/authorize.ts'
-import type { Effect } from '../access/effects.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
 import type { Ignored } from '../cloudevents/knative/translation.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { createDelivery, type DueOf, type Send } from './deliver.ts'
@@ -15,6 +16,7 @@ import type { Enqueue } from './queue.ts'
 import { type Outcome, withDelivered } from './result.ts'
 
 export type HandlerDependencies = {
+  features: Features
   /** The functions this process serves. */
   functions: readonly EventFunction[]
   enqueue: Enqueue
@@ -40,7 +42,7 @@ export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 
 /** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
-  const { functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
+  const { features, functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
   const newId = dependencies.newId ?? (() => crypto.randomUUID())
 
   const take = async (
@@ -69,11 +71,11 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     await publish(event, deadline)
     return undefined
   }
-  const deliver = createDelivery({ send, enqueue, clock })
+  const deliver = createDelivery({ features, send, enqueue, clock })
 
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
   const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
-    const waiting = await sweep(connect(deadline), namespace)
+    const waiting = await sweep(features, connect(deadline), namespace)
     const failures: Error[] = []
     const { length } = waiting
     const resync = async (swept: Swept) => {

@@ -1,6 +1,8 @@
 import { at } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { isRunning } from '../kubernetes/workloads.ts'
 import { findDocuments, listDocuments } from '../relations/documents.ts'
 import { isBetween, remoteOf } from '../relations/mirror.ts'
 import {
@@ -16,7 +18,6 @@ import {
 import type { State } from '../state/state.ts'
 import type { Documents } from './documents.ts'
 import type { Change } from './remember.ts'
-import { isRunning } from './requesters.ts'
 
 /** What others say that concerns an application: the memories of its remote applications, and its documents. */
 export type Found = { readonly peers: Peers; readonly documents: Documents }
@@ -26,6 +27,7 @@ export type Found = { readonly peers: Peers; readonly documents: Documents }
  * relation that is not known, all memories and documents of the namespace are looked through for the application's name.
  */
 export const lookAround = async (
+  { givenConfig }: Pick<Features, 'givenConfig'>,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State | undefined,
@@ -36,7 +38,7 @@ export const lookAround = async (
     state === undefined || changes.some(({ look }) => look?.everything || isUnknown(known, look?.relation))
   const [named, documents] = await Promise.all([
     isEverything ? listPeers(kubernetes, subject.namespace) : undefined,
-    readDocuments(kubernetes, subject, changes, isEverything),
+    readDocuments(kubernetes, subject, changes, isEverything, givenConfig),
   ])
   const remotes = allRemotes(subject, known, changes, documents)
   const naming = [...(named?.values() ?? [])].filter((peer) => namesOther(peer, subject))
@@ -70,13 +72,14 @@ const readDocuments = async (
   subject: Subject,
   changes: readonly Change[],
   isEverything: boolean,
+  config: Features['givenConfig'],
 ): Promise<Documents> => {
   const looks = changes.flatMap(({ look }) => look ?? [])
   const names = looks.flatMap(({ document, documents = [] }) => [...(document ? [document] : []), ...documents])
   const looked = [...new Set(names)]
   const found = isEverything
-    ? await listDocuments(kubernetes, subject.namespace)
-    : await findDocuments(kubernetes, subject, looked)
+    ? await listDocuments(kubernetes, subject.namespace, config)
+    : await findDocuments(kubernetes, subject, looked, config)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)
   return {

@@ -1,9 +1,9 @@
 import type { Subject } from '../base/subject.ts'
-import { isSayingUnits } from '../coordinated-workers/surroundings.ts'
+import type { Features } from '../feature/combine.ts'
 import { type ApiError, isNotPermitted, refusalOf } from '../kubernetes/api-error.ts'
 import type { Place } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Target } from '../kubernetes/label-target.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isOfNamesake } from '../kubernetes/owner.ts'
 import { appliers } from '../kubernetes/ownership.ts'
@@ -16,7 +16,7 @@ import { isAvailable } from '../workload/health.ts'
 import { workloadManager } from '../workload/objects.ts'
 
 /** Where the application's workload is found, or is not, or cannot be read. */
-type Found = { readonly target: Target; readonly places: readonly Place[] | undefined; readonly problem?: string }
+type Found = { readonly target: LabelTarget; readonly places: readonly Place[] | undefined; readonly problem?: string }
 
 /** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
 export type Running = {
@@ -30,16 +30,17 @@ export type Running = {
 
 /** Finds what runs; the pods are listed only where something depends on them, or not all of them are available. */
 export const observeRunning = async (
+  features: Features,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
   found: Found | undefined,
-  isAsked = dependsOnUnits(state),
+  isAsked = dependsOnUnits(features, state),
 ): Promise<Running> => {
   if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
   const objects = found.places?.map(({ object }) => object)
   // a workload that could not be made has replaced nothing
-  if (objects === undefined) return isSayingUnits(state) && !isOwn(state) ? { pods: [] } : {}
+  if (objects === undefined) return features.dependsOnUnits(state) && !isOwn(state) ? { pods: [] } : {}
   if (found.target.on === 'pods') return { pods: objects }
   const [workload] = objects
   if (workload === undefined) return {}
@@ -65,10 +66,15 @@ const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
   appliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
 /** The state with the units that run, where something depends on them. */
-export const withUnits = ({ application }: Subject, state: State, { workload, pods }: Running): State => {
+export const withUnits = (
+  features: Features,
+  { application }: Subject,
+  state: State,
+  { workload, pods }: Running,
+): State => {
   const deployed = deployedAs(application, state, workload)
   const left = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
-  const isAsked = pods !== undefined && dependsOnUnits({ ...state, units: left })
+  const isAsked = pods !== undefined && dependsOnUnits(features, { ...state, units: left })
   const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
   return units === state.units ? state : { ...state, units }
 }
@@ -80,10 +86,10 @@ const isUndeployed = (state: State): boolean =>
   !isOwn(state) && (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet')
 
 /** Whether anything goes by which units there are: what is said in a cluster, a leader, what waits for one, or what a unit said. */
-export const dependsOnUnits = (state: State): boolean =>
+export const dependsOnUnits = (features: Features, state: State): boolean =>
   isOwn(state) ||
-  isSayingUnits(state) ||
-  [state.config?.coordinator?.reload, state.leader, state.pending].some((part) => part !== undefined) ||
+  features.dependsOnUnits(state) ||
+  [state.leader, state.pending].some((part) => part !== undefined) ||
   isSpeaking(state.units)
 
 const isSpeaking = ({ present }: Units): boolean =>

@@ -1,26 +1,26 @@
 import type { Subject } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Seen } from '../feature/feature.ts'
 import { isForbidden, isNotFound, refusalOf } from '../kubernetes/api-error.ts'
 import { observe, type Place, seenAt } from '../kubernetes/apply-labels.ts'
 import { keyOf, referenceTo } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { isSameTarget, type Target } from '../kubernetes/label-target.ts'
-import { type Facts, observeFacts } from '../kubernetes/lookups.ts'
+import { isSameTarget, type LabelTarget } from '../kubernetes/label-target.ts'
+import { type Lookups, observeLookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/owner.ts'
 import { stringsAt } from '../kubernetes/ownership.ts'
+import { isServiceOf } from '../kubernetes/services.ts'
 import type { Effective } from '../relations/effective.ts'
-import { librarySelector } from '../service-mesh/library.ts'
-import { isServiceOf } from '../service-mesh/services.ts'
-import { namedServices, type OwnedKind, type State, targetsOf } from '../state/state.ts'
+import type { OwnedKind, State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
 import type { Desired } from './desired-state.ts'
-import { lookups } from './desired-state.ts'
 import { observeRunning, type Running } from './observe-units.ts'
 
 /** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
 export type Found = {
-  readonly target: Target
+  readonly target: LabelTarget
   readonly places: readonly Place[] | undefined
   readonly problem?: string
 }
@@ -28,7 +28,7 @@ export type Found = {
 export type Targets = {
   readonly current: readonly Found[]
   readonly earlier: readonly Found[]
-  readonly library: readonly Target[]
+  readonly library: readonly LabelTarget[]
 }
 
 /** The objects of a kind that an application may own; none are known where the API server does not serve the kind, or refuses to list it. */
@@ -51,7 +51,7 @@ export type Read = { readonly object: KubernetesObject | undefined } | { readonl
 
 /** The cluster as far as a step looks at it. */
 export type Observed = {
-  readonly facts: Facts
+  readonly lookups: Lookups
   readonly owned: Owned
   readonly targets: Targets
   readonly running: Running
@@ -59,20 +59,28 @@ export type Observed = {
 
 /** Reads what the state desires something of; what was read before by the same client is not read again. */
 export const observeCluster = async (
+  features: Features,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
   resolved: Effective,
 ): Promise<Observed> => {
-  const found = observeTargets(kubernetes, subject, state)
-  const [facts, owned, targets, running] = await Promise.all([
-    observeFacts(kubernetes, lookups(subject, resolved)),
-    observeOwned(kubernetes, subject, state),
+  const found = observeTargets(features, kubernetes, subject, state)
+  const [lookups, owned, targets, running] = await Promise.all([
+    observeLookups(kubernetes, features.lookups(subject, resolved)),
+    observeOwned(features, kubernetes, subject, state),
     found,
-    found.then(({ current }) => observeRunning(kubernetes, subject, state, current[0])),
+    found.then(({ current }) => observeRunning(features, kubernetes, subject, state, current[0])),
   ])
-  return { facts, owned, targets, running }
+  return { lookups, owned, targets, running }
 }
+
+/** What features see of it. */
+export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observed): Seen => ({
+  lookups,
+  pods,
+  owned: kinds,
+})
 
 /** What the workload wears as it is now: its labels, and whether it is there and bare of all that the application holds. */
 export type Worn = { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean }
@@ -87,19 +95,24 @@ export const isDeployed = ({ targets }: Observed): boolean =>
   targets.current.some(({ places, problem }) => places !== undefined || problem !== undefined)
 
 /** Finds the targets, those of before, and those that the charm library labels. */
-export const observeTargets = async (kubernetes: Kubernetes, subject: Subject, state: State): Promise<Targets> => {
-  const find = async (target: Target): Promise<Found> => {
+export const observeTargets = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+): Promise<Targets> => {
+  const find = async (target: LabelTarget): Promise<Found> => {
     const places = await unlessForbidden(observe(kubernetes, subject.namespace, target, state.workloadKind))
     return 'problem' in places ? { target, places: undefined, ...places } : { target, places: places.value }
   }
-  const findCurrent = async (target: Target): Promise<Found> => {
+  const findCurrent = async (target: LabelTarget): Promise<Found> => {
     const found = await find(target)
     const isForeign =
-      isNamed(subject, state, target) && !found.places?.every(({ object }) => isServiceOf(subject, object))
+      isNamed(features, subject, state, target) && !found.places?.every(({ object }) => isServiceOf(subject, object))
     return isForeign ? { ...found, places: undefined } : found
   }
   const library = libraryTargets(subject, state)
-  const targets = targetsOf(subject.application, state.config)
+  const targets = features.targets(subject.application, state.config)
   const former = [...(state.former ?? []), ...library].filter(
     (one) => !targets.some((other) => isSameTarget(one, other)),
   )
@@ -109,21 +122,28 @@ export const observeTargets = async (kubernetes: Kubernetes, subject: Subject, s
 
 /** Selects the targets that are to carry labels, and are not there. */
 export const missingIn = (
+  features: Features,
   subject: Subject,
   state: State,
   found: readonly Found[],
   { required }: { readonly required: boolean },
-): Target[] =>
+): LabelTarget[] =>
   found.flatMap(({ target, places, problem }) =>
-    required && places === undefined && problem === undefined && !isNamed(subject, state, target) ? [target] : [],
+    required && places === undefined && problem === undefined && !isNamed(features, subject, state, target)
+      ? [target]
+      : [],
   )
 
 /** A Service that only policies name is labelled when it is the application's, and told by whoever asks for it when it is not. */
-export const isNamed = ({ application }: Subject, { config }: State, { kind, name }: Target): boolean =>
-  kind === 'Service' && namedServices(application, config).includes(name)
+export const isNamed = (
+  features: Features,
+  { application }: Subject,
+  { config }: State,
+  { kind, name }: LabelTarget,
+): boolean => kind === 'Service' && features.services(application, config).includes(name)
 
 /** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
-const libraryTargets = ({ application }: Subject, { inherited }: State): Target[] =>
+const libraryTargets = ({ application }: Subject, { inherited }: State): LabelTarget[] =>
   inherited === undefined
     ? []
     : [
@@ -132,14 +152,19 @@ const libraryTargets = ({ application }: Subject, { inherited }: State): Target[
       ]
 
 /** Lists them: one call for each kind, and one more while the charm library's are to be taken over. */
-const observeOwned = async (kubernetes: Kubernetes, subject: Subject, state: State): Promise<Owned> => {
+const observeOwned = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+): Promise<Owned> => {
   const kinds = (state.owned ?? []).filter((kind) => kind !== 'Namespace')
-  const isAdopting = state.config?.mesh?.adopt === true
+  const [leftovers] = features.leftovers(state.config)
   const list = async (kind: OwnedKind): Promise<Listed> => {
     const { namespace } = subject
     const [live, library] = await Promise.all([
       listOwned(kubernetes, { kind, namespace, selector: ownerSelector(subject) }),
-      isAdopting ? listOwned(kubernetes, { kind, namespace, selector: librarySelector(subject) }) : undefined,
+      leftovers && listOwned(kubernetes, { kind, namespace, selector: leftovers.selector(subject) }),
     ])
     return { kind, ...live, library: library?.live ?? [] }
   }

@@ -1,8 +1,9 @@
 import type { Memo } from '../base/memo.ts'
 import { Application } from '../base/names.ts'
+import type { Features } from '../feature/combine.ts'
 import { workloadKinds } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Target } from '../kubernetes/label-target.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/owner.ts'
 import { appliers } from '../kubernetes/ownership.ts'
@@ -10,15 +11,15 @@ import { isPodOf } from '../kubernetes/pods.ts'
 import { type Document, listDocuments } from '../relations/documents.ts'
 import { remotesOf } from '../relations/peers.ts'
 import { isEndKnown } from '../relations/progress.ts'
-import { memoryName, readState } from '../state/memory.ts'
-import { emptyState, isRemoved, OwnedKind, type State, targetsOf } from '../state/state.ts'
+import { memoryName } from '../state/memory.ts'
+import { emptyState, isRemoved, OwnedKind, type State } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
 import { listOwned } from './observed.ts'
 
 /** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
 export type Swept = {
   application: string
-  former: readonly Target[]
+  former: readonly LabelTarget[]
   owned: readonly OwnedKind[]
   documents: readonly string[]
   named: readonly string[]
@@ -30,10 +31,10 @@ const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod'
  * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
  * field manager still holds labels or objects. The name of the field manager says whose they are.
  */
-export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<Swept[]> => {
+export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Swept[]> => {
   const [memories, documents, owners, ...labelled] = await Promise.all([
     kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR),
-    listDocuments(kubernetes, namespace),
+    listDocuments(kubernetes, namespace, features.givenConfig),
     ownersIn(kubernetes, namespace),
     ...LABELLED.map((kind) => kubernetes.list(kind, namespace)),
   ])
@@ -41,7 +42,7 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
   const remembered = new Map(memories.flatMap(applicationOf))
   const owning = owners.map(({ application }) => application)
   const states = new Map(
-    [...remembered].map(([application, memory]) => [application, stateIn(memory, kubernetes.memo)]),
+    [...remembered].map(([application, memory]) => [application, stateIn(features, memory, kubernetes.memo)]),
   )
   const naming = namesIn(namespace, states)
   const applications = new Set([
@@ -60,7 +61,9 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     }
     // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
     if (!state) return { ...told, former: [], owned: [] }
-    const targeted = new Set(targetsOf(application, state.config).flatMap((target) => found(target, objects, state)))
+    const targeted = new Set(
+      features.targets(application, state.config).flatMap((target) => found(target, objects, state)),
+    )
     const isPlaced = state.config !== undefined || isEndKnown(state)
     const held = objects.filter(
       (object) => isPlaced && holdersOf(object).includes(application) && !targeted.has(object),
@@ -68,7 +71,7 @@ export const sweep = async (kubernetes: Kubernetes, namespace: string): Promise<
     const kinds = owners.filter((owner) => owner.application === application).map(({ kind }) => kind)
     return {
       ...told,
-      former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as Target['kind'], name })),
+      former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
       owned: [...new Set(kinds)].filter((kind) => !state.owned?.includes(kind) && mayGo(kind, state)),
     }
   })
@@ -79,8 +82,8 @@ const mayBeOf = (document: Document, application: string): boolean =>
   (document.application ?? application) === application
 
 /** An application that only the charm library has written to has no state yet. */
-const stateIn = (memory: KubernetesObject, memo: Memo): State | undefined => {
-  const state = readState(memory, memo)
+const stateIn = ({ memories }: Features, memory: KubernetesObject, memo: Memo): State | undefined => {
+  const state = memories.read(memory, memo)
   return state instanceof Error ? undefined : (state ?? emptyState())
 }
 
@@ -137,7 +140,7 @@ const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
 
 /** The objects among those listed that a step would look at for a target. */
 const found = (
-  { kind, name, on }: Target,
+  { kind, name, on }: LabelTarget,
   objects: readonly KubernetesObject[],
   state: State | undefined,
 ): KubernetesObject[] => {

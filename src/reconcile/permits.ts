@@ -1,5 +1,7 @@
-import { type Effect, newEffects } from '../access/effects.ts'
+import { newEffects } from '../access/effects.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Effect } from '../feature/feature.ts'
 import type { State } from '../state/state.ts'
 import type { Change } from './remember.ts'
 
@@ -11,7 +13,7 @@ export type Permits = {
   ask(): Promise<boolean>
 }
 
-export const createPermits = (subject: Subject): Permits => {
+export const createPermits = (features: Pick<Features, 'effects'>, subject: Subject): Permits => {
   const known = new Map<Change, Map<Effect, Error | undefined>>()
   const noted: { change: Change; effect: Effect }[] = []
 
@@ -27,7 +29,7 @@ export const createPermits = (subject: Subject): Permits => {
   return {
     check: (change, before, after) => {
       if (change.permit === undefined) return
-      for (const effect of newEffects(subject, before, after)) checkOne(change, effect)
+      for (const effect of newEffects(features, subject, before, after)) checkOne(change, effect)
     },
     ask: async () => {
       const asked = noted.splice(0)

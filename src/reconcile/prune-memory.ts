@@ -1,4 +1,5 @@
 import { at } from '../base/own-value.ts'
+import type { Features } from '../feature/combine.ts'
 import { seenAt } from '../kubernetes/apply-labels.ts'
 import { keyOf } from '../kubernetes/apply-objects.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
@@ -6,7 +7,7 @@ import { fieldManager } from '../kubernetes/owner.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { withoutRun } from '../workload/churn/history.ts'
-import { type Desired, ownedKinds } from './desired-state.ts'
+import type { Desired } from './desired-state.ts'
 import type { Report } from './execute.ts'
 import type { Found } from './observed.ts'
 import { hashOf } from './plan/operation.ts'
@@ -24,6 +25,7 @@ type Labelling = {
 
 /** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
 export const narrowed = (
+  features: Features,
   memory: Memory,
   { writing: _, awaits: _a, ...state }: State,
   { labels: desired }: Desired,
@@ -35,7 +37,7 @@ export const narrowed = (
   const inherited = Object.entries(state.inherited ?? {}).filter(
     ([key, value]) => isFailed || at(desired.labels, key) === value || isUnknown(desired, key),
   )
-  const next = withOwned(withInherited(withWorkloadKind(state, workload), inherited))
+  const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
   if (isFailed) return { state: next, labels: seenOn(places, fieldManager(application), state.inherited) }
   const refused = new Set(
     conflicts.flatMap((conflict) => (names.includes(conflict.object) && 'key' in conflict ? [conflict.key] : [])),
@@ -94,21 +96,21 @@ const withRefusedSpec = (state: State, refusedSpec: string): State => ({
   ...(state.specs && { specs: withoutRun(state.specs) }),
 })
 
-const withOwned = ({ owned: _, ...state }: State): State => {
-  const kinds = [...new Set([...ownedKinds(state), ...formerKinds(state)])].toSorted()
+const withOwned = (features: Features, { owned: _, ...state }: State): State => {
+  const kinds = [...new Set([...features.kinds(state.config), ...formerKinds(state)])].toSorted()
   return kinds.length === 0 ? state : { ...state, owned: kinds }
 }
 
 const formerKinds = ({ formerlyOwned = {} }: State) => Object.keys(formerlyOwned) as NonNullable<State['owned']>
 
 /** A step that began before may still write what this one has let go of: its kinds are looked at for a day. */
-export const withFormerKinds = (state: State, { owned = [] }: State, now: Date): State => {
-  const current = ownedKinds(state)
+export const withFormerKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
+  const current = features.kinds(state.config)
   const left = owned.filter((kind) => !current.includes(kind))
   const former = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.formerlyOwned }
   const kept = Object.entries(former).filter(([kind]) => !current.some((one) => one === kind))
   const { formerlyOwned: _, ...others } = state
-  return kept.length === 0 ? others : withOwned({ ...others, formerlyOwned: Object.fromEntries(kept) })
+  return kept.length === 0 ? others : withOwned(features, { ...others, formerlyOwned: Object.fromEntries(kept) })
 }
 
 const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>

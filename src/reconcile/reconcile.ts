@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import { defined } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
-import type { Surroundings } from '../coordinated-workers/surroundings.ts'
-import { requestersOf } from '../istio/requested-by.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
-import type { Target } from '../kubernetes/label-target.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gated, isAwaiting, otherSide } from '../relations/effective.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
@@ -16,22 +16,14 @@ import {
   namespaceAwaits,
   withIntents,
 } from '../relations/progress.ts'
-import {
-  type Content,
-  isStored,
-  type Memory,
-  memoryObject,
-  memoryVersion,
-  savedAt,
-  saveMemory,
-} from '../state/memory.ts'
+import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { ApplicationStatus } from '../workload/status.ts'
+import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { desire } from './desired-state.ts'
+import { desiredState } from './desired-state.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
-import { findNamesakes, missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
+import { findNamesakes, missingIn, type Observed, observeTargets, seenIn, type Targets, wornIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
@@ -43,7 +35,7 @@ import type { Conflict } from './result.ts'
 export type Settled = {
   state: State
   conflicts: readonly Conflict[]
-  missing: readonly Target[]
+  missing: readonly LabelTarget[]
   /** What does not exist or is not ready yet, and what was refused, a sentence each. */
   waiting: readonly string[]
   messages: readonly string[]
@@ -51,7 +43,7 @@ export type Settled = {
   application: ApplicationStatus
 }
 
-type Dependencies = { kubernetes: Kubernetes; clock: Clock; surroundings: Surroundings }
+type Dependencies = { features: Features; kubernetes: Kubernetes; clock: Clock; environment: Environment }
 
 export type Input = {
   subject: Subject
@@ -115,9 +107,9 @@ const withSkipped = ({ observed }: Step, planned: Plan, reports: readonly Report
 })
 
 const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Settled | undefined> => {
-  const { kubernetes, clock, subject, memory, next } = step
+  const { features, kubernetes, clock, subject, memory, next } = step
   const mark = clock.random().toString(36).slice(2, 12)
-  const saved = await saveMemory(kubernetes, subject, memory, ahead(step, withIntents(next, intents), mark))
+  const saved = await features.memories.save(kubernetes, subject, memory, ahead(step, withIntents(next, intents), mark))
   step.saved(mark)
   step.wrote(memoryObject(subject))
   if (await isOvertaken(step, intents)) return undefined
@@ -188,15 +180,16 @@ const isCurrent = async (
 }
 
 const lookUp = async (
-  { kubernetes, surroundings }: Dependencies,
+  { features, kubernetes, environment }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
-  const all = desire(subject, resolved, observed.facts, surroundings)
+  const all = desiredState(features, { subject, resolved, environment, seen: seenIn(observed) })
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark
   const only = Object.keys(refused?.objects ?? {})
   return {
+    features,
     subject,
     state: next,
     held: memory.labels,
@@ -217,7 +210,7 @@ const ahead = ({ memory, situation }: Step, state: State, mark: string): Content
 
 /** What the first phases make is looked at before it is labelled; and what they could not make has replaced nothing. */
 const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed | undefined> => {
-  const { kubernetes, subject, next, observed, situation } = step
+  const { features, kubernetes, subject, next, observed, situation } = step
   const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
     const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved) })
     for (const { operation, isWritten } of reports ?? [])
@@ -229,7 +222,7 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   if (early === undefined) return undefined
   const isNew = observed.targets.current.some(({ target, places }) => places === undefined || target.on === 'pods')
   const isOwn = next.config?.workload !== undefined && next.config.workload !== null
-  const targets = isNew && isOwn ? await observeTargets(kubernetes, subject, next) : observed.targets
+  const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
   const second = plan({ ...situation, observed: { ...observed, targets } }, failed)
   const late = await run(left(second, early), failed)
@@ -247,33 +240,39 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
-  const { kubernetes, subject, memory, next, resolved, peers, situation, observed, clock } = step
+  const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock } = step
   const { plan: planned, reports, targets } = executed
   const [workload] = targets.current
   // what was written may have replaced pods
-  const running = saved === memory ? observed.running : await observeRunning(kubernetes, subject, next, workload)
-  const { units } = withUnits(subject, next, running)
+  const running =
+    saved === memory ? observed.running : await observeRunning(features, kubernetes, subject, next, workload)
+  const { units } = withUnits(features, subject, next, running)
   const now = new Date(clock.now())
   const failed = reports.filter(isFailed)
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
-  const held = narrowed(memory, next, situation.desired, {
+  const held = narrowed(features, memory, next, situation.desired, {
     application: subject.application,
     workload,
     conflicts,
     failed: failed.flatMap(({ operation }) => (isLabelling(operation) ? [operation.object] : [])),
   })
   const done = acted(subject, held.state, resolved, peers, {
-    requesters: new Set(missingObjects(planned, failed).flatMap(requestersOf)),
+    requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
     isLabelling: failed.some(({ operation }) => isLabelling(operation)) || isAwaiting(resolved),
   })
-  const state = withFormerKinds(withRefusals({ ...done, units }, planned, reports, memory.state.refused), next, now)
+  const state = withFormerKinds(
+    features,
+    withRefusals({ ...done, units }, planned, reports, memory.state.refused),
+    next,
+    now,
+  )
   const content = { state: defined({ ...state, awaits: planned.awaits }), labels: held.labels }
   let settled = saved
-  if (!isStored(saved, content)) {
-    settled = await saveMemory(kubernetes, subject, saved, content)
+  if (!features.memories.isStored(saved, content)) {
+    settled = await features.memories.save(kubernetes, subject, saved, content)
     step.wrote(memoryObject(subject))
   }
-  const missing = missingIn(subject, next, targets.current, situation.desired.labels)
+  const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
   return {
     state: settled.state,
     conflicts,
@@ -287,7 +286,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
       ...reports.flatMap((report) => skippedMessage(report) ?? []),
     ],
     messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(subject, settled.state, resolved, { running, missing, now }),
+    application: applicationStatus(features, subject, settled.state, resolved, { running, missing, now }),
   }
 }
 

@@ -1,17 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Effect } from '../access/effects.ts'
 import { Refused } from '../base/errors.ts'
 import { at, defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Effect } from '../feature/feature.ts'
 import { effective } from '../relations/effective.ts'
 import { isAlias, type Peers } from '../relations/peers.ts'
 import { type KnownMarks, merge } from '../relations/words.ts'
+import type { Teller } from '../state/config.ts'
 import { FULL_BYTES, type Memory, sizeOf } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
-import type { Teller } from '../workload/churn/history.ts'
 import type { Conceal } from '../workload/conceal.ts'
-import { derived, type Resolve } from './derive.ts'
+import { derived } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
 import type { Look } from './event-function.ts'
 import type { Found } from './look.ts'
@@ -52,6 +53,7 @@ export type Remembered = { readonly state: State; readonly taken: readonly Taken
  * they are.
  */
 export const remember = (
+  features: Features,
   memory: Memory,
   subject: Subject,
   changes: readonly Change[],
@@ -61,18 +63,19 @@ export const remember = (
   check: (change: Change, before: State, after: State) => void = () => undefined,
   conceal: Conceal = (config) => config,
 ): Remembered => {
-  const resolve: Resolve = (state) => effective(subject, state, peers)
+  const derive = (before: State, after: State, by: Teller = 'document') =>
+    derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
   const read = withDocuments(merged, subject, documents, now, known)
   // what is seen at once was there before the application went
-  const present = isConfigGone(read, subject, documents) ? withoutConfig(read, now) : read
-  let state = derived(subject, memory.state, present, now, resolve)
+  const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
+  let state = derive(memory.state, present)
   const take = (change: Change): Taken => {
     const isDocument = isRead(change, subject, documents)
     const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
     check(change, state, after)
-    const candidate = derived(subject, state, withEventOf(after, change), now, resolve, by)
+    const candidate = derive(state, withEventOf(after, change), by)
     const bytes = tooManyBytes(memory, state, candidate)
     // what is only observed is not worth a refusal
     if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED
@@ -84,7 +87,7 @@ export const remember = (
   /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
   const takeRest = (after: State, bytes: number): Taken => {
     const { state: smaller, refused } = withDataOf(state, after)
-    const candidate = derived(subject, state, smaller, now, resolve)
+    const candidate = derive(state, smaller)
     if (refused.length === 0 || tooManyBytes(memory, state, candidate) > 0)
       throw new Refused(413, tooLarge(subject.application, bytes))
     state = candidate
@@ -113,10 +116,10 @@ const marksOf =
     })
 
 /** The config was kept in a document, and so the application goes with it. */
-const withoutConfig = (state: State, now: Date): State => {
+const withoutConfig = (features: Features, state: State, now: Date): State => {
   const arrived = now.getTime()
   const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
-  const removed = removeApplication(state, position, now)
+  const removed = removeApplication(features, state, position, now)
   return 'state' in removed ? removed.state : state
 }
 

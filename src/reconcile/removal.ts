@@ -1,32 +1,38 @@
-import { isAfter, type Late, type Position } from '../base/event-order.ts'
+import { isAfter, type Late, type Mark, type Position } from '../base/event-order.ts'
 import { at, defined } from '../base/own-value.ts'
+import type { Features } from '../feature/combine.ts'
 import { remove } from '../relations/words.ts'
-import { type ApplicationData, emptyState, OwnedKind, type State } from '../state/state.ts'
+import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../state/state.ts'
 import { WORKLOAD_KINDS } from '../workload/objects.ts'
 
 /** The state without the application, or why its removal does not count: what was told after it is kept. */
-export const removeApplication = (state: State, position: Position, now: Date): { state: State } | { late: Late } => {
+export const removeApplication = (
+  { parts }: Pick<Features, 'parts'>,
+  state: State,
+  position: Position,
+  now: Date,
+): { state: State } | { late: Late } => {
   const heard = remove(state, position, now)
-  return 'late' in heard ? heard : { state: withoutOwn(heard.state, position) }
+  return 'late' in heard ? heard : { state: withoutOwn(parts, heard.state, position) }
 }
 
 /** What only the application itself was told goes, unless it was told after the removal. */
-const withoutOwn = (state: State, position: Position): State => {
-  const later = <T>(about: 'config' | 'settings' | 'databag' | 'leader', value: T): T | undefined => {
-    const mark = at(state.marks, about)
-    return mark !== undefined && isAfter(mark, position) ? value : undefined
+const withoutOwn = (parts: StateParts, state: State, position: Position): State => {
+  const isLater = (about: string): boolean => {
+    const mark = at<Mark>(state.marks, about)
+    return mark !== undefined && isAfter(mark, position)
   }
-  const { relations, tombstones, marks, removed, says, inherited, former, formerlyOwned, announced, writing } = state
-  const config = later('config', state.config)
+  const kept = (Object.keys(parts) as (keyof State)[]).filter((name) => {
+    const { onRemoval } = parts[name]
+    return onRemoval === 'kept' || (onRemoval === 'told' && isLater(name))
+  })
+  const config = isLater('config') ? state.config : undefined
   return defined({
     ...emptyState(),
-    ...{ relations, tombstones, marks, says, inherited, former, formerlyOwned, announced, writing, config },
-    removed: config ? undefined : removed,
+    ...Object.fromEntries(kept.map((name) => [name, state[name]])),
+    removed: config ? undefined : state.removed,
     document: config && state.document,
-    settings: later('settings', state.settings),
-    databag: later('databag', state.databag),
-    leader: later('leader', state.leader),
-    pending: laterPending(state, (about) => later(about, true) === true),
+    pending: laterPending(state, isLater),
     // also what is left of a memory that was lost
     owned: [...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options)])],
   })

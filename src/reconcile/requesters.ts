@@ -1,8 +1,9 @@
 import { at } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
-import { requestersOf } from '../istio/requested-by.ts'
+import type { Mesh } from '../feature/mesh.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { isRunning } from '../kubernetes/workloads.ts'
 import { otherSide } from '../relations/effective.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import { requesterName } from '../state/relation.ts'
@@ -17,6 +18,7 @@ const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
  * of an application that runs, what was granted to it stays.
  */
 export const unknownRequesters = async (
+  { requestersOf }: Pick<Mesh, 'requestersOf'>,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
@@ -71,15 +73,4 @@ const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers
 const unlessForbidden = (error: unknown): true => {
   if (isForbidden(error)) return true
   throw error
-}
-
-/** Whether a workload of the application's name is there. */
-export const isRunning = async (
-  kubernetes: Kubernetes,
-  { namespace, application: name }: Subject,
-): Promise<boolean> => {
-  const found = await Promise.all(
-    (['StatefulSet', 'Deployment'] as const).map((kind) => kubernetes.find({ kind, namespace, name })),
-  )
-  return found.some((object) => object !== undefined)
 }

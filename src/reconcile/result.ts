@@ -1,9 +1,9 @@
 import type { Subject } from '../base/subject.ts'
 import type { Conflict as LabelConflict } from '../kubernetes/apply-labels.ts'
 import type { ObjectConflict } from '../kubernetes/apply-objects.ts'
-import type { Target } from '../kubernetes/label-target.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
 import { memoryObject } from '../state/memory.ts'
-import type { ApplicationStatus } from '../workload/status.ts'
+import type { ApplicationStatus } from '../units/report.ts'
 import type { Delivered } from './deliver.ts'
 import type { Drift } from './plan/drift.ts'
 import type { Settled } from './reconcile.ts'
@@ -95,7 +95,7 @@ const statusOf = (subject: Subject, { conflicts, missing, waiting, written }: Do
   return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
 }
 
-const missingMessage = ({ namespace }: Subject, { kind, name }: Target): string => {
+const missingMessage = ({ namespace }: Subject, { kind, name }: LabelTarget): string => {
   if (kind === 'Service')
     return `Service ${namespace}/${name} does not exist: its labels are applied by the next event after it does; if there is to be none, set service to null in the config`
   const object = kind === 'Workload' ? 'StatefulSet or Deployment' : kind

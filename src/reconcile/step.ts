@@ -3,8 +3,8 @@ import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
-import { awaitsPolicies } from '../coordinated-workers/desire.ts'
-import { type Environment, isSayingUnits, surroundingsOf } from '../coordinated-workers/surroundings.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Announcement, Environment } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import { fieldManager } from '../kubernetes/owner.ts'
@@ -12,17 +12,14 @@ import { type Effective, effective } from '../relations/effective.ts'
 import { shown } from '../relations/mirror.ts'
 import { type Nudge, nudgesDue } from '../relations/nudges.ts'
 import { isForgotten, withCarried } from '../relations/progress.ts'
-import { nothingAnnounced } from '../services/announced.ts'
-import { type Announcement, announcements } from '../services/announcements.ts'
-import { notice } from '../services/settings-changed.ts'
-import { isInherited, isStored, loadMemory, type Memory, memoryObject, saveMemory } from '../state/memory.ts'
-import { type State, stands, targetsOf, withFormer } from '../state/state.ts'
+import { isInherited, type Memory, memoryObject } from '../state/memory.ts'
+import { type State, stands, withFormer } from '../state/state.ts'
 import { admit } from './admit.ts'
 import { isDue } from './derive.ts'
-import { isEnrolmentKnown, ownedKinds } from './desired-state.ts'
+import { isEnrolmentKnown } from './desired-state.ts'
 import { type Found, lookAround } from './look.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
-import { isDeployed, type Observed, observeCluster } from './observed.ts'
+import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
 import { withSaid } from './published.ts'
 import { type Settled, settle } from './reconcile.ts'
@@ -31,6 +28,7 @@ import { unknownRequesters } from './requesters.ts'
 import { type Outcome, outcomeOf } from './result.ts'
 
 export type StepDependencies = {
+  features: Features
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number): Kubernetes
   clock: Clock
@@ -75,11 +73,11 @@ type Progress = {
  * it; after a crash at any point, so does the next one.
  */
 export const createStep =
-  ({ connect, clock, environment, guard }: StepDependencies): Step =>
+  ({ features, connect, clock, environment, guard }: StepDependencies): Step =>
   async (subject, changes, deadline) => {
     const kubernetes = connect(deadline)
     const progress: Progress = { taken: undefined, written: new Set(), drift: [], before: undefined }
-    const dependencies = { kubernetes, clock, environment, guard }
+    const dependencies = { features, kubernetes, clock, environment, guard }
 
     const untilWon = async (): Promise<Attempted> => {
       let lost: unknown
@@ -98,7 +96,10 @@ export const createStep =
 
     let attempted = await untilWon()
     // the pods that were seen may have brought a leader back, or be others than were told of
-    if (attempted.settled && (isDue(subject, attempted.settled.state) || isUnsaid(attempted) || attempted.hasHeldBack))
+    if (
+      attempted.settled &&
+      (isDue(subject, attempted.settled.state) || isUnsaid(features, attempted) || attempted.hasHeldBack)
+    )
       attempted = await untilWon()
     const { settled, found } = attempted
     const written = [...progress.written]
@@ -107,7 +108,9 @@ export const createStep =
     const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
     return {
       outcomes,
-      due: settled ? dueAfter(subject, settled.state, found, changes, progress, new Date(clock.now())) : NOTHING_DUE,
+      due: settled
+        ? dueAfter(features, subject, settled.state, found, changes, progress, new Date(clock.now()))
+        : NOTHING_DUE,
     }
   }
 
@@ -124,23 +127,23 @@ type Attempted = {
 }
 
 /** Whether a unit has come or gone since, of an application that tells of its units. */
-const isUnsaid = ({ settled, units }: Attempted): boolean =>
+const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
   settled !== undefined &&
   units !== undefined &&
-  isSayingUnits(settled.state) &&
+  features.dependsOnUnits(settled.state) &&
   !isDeepStrictEqual(settled.state.units.present, units.present)
 
 type Dependencies = Omit<StepDependencies, 'connect'> & { kubernetes: Kubernetes }
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
 const attempt = async (
-  { kubernetes, clock, environment, guard }: Dependencies,
+  { features, kubernetes, clock, environment, guard }: Dependencies,
   subject: Subject,
   changes: readonly Change[],
   progress: Progress,
 ): Promise<Attempted | undefined> => {
   const once = readingOnce(kubernetes)
-  const memory = await loadWritten(kubernetes, subject, progress, clock)
+  const memory = await loadWritten({ features, kubernetes, clock }, subject, progress)
   progress.before ??= memory.state
   const isNote = changes.every(({ note }) => note === true)
   if (isInherited(memory) && changes.every(({ observation }) => observation))
@@ -148,22 +151,31 @@ const attempt = async (
       progress,
       changes.map(() => ({ message: LIBRARY_KEEPS_IT })),
     )
-  if (isNote) return await note(kubernetes, subject, memory, changes, clock, progress)
+  if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
   const known = memory.stored === undefined ? undefined : memory.state
   // what the memory desires is observed while the memories of others are read: mostly it is what it was
-  const early = observeCluster(once, subject, memory.state, effective(subject, memory.state, new Map()))
+  const early = observeCluster(features, once, subject, memory.state, effective(subject, memory.state, new Map()))
   early.catch(() => undefined)
-  const found = await lookAround(once, subject, known, changes)
+  const found = await lookAround(features, once, subject, known, changes)
   const now = new Date(clock.now())
-  const current = { ...memory, state: await withPodsOfNow(subject, memory.state, early) }
+  const current = { ...memory, state: await withPodsOfNow(features, subject, memory.state, early) }
   // once saved the changes are in the memory: starting over must not fold them in a second time
   const left = progress.taken ? [] : changes
-  const { state, taken } = await admit({ kubernetes: once, memory: current, subject, changes: left, found, now, guard })
+  const { state, taken } = await admit({
+    features,
+    kubernetes: once,
+    memory: current,
+    subject,
+    changes: left,
+    found,
+    now,
+    guard,
+  })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
-  const wanted = withTargets(memory, subject, state, now)
+  const wanted = withTargets(features, memory, subject, state, now)
   const seen = effective(subject, state, found.peers)
-  const observed = await observeCluster(once, subject, wanted, seen).catch((error: unknown) =>
-    saveOnly(kubernetes, subject, memory, state, error),
+  const observed = await observeCluster(features, once, subject, wanted, seen).catch((error: unknown) =>
+    saveOnly({ features, kubernetes }, subject, memory, state, error),
   )
   if (memory.stored === undefined && isStranger(subject, changes, state, found, observed))
     return done(
@@ -172,22 +184,17 @@ const attempt = async (
         message: `${subject.namespace}/${subject.application} is not known: nothing is remembered of it`,
       })),
     )
-  const { carried, resolved } = withObservedLabels(memory, subject, state, { seen, observed, found })
-  const surroundings = surroundingsOf(environment, subject, carried, observed)
-  const requesters = await unknownRequesters(once, subject, carried, found.peers, observed)
+  const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
+  const input = { subject, resolved, environment, seen: seenIn(observed) }
+  const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const settled = await settle(
-    { kubernetes, clock, surroundings },
+    { features, kubernetes, clock, environment },
     {
       subject,
       memory,
       next: withoutForgotten(
         subject,
-        withTargets(
-          memory,
-          subject,
-          withSaid(subject, withNotices(carried, resolved, now), resolved, surroundings),
-          now,
-        ),
+        withTargets(features, memory, subject, withSaid(features, features.plan(carried, resolved, now), input), now),
         found,
         changes,
         now,
@@ -216,19 +223,24 @@ const attempt = async (
   progress.taken ??= taken
   return {
     ...{ settled, found, units: carried.units },
-    hasHeldBack: awaitsPolicies(subject, resolved.state, surroundings),
+    hasHeldBack: features.isHeldBack(input),
   }
 }
 
 /** Who leads, and who may speak, is decided by the pods that are there: an event about one that went may be lost. */
-const withPodsOfNow = async (subject: Subject, state: State, early: Promise<Observed>): Promise<State> => {
-  if (!dependsOnUnits(state)) return state
+const withPodsOfNow = async (
+  features: Features,
+  subject: Subject,
+  state: State,
+  early: Promise<Observed>,
+): Promise<State> => {
+  if (!dependsOnUnits(features, state)) return state
   // what cannot be observed is met again once the event is remembered
   const running = await early.then(
     (observed) => observed.running,
     () => ({}),
   )
-  return withUnits(subject, state, running)
+  return withUnits(features, subject, state, running)
 }
 
 const LOOK_MILLISECONDS = 60
@@ -239,26 +251,18 @@ const MOST_LOOKS = 8
  * again; whoever does not end may have died.
  */
 const loadWritten = async (
-  kubernetes: Kubernetes,
+  { features: { memories }, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
   subject: Subject,
   { taken, mark }: Progress,
-  clock: Clock,
 ): Promise<Memory> => {
-  let memory = await loadMemory(kubernetes, subject)
+  let memory = await memories.load(kubernetes, subject)
   const { writing } = memory.state
   const isOthers = taken !== undefined && writing !== undefined && writing !== mark
   for (let looks = 0; isOthers && memory.state.writing === writing && looks < MOST_LOOKS; looks += 1) {
     await clock.sleep(LOOK_MILLISECONDS * (0.5 + clock.random()))
-    memory = await loadMemory(kubernetes, subject)
+    memory = await memories.load(kubernetes, subject)
   }
   return memory
-}
-
-/** Whoever listens is told of settings that changed: planned before it is sent. */
-const withNotices = (state: State, { state: resolved }: Effective, now: Date): State => {
-  const before = state.announced ?? nothingAnnounced()
-  const announced = notice(before, resolved, now.getTime())
-  return announced === before ? state : { ...state, announced }
 }
 
 const LIBRARY_KEEPS_IT =
@@ -273,7 +277,7 @@ const done = (progress: Progress, taken: readonly Taken[]): Attempted => {
 
 /** Somebody has to repair first what cannot be observed: the event is remembered, and counts then. */
 const saveOnly = async (
-  kubernetes: Kubernetes,
+  { features: { memories }, kubernetes }: Pick<Dependencies, 'features' | 'kubernetes'>,
   subject: Subject,
   memory: Memory,
   state: State,
@@ -281,32 +285,35 @@ const saveOnly = async (
 ): Promise<never> => {
   const content = { state, labels: memory.labels }
   const isPassing = isStale(problem) || problem instanceof Unavailable
-  if (!isPassing && !isStored(memory, content)) await saveMemory(kubernetes, subject, memory, content)
+  if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
   throw problem
 }
 
 /** Notes change nothing that is desired: they are saved, and that is all. */
 const note = async (
-  kubernetes: Kubernetes,
+  { features, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
   subject: Subject,
   memory: Memory,
   changes: readonly Change[],
-  clock: Clock,
   progress: Progress,
 ): Promise<Attempted> => {
-  const { state, taken } = remember(memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
+  const { state, taken } = remember(features, memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
   const content = { state, labels: memory.labels }
-  if (memory.stored !== undefined && !isStored(memory, content)) await saveMemory(kubernetes, subject, memory, content)
+  const { memories } = features
+  if (memory.stored !== undefined && !memories.isStored(memory, content))
+    await memories.save(kubernetes, subject, memory, content)
   return done(progress, taken)
 }
 
 /** Write-ahead record: previous targets, and the kinds of the objects that may be made. */
-const withTargets = (memory: Memory, { application }: Subject, state: State, now: Date): State => {
+const withTargets = (features: Features, memory: Memory, { application }: Subject, state: State, now: Date): State => {
   const since = now.toISOString()
-  const places = targetsOf(application, memory.state.config).map((target) => ({ ...target, since }))
+  const places = features.targets(application, memory.state.config).map((target) => ({ ...target, since }))
   const former = [...(state.former ?? []), ...places]
-  const owned = [...new Set([...(state.owned ?? []), ...ownedKinds(state), ...Object.keys(state.formerlyOwned ?? {})])]
-  const next = withFormer(state, former, targetsOf(application, state.config))
+  const owned = [
+    ...new Set([...(state.owned ?? []), ...features.kinds(state.config), ...Object.keys(state.formerlyOwned ?? {})]),
+  ]
+  const next = withFormer(state, former, features.targets(application, state.config))
   return owned.length === 0 ? next : { ...next, owned: (owned as NonNullable<State['owned']>).toSorted() }
 }
 
@@ -329,6 +336,7 @@ const isStranger = (
 
 /** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
 const withObservedLabels = (
+  features: Features,
   memory: Memory,
   subject: Subject,
   state: State,
@@ -338,7 +346,7 @@ const withObservedLabels = (
   if (!isLost && !state.carried) return { carried: state, resolved: seen }
   const carried = withCarried(state)
   const resolved = effective(subject, carried, found.peers)
-  if (!isEnrolmentKnown(subject, resolved)) return { carried, resolved }
+  if (!isEnrolmentKnown(features, subject, resolved)) return { carried, resolved }
   const { carried: _, ...known } = carried
   return { carried: known, resolved: effective(subject, known, found.peers) }
 }
@@ -375,6 +383,7 @@ const withoutForgotten = (
 }
 
 const dueAfter = (
+  features: Features,
   subject: Subject,
   state: State,
   { peers }: Found,
@@ -384,7 +393,7 @@ const dueAfter = (
 ): Due => {
   const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
   const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
-  const announced = announcements(subject, state.announced ?? nothingAnnounced())
+  const announced = features.announcements(subject, state)
   if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
   const looks = changes.flatMap(({ look }) => look ?? [])
   const occasion = {

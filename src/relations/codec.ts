@@ -1,7 +1,8 @@
 import { pythonJson } from '../base/python-json.ts'
+import type { Version } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
 import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './version-1.ts'
-import { type Agreement, negotiate, type Version } from './versions.ts'
+import { type Agreement, negotiate } from './versions.ts'
 
 /**
  * The application databag that says `content`, the flat keys of an interface as they are on its wire, to every side that speaks one of

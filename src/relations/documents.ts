@@ -5,9 +5,9 @@ import { Application } from '../base/names.ts'
 import type { Subject } from '../base/subject.ts'
 import { applicationIn, DOCUMENT_SELECTOR, fromDocument } from '../cloudevents/knative/document.ts'
 import { Resource } from '../cloudevents/knative/translation.ts'
-import { type Config, GivenConfig } from '../config.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote } from '../state/relation.ts'
 import type { Told } from './words.ts'
 
@@ -21,31 +21,42 @@ export type Document = { readonly name: string; readonly application?: string } 
 const Named = z.object({ application: Application })
 const Fields = z.strictObject({ application: Application, document: z.string() })
 const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIdentity, remote: Remote })
-const ConfigDocument = z.strictObject({ ...Fields.shape, config: GivenConfig })
+
+/** Reads configs as they are given. */
+type ConfigSchema = z.ZodType<Config>
 
 /** The documents of a namespace. */
-export const listDocuments = async (kubernetes: Kubernetes, namespace: string): Promise<Document[]> =>
-  (await kubernetes.list('ConfigMap', namespace, DOCUMENT_SELECTOR)).flatMap((object) => readDocument(object) ?? [])
+export const listDocuments = async (
+  kubernetes: Kubernetes,
+  namespace: string,
+  schema: ConfigSchema,
+): Promise<Document[]> =>
+  (await kubernetes.list('ConfigMap', namespace, DOCUMENT_SELECTOR)).flatMap(
+    (object) => readDocument(object, schema) ?? [],
+  )
 
 /** The documents of these names that are there. */
 export const findDocuments = async (
   kubernetes: Kubernetes,
   { namespace }: Subject,
   names: readonly string[],
+  schema: ConfigSchema,
 ): Promise<Document[]> => {
   const found = await Promise.all(names.map((name) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
-  return found.flatMap((object) => (object && readDocument(object)) ?? [])
+  return found.flatMap((object) => (object && readDocument(object, schema)) ?? [])
 }
 
 /** Undefined for a ConfigMap that is no document. */
-const readDocument = (object: KubernetesObject): Document | undefined => {
+const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document | undefined => {
   const { name } = object.metadata
   try {
     const translated = fromDocument(Resource.parse(object), 'update')
     if ('ignored' in translated) return undefined
     const { application } = Named.parse(translated.data)
-    if (translated.name === 'config-changed')
-      return parsed(name, application, ConfigDocument, translated.data, ({ config }) => ({ name, application, config }))
+    if (translated.name === 'config-changed') {
+      const document = z.strictObject({ ...Fields.shape, config: schema })
+      return parsed(name, application, document, translated.data, ({ config }) => ({ name, application, config }))
+    }
     return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({
       name,
       application,

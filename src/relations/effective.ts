@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { at, defined } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
+import type { Interface, Versions } from '../state/config.ts'
 import { type Databag, type Relation, type RelationEntry, relationName, type Said } from '../state/relation.ts'
 import { type EffectiveState, type State, stands } from '../state/state.ts'
 import { toldBesides } from './application-data.ts'
@@ -10,7 +11,7 @@ import { read } from './databag.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { mirrorOf, remoteOf, shown } from './mirror.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
-import { type Interface, SUPPORTED, type Versions, versionsOf } from './versions.ts'
+import { SUPPORTED, versionsOf } from './versions.ts'
 
 /** The other side of a relation, as its memory has it. */
 export type OtherSide = {

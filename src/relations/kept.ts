@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { at } from '../base/own-value.ts'
+import type { Versions } from '../state/config.ts'
 import type { Databag, RelationEntry } from '../state/relation.ts'
 import { readCrossModelIdentity } from './cross-model.ts'
 import { read } from './databag.ts'
 import { readData } from './effective.ts'
 import { readGuards } from './guarded-databag.ts'
 import { readPolicies } from './policies-databag.ts'
-import type { Versions } from './versions.ts'
 
 const Labels = z.record(z.string(), z.unknown())
 

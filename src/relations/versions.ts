@@ -1,16 +1,9 @@
-import * as z from 'zod'
 import { at } from '../base/own-value.ts'
 import { shown } from '../base/printed.ts'
+import type { Interface, Version, Versions } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
 import { readText } from './structured-text.ts'
 import { documentIn, isLeftBehind, VERSIONS_KEY } from './version-1.ts'
-
-/** Version 0 is the flat keys of the charm libraries; version 1 is the same content as one document. */
-const Version = z.literal([0, 1], 'expected a version that is spoken here: 0 or 1')
-export type Version = z.infer<typeof Version>
-
-const Interface = z.enum(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
-export type Interface = z.infer<typeof Interface>
 
 /** The versions of each interface that are spoken here. */
 export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
@@ -19,11 +12,6 @@ export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
   cluster: [0, 1],
   'k8s-service': [0, 1],
 }
-
-/** Config: the versions an application speaks, by interface, to hold it back. @default all that are spoken here */
-export const Versions = z.partialRecord(Interface, z.array(Version).min(1, 'expected at least one version'))
-export type Versions = z.infer<typeof Versions>
-
 /** The versions of `name` that an application speaks. */
 export const versionsOf = (name: Interface, config: Versions = {}): readonly Version[] =>
   at(config, name) ?? SUPPORTED[name]

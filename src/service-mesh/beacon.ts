@@ -21,7 +21,7 @@ import {
   waypointPrincipals,
   waypointProblem,
 } from '../istio/waypoint.ts'
-import { type Facts, factAt, isUnreadable } from '../kubernetes/lookups.ts'
+import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, servicesAsked } from './grants.ts'
@@ -70,13 +70,13 @@ export const beaconDesire = (
   state: EffectiveState,
   mesh: MeshConfig,
   owner: StaticOwner,
-  facts: Facts,
+  facts: Lookups,
 ): BeaconDesire => {
   const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, facts) : NOTHING
   const waypoint = waypointDeployment(subject, mesh)
     .map(nameOf)
     .filter((name) => !isUnreadable(facts, name))
-    .map((name) => waypointProblem(name, mesh, factAt(facts, name)))
+    .map((name) => waypointProblem(name, mesh, lookupAt(facts, name)))
   return {
     ...managed,
     guards: [...managed.guards, ...backendGuards(subject, mesh)],
@@ -86,7 +86,7 @@ export const beaconDesire = (
       ...waypoint.filter((problem) => problem !== undefined),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
-        .filter((name) => !isUnreadable(facts, name) && factAt(facts, name) === undefined)
+        .filter((name) => !isUnreadable(facts, name) && lookupAt(facts, name) === undefined)
         .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
     ],
   }
@@ -98,7 +98,7 @@ export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean
 
 const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [] }
 
-const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, facts: Facts): Grants => {
+const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, facts: Lookups): Grants => {
   const grants = grantsFor(subject, state, facts, mesh)
   const own = ownGrants(subject, state, mesh)
   return {

@@ -3,7 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import type { Policy } from '../istio/models.ts'
 import { namesProblem } from '../istio/name-problem.ts'
-import type { Facts } from '../kubernetes/lookups.ts'
+import type { Lookups } from '../kubernetes/lookups.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from '../relations/cross-model.ts'
 import { read } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
@@ -53,7 +53,7 @@ export const consumerPolicies = (
 export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
-  facts: Facts,
+  facts: Lookups,
 ): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
   if (beaconsOf(state).length === 0) return { waiting: [], messages: [] }
   const { waiting, messages } = consumerPolicies(subject, state)

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { at } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { partOf } from '../coordinated-workers/policies.ts'
+import type { DesiredLabels } from '../feature/feature.ts'
 import { labelProblem } from '../kubernetes/label-syntax.ts'
 import { read } from '../relations/databag.ts'
 import { type ForeignKey, foreignProblem } from '../relations/foreign-labels.ts'
@@ -9,16 +10,6 @@ import { relationsWith } from '../relations/select.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { enrolmentLabels } from './beacon.ts'
-
-/** The labels an application should hold on its workload and its Service. */
-export type DesiredLabels = {
-  readonly labels: Readonly<Record<string, string>>
-  /** What could not be read, and therefore stays as it is where we hold it: these keys, or all of them. */
-  readonly unknown: 'all' | readonly string[]
-  readonly messages: readonly string[]
-  /** Whether there must be a workload and a Service to hold them: a beacon need not have any. */
-  readonly required: boolean
-}
 
 /** Where labels come from; `labels` is undefined when nothing is said, `unreadable` says why it cannot be known. */
 type Source = {

@@ -4,16 +4,16 @@ import type { MeshConfig } from '../istio/config.ts'
 import type { Guard, PolicyRequest } from '../istio/grant.ts'
 import type { MeshPolicy } from '../istio/models.ts'
 import { namesProblem } from '../istio/name-problem.ts'
-import { NAME_LABEL } from '../istio/target.ts'
 import { isRunning } from '../istio/waypoint.ts'
-import { type Facts, factAt, isUnreadable } from '../kubernetes/lookups.ts'
+import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
+import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { asked, type Declared, type Requester } from './asked.ts'
 import { guardsFor, unreachable } from './guarding.ts'
-import { HEADLESS, isHeadless, isServiceOf } from './services.ts'
+import { HEADLESS } from './services.ts'
 
 /** What the beacon may grant of what its relations ask for, what waits for something, and what is wrong with the rest. */
 export type Grants = {
@@ -40,7 +40,7 @@ export const servicesAsked = (subject: Subject, state: EffectiveState): Referenc
  * The requests of all consumers, each checked on its own: one that is wrong is named and skipped. A requester may only ask for itself;
  * for a Service of another name when that selects its pods. What it declares is guarded, also where its request is wrong.
  */
-export const grantsFor = (subject: Subject, state: EffectiveState, facts: Facts, mesh: MeshConfig = {}): Grants => {
+export const grantsFor = (subject: Subject, state: EffectiveState, facts: Lookups, mesh: MeshConfig = {}): Grants => {
   const each = consumersOf(state).map((relation) => grantsTo(subject, relation, facts, mesh))
   return {
     requests: each.flatMap(({ requests }) => requests),
@@ -54,7 +54,7 @@ export const grantsFor = (subject: Subject, state: EffectiveState, facts: Facts,
 const consumersOf = (state: EffectiveState): Relation[] =>
   relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
 
-const grantsTo = (subject: Subject, relation: Relation, facts: Facts, mesh: MeshConfig): Grants => {
+const grantsTo = (subject: Subject, relation: Relation, facts: Lookups, mesh: MeshConfig): Grants => {
   const { requester, policies, declared, problems, isUnknown } = asked(subject, relation)
   const services = otherServices(requester, declared)
   const checked = policies.map((policy) => ({ policy, ...problemOf({ requester, policy }, services, facts, mesh) }))
@@ -109,7 +109,7 @@ type Problem = { refused?: string; waiting?: string; isUnknown?: true }
 const problemOf = (
   { requester, policy }: Asked,
   services: readonly string[],
-  facts: Facts,
+  facts: Lookups,
   mesh: MeshConfig,
 ): Problem => {
   const { namespace, application } = requester
@@ -131,7 +131,7 @@ const problemOfService = (
   { namespace, application }: Requester,
   name: string,
   services: readonly string[],
-  facts: Facts,
+  facts: Lookups,
 ): Problem => {
   const reference = serviceReference({ namespace }, name)
   if (!services.includes(name))
@@ -140,7 +140,7 @@ const problemOfService = (
     }
   if (isUnreadable(facts, nameOf(reference)))
     return { waiting: `${nameOf(reference)} cannot be read: what is granted there stays as it is`, isUnknown: true }
-  const service = factAt(facts, nameOf(reference))
+  const service = lookupAt(facts, nameOf(reference))
   if (service === undefined)
     return {
       waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,

@@ -2,10 +2,8 @@ import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { sourceOf } from '../cloudevents/source.ts'
+import type { Announcement } from '../feature/feature.ts'
 import type { Announced } from './announced.ts'
-
-/** An event for the sink, and the number by which it is accepted. */
-export type Announcement = { readonly number: number; readonly event: Event }
 
 /**
  * The announcements that the sink is not known to have, in their order. A repeat has the same id, and of two the later one has the higher

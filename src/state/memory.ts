@@ -11,7 +11,7 @@ import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { memoryLabels } from '../kubernetes/owner.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate } from './migrate.ts'
-import { emptyState, isEmpty, Shown, State, VERSION } from './state.ts'
+import { emptyState, isEmpty, Shown, type State, type StateParts, VERSION } from './state.ts'
 
 /**
  * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
@@ -53,17 +53,48 @@ export const savedAt = ({ stored }: Memory): number | undefined => {
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
-/** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
-export const loadMemory = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<Memory> => {
-  const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
-  return stored ? parseMemory(stored, kubernetes.memo) : { state: emptyState(), labels: {}, stored: undefined }
+/** Reads and writes memories. */
+export type Memories = {
+  /** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
+  load(kubernetes: Kubernetes, subject: Subject): Promise<Memory>
+  /** The state in a ConfigMap; undefined where only the charm library wrote it, and Broken where it does not parse. */
+  read(stored: KubernetesObject, memo: Memo): State | undefined | Broken
+  /** `next` says the same as what is stored. */
+  isStored(memory: Memory, next: Content): boolean
+  /** Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted. */
+  save(kubernetes: Kubernetes, subject: Subject, memory: Memory, next: Content): Promise<Memory>
 }
 
-/** The state in a ConfigMap; undefined where only the charm library wrote it, and Broken where it does not parse. */
-export const readState = (stored: KubernetesObject, memo: Memo): State | undefined | Broken =>
-  stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored, memo).state)
+/** Memories whose state has these parts. */
+export const createMemories = (parts: StateParts): Memories => {
+  const text = stateAs<State>(
+    z.strictObject(Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.schema]))) as never, // an object of the parts' schemas reads what StateParts says that it reads
+  )
+  const isNothing = ({ state, labels }: Content): boolean => isEmpty(parts, state) && Object.keys(labels).length === 0
+  return {
+    load: async (kubernetes, { namespace, application }) => {
+      const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+      return stored
+        ? parseMemory(stored, text, kubernetes.memo)
+        : { state: emptyState(), labels: {}, stored: undefined }
+    },
+    read: (stored, memo) =>
+      stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored, text, memo).state),
+    isStored: (memory, next) =>
+      memory.stored === undefined
+        ? isNothing(next)
+        : !isNothing(next) &&
+          !isInherited(memory) &&
+          isDeepStrictEqual([memory.state, memory.labels], [next.state, next.labels]),
+    save: async (kubernetes, subject, { stored }, next) => {
+      if (stored === undefined || !isNothing(next)) return await write(kubernetes, subject, stored, next)
+      await kubernetes.remove(stored)
+      return { ...next, stored: undefined }
+    },
+  }
+}
 
-/** What others go by, with the labels that the workload carries; undefined and Broken as for `readState`. */
+/** What others go by, with the labels that the workload carries; undefined and Broken as for `Memories.read`. */
 export const readShown = (
   stored: KubernetesObject,
   memo: Memo,
@@ -81,7 +112,7 @@ const orBroken = <T>(parsing: () => T): T | Broken => {
   }
 }
 
-const parseMemory = (stored: KubernetesObject, memo: Memo): Memory => {
+const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): Memory => {
   const { data = {} } = stored
   // the charm library leaves an empty ConfigMap before it has set a label
   if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
@@ -89,7 +120,7 @@ const parseMemory = (stored: KubernetesObject, memo: Memo): Memory => {
   const labels = parse(stored, TEXTS.labels, memo)
   // without `state` it was the charm library that wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
-  return { state: parse(stored, TEXTS.state, memo), labels, stored }
+  return { state: parse(stored, text, memo), labels, stored }
 }
 
 type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
@@ -120,7 +151,6 @@ const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
 
 const TEXTS = {
   labels: { key: 'labels', expected: 'a JSON object of strings', read: readAs(z.record(z.string(), z.string())) },
-  state: stateAs(State),
   shown: stateAs(Shown),
 } as const
 
@@ -175,29 +205,12 @@ const dataOf = ({ state, labels }: Content) => ({
 /** Whether it was the charm library that wrote it last. */
 export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
 
-/** Whether `next` says the same as what is stored. */
-export const isStored = (memory: Memory, next: Content): boolean =>
-  memory.stored === undefined
-    ? isNothing(next)
-    : !isNothing(next) &&
-      !isInherited(memory) &&
-      isDeepStrictEqual([memory.state, memory.labels], [next.state, next.labels])
-
-const isNothing = ({ state, labels }: Content): boolean => isEmpty(state) && Object.keys(labels).length === 0
-
-/**
- * Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted.
- */
-export const saveMemory = async (
+const write = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
-  { stored }: Memory,
+  stored: KubernetesObject | undefined,
   { state, labels }: Content,
 ): Promise<Memory> => {
-  if (stored && isNothing({ state, labels })) {
-    await kubernetes.remove(stored)
-    return { state, labels, stored: undefined }
-  }
   const base: KubernetesObject = stored ?? {
     apiVersion: 'v1',
     kind: 'ConfigMap',

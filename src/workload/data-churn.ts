@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { at, defined } from '../base/own-value.ts'
+import type { Teller } from '../state/config.ts'
 import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './churn/config.ts'
-import type { Teller } from './churn/history.ts'
 
 /**
  * When units changed each place of the application data lately, and what they told of a place too often: a value, or null where it is to go.

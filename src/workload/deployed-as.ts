@@ -1,7 +1,8 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { type State, targetsOf } from '../state/state.ts'
+import type { State } from '../state/state.ts'
 import type { Deployed } from '../units/units.ts'
 import { deploymentOf, ownWorkload } from './config.ts'
+import { workloadTargets } from './label-targets.ts'
 
 /** The workload of an application's pods, as it was found; else its type only where the memory tells. */
 export const deployedAs = (
@@ -9,7 +10,7 @@ export const deployedAs = (
   { config, workloadKind }: State,
   found?: KubernetesObject,
 ): Deployed => {
-  const [target] = targetsOf(application, config)
+  const [target] = workloadTargets(application, config)
   const workload = target === undefined || target.kind === 'Service' ? application : target.name
   const own = ownWorkload(config)
   if (own) return { workload, type: deploymentOf(own).type }

@@ -1,12 +1,8 @@
 import type { Leader } from '../units/leader.ts'
-import { type Report, rankOf, type WorkloadStatus } from '../units/report.ts'
+import { type ApplicationStatus, type Report, rankOf, type WorkloadStatus } from '../units/report.ts'
 import { unitStatuses } from '../units/unit-status.ts'
 import type { Units } from '../units/units.ts'
 import type { Loop } from './churn/history.ts'
-
-/** The status of an application, as Juju has it; the message of an active one may be empty. */
-export type ApplicationStatus = { readonly status: WorkloadStatus; readonly message: string }
-
 /** What is remembered of an application that its status depends on. */
 export type StatusFacts = {
   readonly application: string
@@ -27,10 +23,8 @@ export type StatusFacts = {
   readonly held?: readonly string[] | undefined
   /** Which versions of an interface do not go together. */
   readonly incompatible?: string | undefined
-  /** What is wrong with relations, a sentence each. */
-  readonly relations?: readonly string[] | undefined
-  /** What the roles of a cluster come to. */
-  readonly cluster?: ApplicationStatus | undefined
+  /** What features report. */
+  readonly reports?: readonly ApplicationStatus[] | undefined
   /** Who asked for something while there was no leader. */
   readonly pending?: Leader | undefined
   /** What others have to do or to say first, a sentence each. */
@@ -57,8 +51,7 @@ const candidates = (facts: StatusFacts): ApplicationStatus[] => [
   ...when('blocked', facts.loop, ({ paths }) => `the pod spec keeps changing and is not applied: ${some(paths)}`),
   ...(facts.held?.length ? when('blocked', facts.held, (places) => `${some(places)}: units keep changing it`) : []),
   ...when('blocked', facts.incompatible, (why) => why),
-  ...each('blocked', facts.relations, (message) => message),
-  ...(facts.cluster === undefined ? [] : [facts.cluster]),
+  ...(facts.reports ?? []),
   ...unitStatuses(facts.application, facts.units, facts.now),
   ...when('waiting', facts.pending, ({ unit }) => `no leader: what ${unit} asked for is done by the next one`),
   ...each('waiting', facts.missing, (name) => `${name} does not exist yet`),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { newEffects } from '../../src/access/effects.ts'
-import { Config } from '../../src/config.ts'
+import { features } from '../../src/features.ts'
 import { emptyState, type State } from '../../src/state/state.ts'
 import { createWorld, event, isWrite } from '../helpers/world.ts'
 
@@ -20,7 +20,7 @@ const meshPolicy = {
 
 const state = (config?: unknown): State => ({
   ...emptyState(),
-  ...(config !== undefined && { config: Config.parse(config) }),
+  ...(config !== undefined && { config: features.config.parse(config) }),
 })
 
 describe('a config asks for effects beyond the application', () => {
@@ -41,7 +41,7 @@ describe('a config asks for effects beyond the application', () => {
     ['a hardened mesh', { mesh: { hardened: true } }, ['mesh', 'root']],
     ['another root namespace', { mesh: { rootNamespace: 'shop' } }, ['mesh', 'root']],
   ])('%s', (_, config, effects) => {
-    expect(newEffects(subject, state(), state(config))).toEqual(effects)
+    expect(newEffects(features, subject, state(), state(config))).toEqual(effects)
   })
 })
 
@@ -49,19 +49,23 @@ describe('what was asked for before', () => {
   test('needs no permission again, and neither does less', () => {
     const before = state({ mesh: { hardened: true }, rawPolicies: [deny] })
     expect(
-      newEffects(subject, before, state({ mesh: { hardened: true }, rawPolicies: [deny], labels: { a: 'b' } })),
+      newEffects(
+        features,
+        subject,
+        before,
+        state({ mesh: { hardened: true }, rawPolicies: [deny], labels: { a: 'b' } }),
+      ),
     ).toEqual([])
-    expect(newEffects(subject, before, state({ mesh: { hardened: true } }))).toEqual([])
-    expect(newEffects(subject, before, state())).toEqual([])
+    expect(newEffects(features, subject, before, state({ mesh: { hardened: true } }))).toEqual([])
+    expect(newEffects(features, subject, before, state())).toEqual([])
   })
 
   test('needs one when it is asked for in another way', () => {
     const before = state({ mesh: {}, rawPolicies: [deny] })
     const other = { ...deny, spec: { action: 'ALLOW', rules: [{}] } }
-    expect(newEffects(subject, before, state({ mesh: { modelOnMesh: true }, rawPolicies: [other] }))).toEqual([
-      'policies',
-      'mesh',
-    ])
+    expect(newEffects(features, subject, before, state({ mesh: { modelOnMesh: true }, rawPolicies: [other] }))).toEqual(
+      ['policies', 'mesh'],
+    )
   })
 
   test.each<[string, Record<string, unknown>, Record<string, unknown>, string[]]>([
@@ -99,14 +103,14 @@ describe('what was asked for before', () => {
       [],
     ],
   ])('needs one for what shapes it: %s', (_, allowed, more, effects) => {
-    expect(newEffects(subject, state(allowed), state({ ...allowed, ...more }))).toEqual(effects)
+    expect(newEffects(features, subject, state(allowed), state({ ...allowed, ...more }))).toEqual(effects)
   })
 
   test('counts from the moment that it waits for a leader', () => {
-    const pending = { unit: 'web/0', data: { config: Config.parse({ rawPolicies: [deny] }) } }
+    const pending = { unit: 'web/0', data: { config: features.config.parse({ rawPolicies: [deny] }) } }
     const waiting = { ...emptyState(), pending }
-    expect(newEffects(subject, state(), waiting)).toEqual(['policies'])
-    expect(newEffects(subject, waiting, state({ rawPolicies: [deny] }))).toEqual([])
+    expect(newEffects(features, subject, state(), waiting)).toEqual(['policies'])
+    expect(newEffects(features, subject, waiting, state({ rawPolicies: [deny] }))).toEqual([])
   })
 })
 

@@ -1,7 +1,7 @@
-import { functions } from '../../functions/index.ts'
 import { systemClock as clock } from '../../src/base/clock.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
+import { features } from '../../src/features.ts'
 import { type ApplicationView, createApplications } from '../../src/http/applications.ts'
 import { ApiError } from '../../src/kubernetes/api-error.ts'
 import {
@@ -17,6 +17,7 @@ import { createTransport, type Endpoint } from '../../src/kubernetes/transport.t
 import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import { createStep } from '../../src/reconcile/step.ts'
+import { functions } from '../helpers/functions.ts'
 import { buildCombination } from '../knative/builds.ts'
 import type { KubeObject } from '../knative/kinds.ts'
 import { until } from '../process/helpers.ts'
@@ -83,15 +84,16 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
   const connect = as(noCluster ? undefined : `system:serviceaccount:${namespace}:meshstep`)
   const timeoutMilliseconds = 20_000
   const handle = createHandler({
+    features,
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
+    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
     connect,
     publish: async () => undefined,
     clock,
     timeoutMilliseconds,
   })
 
-  const applications = createApplications({ connect, clock, timeoutMilliseconds })
+  const applications = createApplications({ features, connect, clock, timeoutMilliseconds })
 
   type Call = { method: TransportRequest['method']; path: string; body?: unknown; contentType?: string }
   const call = async ({ method, path, body, contentType = 'application/json' }: Call): Promise<TransportAnswer> => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { withFullName } from '../../src/coordinated-workers/full-names.ts'
-import { parseClusterDomain } from '../../src/coordinated-workers/surroundings.ts'
+import { parseClusterDomain } from '../../src/kubernetes/cluster-domain.ts'
 
 const SEARCH = { namespaces: ['logs', 'shop'], domain: 'k8s.example' }
 

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { functions } from '../../functions/index.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
+import { features } from '../../src/features.ts'
 import { createKubernetes, type Transport, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../../src/kubernetes/objects.ts'
 import { createHandler } from '../../src/reconcile/handle.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import { createStep } from '../../src/reconcile/step.ts'
 import { fakeClock } from '../helpers/clock.ts'
+import { functions } from '../helpers/functions.ts'
 import { APPLICATION, event, NAMESPACE, service, workload } from '../helpers/world.ts'
 import { type Actor, type Bounds, explore, type Gate, type Run, runSchedule } from './scheduler.ts'
 
@@ -58,6 +59,7 @@ const process = (
   const queueOver = (over: Transport) =>
     createQueue(
       createStep({
+        features,
         connect: (deadline) => createKubernetes({ transport: over, clock, deadline }),
         clock,
         environment: { resolver: '10.96.0.10' },
@@ -65,6 +67,7 @@ const process = (
     )
   const [enqueue, note] = [queueOver(transport), queueOver(notes)]
   return createHandler({
+    features,
     functions,
     enqueue: (subject, change, deadline) => (change.note ? note : enqueue)(subject, change, deadline),
     connect,

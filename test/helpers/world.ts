@@ -1,9 +1,11 @@
 import type { Hono } from 'hono'
-import { functions } from '../../functions/index.ts'
+import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../../src/access/authorize.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
+import type { Features } from '../../src/feature/combine.ts'
+import { features as everyFeature } from '../../src/features.ts'
 import { createApp, type Log } from '../../src/http/app.ts'
 import { createApplications } from '../../src/http/applications.ts'
 import { createExplain } from '../../src/http/explain.ts'
@@ -85,11 +87,14 @@ export const createWorld = (
     isOwnSink = false,
     allows,
     log = SILENT,
+    features = everyFeature,
   }: {
     isOwnSink?: boolean
     log?: Log
     /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update. */
     allows?: (about: string) => boolean
+    /** @default every feature there is */
+    features?: Features
   } = {},
 ): World => {
   const clock = fakeClock()
@@ -123,8 +128,9 @@ export const createWorld = (
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const guard = allows && createDocumentGuard({ connect, clock })
   const handle = createHandler({
-    functions,
-    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' }, guard })),
+    features,
+    functions: createFunctions(features),
+    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, guard })),
     connect,
     publish: isOwnSink
       ? undefined
@@ -134,8 +140,8 @@ export const createWorld = (
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
   })
-  const explain = createExplain({ connect, clock, timeoutMilliseconds: 10_000 })
-  const applications = createApplications({ connect, guard, clock, timeoutMilliseconds: 10_000 })
+  const explain = createExplain({ features, connect, clock, timeoutMilliseconds: 10_000 })
+  const applications = createApplications({ features, connect, guard, clock, timeoutMilliseconds: 10_000 })
   const app = createApp({
     handle,
     explain,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthenticate } from '../../src/access/authorize.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import { features } from '../../src/features.ts'
 import { createExplain } from '../../src/http/explain.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
 import { externalAuthorizer, externalTraffic, hardenedMode, ingressToBackend } from '../../src/istio/static.ts'
@@ -306,7 +307,7 @@ describe('who may ask', () => {
     const connect = (deadline: number) =>
       createKubernetes({ transport: async (asked) => api.handle(asked), clock, deadline })
     const authenticate = createAuthenticate({ audience: 'meshstep', clock })
-    const explain = createExplain({ connect, authenticate, clock, timeoutMilliseconds: 1_000 })
+    const explain = createExplain({ features, connect, authenticate, clock, timeoutMilliseconds: 1_000 })
     return await explain(new URLSearchParams({ from: 'shop/productpage', to, port: '9080' }), authorization)
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { GivenConfig } from '../../src/config.ts'
+import { features } from '../../src/features.ts'
 import { type AuthorizationPolicySpec, authorizationPolicy, type Source } from '../../src/istio/authorization-policy.ts'
 import { effectWarnings } from '../../src/istio/effect.ts'
 import { accepted, refused } from './written-policies.ts'
@@ -12,7 +12,7 @@ const raw = (spec: unknown, annotations?: Record<string, string>) => ({
 })
 
 const problemsOf = (spec: unknown, annotations?: Record<string, string>): string[] => {
-  const result = GivenConfig.safeParse({ rawPolicies: [raw(spec, annotations)] })
+  const result = features.givenConfig.safeParse({ rawPolicies: [raw(spec, annotations)] })
   return (result.error?.issues ?? []).map(({ path, message }) => `${path.slice(2).join('.')}: ${message}`)
 }
 

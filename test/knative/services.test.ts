@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { functions } from '../../functions/index.ts'
+import { functions } from '../helpers/functions.ts'
 import { builds, cannotBuild } from './builds.ts'
 import { all, functionServices, KnativeService, NetworkPolicy, SinkBinding, Trigger } from './kinds.ts'
 

@@ -1,14 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { functions } from '../../functions/index.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
+import { features } from '../../src/features.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import { createHandler, type Handle } from '../../src/reconcile/handle.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import { createStep } from '../../src/reconcile/step.ts'
 import { podSpec } from '../helpers/application.ts'
+import { functions } from '../helpers/functions.ts'
 import { event, meshRelation, service, workload } from '../helpers/world.ts'
 
 const PROCESSES = 10
@@ -40,8 +41,9 @@ const createProcess = (api: EmbeddedApi, seed: number): Handle => {
       deadline,
     })
   return createHandler({
+    features,
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
+    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
     connect,
     publish: async () => undefined,
     clock,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { negotiate, SUPPORTED, Versions, versionsOf } from '../../src/relations/versions.ts'
+import { negotiate, SUPPORTED, versionsOf } from '../../src/relations/versions.ts'
+import { Versions } from '../../src/state/config.ts'
 
 const BOTH = [0, 1] as const
 

@@ -1,12 +1,13 @@
-import { functions } from '../../functions/index.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createMemo } from '../../src/base/memo.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { features } from '../../src/features.ts'
 import { failureOf } from '../../src/http/failure.ts'
 import { createKubernetes, type Transport } from '../../src/kubernetes/client.ts'
 import { createHandler } from '../../src/reconcile/handle.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import { createStep } from '../../src/reconcile/step.ts'
+import { functions } from '../helpers/functions.ts'
 
 export type { Event } from '../../src/cloudevents/cloud-event.ts'
 export type { Transport, TransportAnswer, TransportRequest } from '../../src/kubernetes/client.ts'
@@ -30,8 +31,9 @@ const memo = createMemo()
 export const process = async ({ event, transport, clock, publish, newId }: ProcessOptions): Promise<Answer> => {
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const handle = createHandler({
+    features,
     functions,
-    enqueue: createQueue(createStep({ connect, clock, environment: { resolver: '10.96.0.10' } })),
+    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
     connect,
     publish: async (sent) => publish(sent),
     clock,

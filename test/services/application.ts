@@ -1,5 +1,6 @@
+import type { Announcement } from '../../src/feature/feature.ts'
 import { type Announced, accepted, announce, nothingAnnounced } from '../../src/services/announced.ts'
-import { type Announcement, announcements } from '../../src/services/announcements.ts'
+import { announcements } from '../../src/services/announcements.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import { offeredBy, relation } from './relations.ts'
 

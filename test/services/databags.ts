@@ -1,6 +1,7 @@
 import { publishable } from '../../src/relations/codec.ts'
-import { type Versions, versionsOf } from '../../src/relations/versions.ts'
+import { versionsOf } from '../../src/relations/versions.ts'
 import { type Services, serviceContent } from '../../src/services/provided.ts'
+import type { Versions } from '../../src/state/config.ts'
 import type { Relation } from '../../src/state/relation.ts'
 
 type Provider = {

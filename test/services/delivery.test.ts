@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Announcement } from '../../src/feature/feature.ts'
 import { accepted } from '../../src/services/announced.ts'
-import type { Announcement } from '../../src/services/announcements.ts'
 import type { Databag } from '../../src/state/relation.ts'
 import { folded, type Memory, nothing, settled, toSend } from './application.ts'
 import { FLAT, offeredBy } from './relations.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { positionOf } from '../../src/base/event-order.ts'
 import { createMemo } from '../../src/base/memo.ts'
+import { features } from '../../src/features.ts'
 import { tell } from '../../src/relations/words.ts'
-import { readState } from '../../src/state/memory.ts'
 import type { State } from '../../src/state/state.ts'
 import { noUnits } from '../../src/units/units.ts'
 import { createEmptyWorld, patch } from '../helpers/application.ts'
@@ -32,7 +32,7 @@ type Fields = Record<string, unknown>
 const NEW_YEAR = Date.parse('2026-01-01T00:00:00Z')
 
 const read = (state: unknown): State | Error | undefined =>
-  readState(
+  features.memories.read(
     {
       apiVersion: 'v1',
       kind: 'ConfigMap',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Teller } from '../../src/workload/churn/history.ts'
+import type { Teller } from '../../src/state/config.ts'
 import { DataChurn, heldMessages, withDataChurn } from '../../src/workload/data-churn.ts'
 
 type Memory = Parameters<typeof withDataChurn>[0]

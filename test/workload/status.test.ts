@@ -44,9 +44,13 @@ describe('the status of an application', () => {
       'the pod spec keeps changing and is not applied: a, b, c',
     ],
     ['versions', { incompatible: 'v1 and v3' }, 'blocked', 'v1 and v3'],
-    ['a relation', { relations: ['relation 7: labels'] }, 'blocked', 'relation 7: labels'],
-    ['two relations', { relations: ['relation 7', 'relation 8'] }, 'blocked', 'relation 7 (and 1 more)'],
-    ['a cluster', { cluster: { status: 'waiting', message: 'for a worker' } }, 'waiting', 'for a worker'],
+    ['a cluster', { reports: [{ status: 'waiting', message: 'for a worker' }] }, 'waiting', 'for a worker'],
+    [
+      'two features',
+      { reports: ['one', 'two'].map((message) => ({ status: 'blocked', message })) },
+      'blocked',
+      'one (and 1 more)',
+    ],
     ['no leader', { pending: { unit: 'web/1' } }, 'waiting', 'no leader: what web/1 asked for is done by the next one'],
     ['no workload', { missing: ['StatefulSet shop/web'] }, 'waiting', 'StatefulSet shop/web does not exist yet'],
     ['no pod', { hasNoUnits: true }, 'waiting', 'no unit is there yet'],
@@ -84,7 +88,7 @@ describe('the status of an application', () => {
       fc.property(reports, fc.constantFrom(...ORDER), (said, cluster) => {
         const pods = Object.fromEntries(said.map((one, index) => [`p${index}`, [ACTIVE, [one, 'x'] as const]]))
         const worst = ORDER.find((one) => one === cluster || said.includes(one))
-        expect(status({ units: unitsOf(pods), cluster: { status: cluster, message: 'y' } }).status).toBe(worst)
+        expect(status({ units: unitsOf(pods), reports: [{ status: cluster, message: 'y' }] }).status).toBe(worst)
       }),
     )
   })

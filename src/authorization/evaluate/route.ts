@@ -1,4 +1,4 @@
-import { NAME_LABEL } from '../../istio/target.ts'
+import { NAME_LABEL } from '../../kubernetes/services.ts'
 import { autoAllowPolicies, gatewayPolicies, waypointPolicies, ztunnelPolicies } from './attachment.ts'
 import type { Facts } from './facts.ts'
 import type { Point, Step } from './look.ts'

@@ -1,15 +1,13 @@
 import { at } from '../../base/own-value.ts'
-import { isGuarding } from '../../istio/attachment.ts'
-import { isDenying } from '../../istio/authorization-policy.ts'
-import { modelLabels } from '../../istio/namespace-labels.ts'
-import { requestersOf } from '../../istio/requested-by.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { DesiredLabels } from '../../feature/feature.ts'
 import { differenceAt, isDue, type Place, seenAt } from '../../kubernetes/apply-labels.ts'
 import { keyOf } from '../../kubernetes/apply-objects.ts'
 import type { WantedLabels } from '../../kubernetes/label-difference.ts'
-import type { Target } from '../../kubernetes/label-target.ts'
+import type { LabelTarget } from '../../kubernetes/label-target.ts'
+import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { fieldManager } from '../../kubernetes/owner.ts'
-import type { DesiredLabels } from '../../service-mesh/desired-labels.ts'
-import { isConfigUnknown, type State, targetsOf } from '../../state/state.ts'
+import { isConfigUnknown } from '../../state/state.ts'
 import type { Found, Targets } from '../observed.ts'
 import type { Conflict } from '../result.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
@@ -65,23 +63,18 @@ const annotated = ({ subject, desired }: Situation, { object, path }: Place, wan
 
 /** Labels of the namespace, which stay where it is not time to leave the mesh yet. */
 export const planNamespace = (situation: Situation): Labelled & { isKept: boolean } => {
-  const { subject, state, namespaceAwaits, desired, observed } = situation
+  const { features, subject, state, namespaceAwaits, desired, observed } = situation
   const { namespace } = observed.owned
   if (isConfigUnknown(state)) return { ...NOTHING, isKept: false }
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined)
     return { ...NOTHING, isKept: false }
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
   const seen = seenAt(place, fieldManager(subject.application))
-  const { mesh } = state.config ?? {}
-  const isKept = mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
-  const { conflict, ...labels } = modelLabels(subject, isKept ? { ...mesh, modelOnMesh: true } : mesh, seen)
+  const isKept = state.config?.mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
+  const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, isKept)
   const wanted = { ...labels, unknown: [] as const }
   const guards = desired.objects.filter(
-    (object) =>
-      object.kind === 'AuthorizationPolicy' &&
-      object.metadata.namespace === subject.namespace &&
-      !isDenying(object) &&
-      requestersOf(object).length === 0,
+    (object) => object.metadata.namespace === subject.namespace && isBasicAllow(features, object),
   )
   const planned = labelled(situation, place, wanted, {
     verb: 'label',
@@ -128,23 +121,21 @@ const isEnrolling = (place: Place, manager: string, { labels }: WantedLabels): b
   Object.keys(labels).length > 0 && seenAt(place, manager).holders.own.size === 0
 
 /** The policies of the application's own pods and Services. */
-export const ownGuards = ({ subject, state, desired }: Situation): string[] => {
-  const names = ownNames(subject.application, state)
-  return desired.objects.filter((object) => isOwnGuard(object, subject.namespace, names)).map(keyOf)
+export const ownGuards = (situation: Situation): string[] =>
+  situation.desired.objects.filter(ownGuardIn(situation)).map(keyOf)
+
+/** What is let in whoever asks: without it nobody else is refused everywhere. */
+export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: KubernetesObject): boolean =>
+  mesh.isPolicy(object) && !mesh.isDenying(object) && mesh.requestersOf(object).length === 0
+
+/** Finds the policies of the application's own pods and Services. */
+export const ownGuardIn = ({ features, subject, state }: Situation): ((object: KubernetesObject) => boolean) => {
+  const { namespace, application } = subject
+  const services = features.targets(application, state.config).filter(({ kind }) => kind === 'Service')
+  const names = [application, ...services.map(({ name }) => name)]
+  const { isPolicy, isGuarding } = features.mesh
+  return (object) => isPolicy(object) && object.metadata.namespace === namespace && isGuarding(object, names)
 }
-
-/** The names by which policies guard an application: of itself, and of its Service. */
-export const ownNames = (application: string, { config }: Pick<State, 'config'>): string[] => [
-  application,
-  ...targetsOf(application, config).flatMap(({ kind, name }) => (kind === 'Service' ? [name] : [])),
-]
-
-export const isOwnGuard = (
-  object: Parameters<typeof isGuarding>[0],
-  namespace: string,
-  names: readonly string[],
-): boolean =>
-  object.kind === 'AuthorizationPolicy' && object.metadata.namespace === namespace && isGuarding(object, names)
 
 /** Whether the operation takes a label of ours away. */
 export const isReleasing = (operation: Operation): boolean => {
@@ -170,7 +161,7 @@ type Wanted = Pick<DesiredLabels, 'labels' | 'unknown'>
 
 const RELEASED: Wanted = { labels: {}, unknown: [] }
 
-const isAt = ({ object: { kind, metadata } }: Place, targets: readonly Target[]): boolean =>
+const isAt = ({ object: { kind, metadata } }: Place, targets: readonly LabelTarget[]): boolean =>
   targets.some((target) => target.kind === kind && target.name === metadata.name)
 
 const placesOf = (found: readonly Found[]): Place[] => found.flatMap(({ places }) => places ?? [])

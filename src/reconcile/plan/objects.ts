@@ -1,19 +1,16 @@
 import { at } from '../../base/own-value.ts'
-import { acceptanceProblem } from '../../istio/acceptance.ts'
-import { isForAll } from '../../istio/attachment.ts'
-import { isDenying } from '../../istio/authorization-policy.ts'
-import { isDryRun } from '../../istio/dry-run.ts'
-import { requestersOf } from '../../istio/requested-by.ts'
+import type { Subject } from '../../base/subject.ts'
+import type { Features } from '../../feature/combine.ts'
 import { keyOf, namesakeConflict, type ObjectPlan, objectDifference } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy } from '../../kubernetes/owner.ts'
 import { appliers } from '../../kubernetes/ownership.ts'
-import { isLibrarys } from '../../service-mesh/library.ts'
+import type { State } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observed.ts'
 import type { Conflict } from '../result.ts'
-import { isOwnGuard, ownNames } from './labels.ts'
+import { isBasicAllow, ownGuardIn } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
 import { inParts } from './parts.ts'
 import { planLibrary, planPrune } from './prune.ts'
@@ -66,25 +63,31 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
   }
 
 /** What differs in the objects of one kind; of a kind that is not known nothing is done. */
-const compare = ({ subject, desired }: Situation, { kind, live, library, problem }: Listed): Compared => {
+const compare = (
+  { features, subject, state, desired }: Situation,
+  { kind, live, library, problem }: Listed,
+): Compared => {
+  const { mesh } = features
   const manager = managerOf(subject, kind)
   const wanted = desired.objects
     .filter((object) => object.kind === kind)
     .map((object) => withPresentReplicas(object, live ?? [], manager))
   const plan = objectDifference(live ?? [], wanted, manager)
   const isUnknown = (object: KubernetesObject) =>
-    [keyOf(object), ...requestersOf(object)].some((name) => desired.unknown.includes(name))
+    [keyOf(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
   const isKnown = live !== undefined
   return {
     same: plan.same,
     stale: plan.stale.filter((object) => isOwnedBy(object, manager) && !isUnknown(object)),
     due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
-    library: without(without(library, wanted), plan.stale).filter((object) => isLibrarys(subject, object)),
+    library: without(without(library, wanted), plan.stale).filter((object) =>
+      isLeftover(features, subject, state, object),
+    ),
     conflicts: plan.conflicts,
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
     waiting: [
       ...(isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)]),
-      ...plan.same.flatMap(({ live: found }) => acceptanceProblem(found) ?? []),
+      ...plan.same.flatMap(({ live: found }) => mesh.acceptanceProblem(found) ?? []),
     ],
   }
 }
@@ -94,7 +97,8 @@ const planApplies = (
   kinds: readonly Compared[],
   leaving: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
-  const { subject, desired, observed } = situation
+  const { features, subject, desired, observed } = situation
+  const { isDenying } = features.mesh
   const places = new Map(desired.objects.map((object, index) => [keyOf(object), index]))
   const placeOf = (pair: Pair) => places.get(keyOf(pair.desired)) ?? 0
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
@@ -103,6 +107,7 @@ const planApplies = (
   const unread = looked.filter(({ problem }) => problem !== undefined)
   const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
   const drafts = inParts(
+    features.mesh,
     free.map(({ desired: object, live }) => ({ desired: object, live })),
     observed.owned.kinds.flatMap(({ live = [] }) => live),
   )
@@ -134,23 +139,33 @@ const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
   return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
 }
 
-/** What the charm library enforces is not taken over by a dry run. */
-const mayWrite = ({ subject, state }: Situation, wanted: KubernetesObject, object: KubernetesObject): boolean =>
+/** What another program enforces is not taken over by a dry run. */
+const mayWrite = (
+  { features, subject, state }: Situation,
+  wanted: KubernetesObject,
+  object: KubernetesObject,
+): boolean =>
   (appliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
-  (state.config?.mesh?.adopt === true && isLibrarys(subject, object) && !isDryRun(wanted))
+  (isLeftover(features, subject, state, object) && !features.mesh.isDryRun(wanted))
 
 const dependencies = (
-  { subject, state, desired: { objects } }: Situation,
+  situation: Situation,
   leaving: readonly string[],
   taken: readonly string[],
 ): ((pair: Pair) => readonly string[]) => {
-  const names = ownNames(subject.application, state)
+  const {
+    features,
+    state,
+    desired: { objects },
+  } = situation
+  const { isDenying, isForAll } = features.mesh
+  const isOwnGuard = ownGuardIn(situation)
   const workload = objects.filter(({ kind }) => isWorkload(kind)).map(keyOf)
   const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
   const mounted = { ConfigMap: configMaps, Secret: secrets }
   // pods must not start with the files of somebody else, or with those of before
   const files = objects.filter(({ kind, metadata }) => Object.hasOwn(at(mounted, kind) ?? {}, metadata.name)).map(keyOf)
-  const basic = objects.filter(isBasicAllow).map((object) => idOf('apply', keyOf(object)))
+  const basic = objects.filter((object) => isBasicAllow(features, object)).map((object) => idOf('apply', keyOf(object)))
   return ({ desired, live }) => {
     // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
     const before = workload.slice(0, Math.max(0, workload.indexOf(keyOf(desired))))
@@ -158,13 +173,12 @@ const dependencies = (
     if (isWorkload(desired.kind))
       return [...before.filter((name) => !taken.includes(name)), ...files].map((name) => idOf('apply', name))
     if (live === undefined) return isDenying(desired) && isForAll(desired) ? basic : []
-    return isOwnGuard(desired, subject.namespace, names) ? leaving : []
+    return isOwnGuard(desired) ? leaving : []
   }
 }
 
-/** What is let in whoever asks: without it nobody else is refused everywhere. */
-const isBasicAllow = (object: KubernetesObject): boolean =>
-  object.kind === 'AuthorizationPolicy' && !isDenying(object) && requestersOf(object).length === 0
+const isLeftover = (features: Features, subject: Subject, { config }: State, object: KubernetesObject): boolean =>
+  features.leftovers(config).some((leftovers) => leftovers.isLeftover(subject, object))
 
 const planTouch = (situation: Situation, found: KubernetesObject): Operation[] => {
   const object = keyOf(found)

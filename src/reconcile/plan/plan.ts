@@ -58,7 +58,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       ...kinds.flatMap(({ problem }) => problem ?? []),
       ...(read && 'problem' in read ? [read.problem] : []),
       ...objects.blocked.flatMap(({ problem }) => problem ?? []),
-      ...problemsIn(observed.facts),
+      ...problemsIn(observed.lookups),
       ...secrets.problems,
     ]),
     awaits: awaited(namespace.isKept, objects.isHolding),

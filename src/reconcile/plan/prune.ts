@@ -1,10 +1,8 @@
-import { isDenying } from '../../istio/authorization-policy.ts'
-import { isDryRun } from '../../istio/dry-run.ts'
 import { keyOf } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { isOwnGuard, ownNames } from './labels.ts'
+import { ownGuardIn } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
-import { isHardened, targetOf, widenedPart } from './parts.ts'
+import { isHardened, targetOf } from './parts.ts'
 import { isWorkload, managerOf, type Situation } from './situation.ts'
 
 /**
@@ -16,17 +14,17 @@ export const planPrune = (
   stale: readonly KubernetesObject[],
   leaving: readonly string[],
 ): Operation[] => {
-  const { subject, state } = situation
-  const names = ownNames(subject.application, state)
+  const { mesh } = situation.features
+  const isOwnGuard = ownGuardIn(situation)
   const replacements = replacementsIn(situation)
   const remove = (object: KubernetesObject, after: readonly string[] = []): Operation => {
-    const own = isOwnGuard(object, subject.namespace, names) ? leaving : []
+    const own = isOwnGuard(object) ? leaving : []
     return removing(situation, object, [...replacements(object), ...own, ...after], 'it is not desired any more')
   }
-  const denying = stale.filter(isDenying)
+  const denying = stale.filter(mesh.isDenying)
   const targets = Map.groupBy(
-    stale.filter((object) => !isDenying(object)),
-    targetOf,
+    stale.filter((object) => !mesh.isDenying(object)),
+    (object) => targetOf(mesh, object),
   )
   return [
     ...denying.map((object) => remove(object)),
@@ -45,16 +43,16 @@ const replacementsOf = (
 ): boolean => objects.some((object) => replacements(object).length > 0)
 
 /** The applies of what replaces an object: of the same target, of the same name elsewhere, and all of a workload. */
-const replacementsIn = ({ desired }: Situation): ((object: KubernetesObject) => string[]) => {
+const replacementsIn = ({ features: { mesh }, desired }: Situation): ((object: KubernetesObject) => string[]) => {
   const ids = (objects: readonly KubernetesObject[]) => objects.map((object) => idOf('apply', keyOf(object)))
-  const byTarget = Map.groupBy(desired.objects, targetOf)
+  const byTarget = Map.groupBy(desired.objects, (object) => targetOf(mesh, object))
   const byName = Map.groupBy(desired.objects, ({ kind, metadata }) => `${kind} ${metadata.name}`)
   const workload = ids(desired.objects.filter(({ kind }) => isWorkload(kind)))
   return (object) =>
     isWorkload(object.kind)
       ? workload
       : ids([
-          ...(byTarget.get(targetOf(object)) ?? []),
+          ...(byTarget.get(targetOf(mesh, object)) ?? []),
           ...(byName.get(`${object.kind} ${object.metadata.name}`) ?? []),
         ])
 }
@@ -64,11 +62,16 @@ const replacementsIn = ({ desired }: Situation): ((object: KubernetesObject) => 
  * in all of them before, and goes last. Where all is denied that no policy allows, this is as it should be.
  */
 const widening = (
-  { subject, observed }: Situation,
+  { features: { mesh }, subject, observed }: Situation,
   parts: readonly KubernetesObject[],
 ): (Operation & { verb: 'apply' }) | undefined => {
   const [found] = parts
-  const wide = isHardened(observed.owned.kinds.flatMap(({ live = [] }) => live)) ? undefined : widenedPart(parts)
+  const wide = isHardened(
+    mesh,
+    observed.owned.kinds.flatMap(({ live = [] }) => live),
+  )
+    ? undefined
+    : mesh.widened(parts)
   if (found === undefined || wide === undefined) return undefined
   const { name, namespace, labels, annotations } = wide.metadata
   const object = keyOf(found)
@@ -104,12 +107,13 @@ export const planLibrary = (
   situation: Situation,
   library: readonly KubernetesObject[],
 ): { operations: Operation[]; messages: string[] } => {
+  const { mesh } = situation.features
   // a dry run guards nothing in the place of what is enforced
-  const objects = situation.desired.objects.filter((object) => !isDryRun(object))
+  const objects = situation.desired.objects.filter((object) => !mesh.isDryRun(object))
   const planned = library.map((found) => {
-    const isPolicy = found.kind === 'AuthorizationPolicy'
+    const isPolicy = mesh.isPolicy(found)
     const ours = objects.filter(
-      (object) => object.kind === found.kind && (!isPolicy || targetOf(object) === targetOf(found)),
+      (object) => object.kind === found.kind && (!isPolicy || targetOf(mesh, object) === targetOf(mesh, found)),
     )
     return { found, after: ours.map((object) => idOf('apply', keyOf(object))) }
   })

@@ -1,4 +1,5 @@
 import type { Subject } from '../../base/subject.ts'
+import type { Features } from '../../feature/combine.ts'
 import { fieldManager } from '../../kubernetes/owner.ts'
 import type { OwnedKind, State } from '../../state/state.ts'
 import { WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
@@ -7,6 +8,7 @@ import type { Namesakes, Observed } from '../observed.ts'
 
 /** All that a plan follows from. */
 export type Situation = {
+  readonly features: Features
   readonly subject: Subject
   readonly state: State
   /** The labels that the memory says are held. */

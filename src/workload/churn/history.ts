@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { digestOf } from '../../base/canonical-hash.ts'
+import type { Teller } from '../../state/config.ts'
 import { PodSpec } from '../pod-spec.ts'
 import { type Churn, millisecondsOf, Recent, tooOften, withChange } from './config.ts'
 import { type Difference, differences } from './difference.ts'
@@ -39,10 +40,6 @@ const isOfBefore = (value: unknown): boolean => {
   const { loop } = (value ?? {}) as { loop?: object }
   return typeof loop === 'object' && loop !== null && !Object.hasOwn(loop, 'at')
 }
-
-/** Whoever tells a spec: what a unit tells may be its own effect, and what a person tells only as an echo of another application. */
-export type Teller = 'unit' | 'person' | 'document'
-
 /** A spec that arrives, who tells it, and what else is known. */
 export type SpecObservation = {
   readonly spec: PodSpec

@@ -3,10 +3,10 @@ import { rm } from 'node:fs/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse as parseYaml } from 'yaml'
-import { Config } from '../../../src/config.ts'
 import type { Location, Server } from '../../../src/coordinated-workers/gateway-config.ts'
 import type { GatewayInput } from '../../../src/coordinated-workers/nginx/gateway.ts'
 import { nginxConfiguration } from '../../../src/coordinated-workers/nginx/routing.ts'
+import { features } from '../../../src/features.ts'
 import { hasOpenssl } from '../../process/https-server.ts'
 import { type Backend, startGrpcBackend, startHttpBackend } from './backends.ts'
 import { type Certificate, makeCertificate } from './certificate.ts'
@@ -19,7 +19,7 @@ import { routingOf } from './routing.ts'
 
 const coordinatorOf = (name: string) => {
   const { data } = parseYaml(readFileSync(new URL(`../../../docs/examples/${name}.yaml`, import.meta.url), 'utf8'))
-  const { coordinator } = Config.parse(parseYaml(data.config))
+  const { coordinator } = features.config.parse(parseYaml(data.config))
   if (!coordinator?.nginx || !coordinator.telemetryProxy) throw new Error(`${name}: no coordinator with an API`)
   return { ...coordinator, nginx: coordinator.nginx, ports: coordinator.telemetryProxy }
 }
@@ -306,7 +306,7 @@ describe.skipIf(nginxProgram === undefined)('the API of a cluster, through a rea
         const tls = isTls && hasOpenssl
         const upstreams = { read: { port: 3100 }, 'write-it': { role: '*', port: 3101 } }
         const telemetryProxy = { httpPort: 3300, httpsPort: 3300 }
-        const config = Config.safeParse({
+        const config = features.config.safeParse({
           coordinator: { roles: ['read'], tls, telemetryProxy, nginx: { upstreams, servers } },
         })
         fc.pre(config.success)

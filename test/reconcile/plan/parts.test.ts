@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { features } from '../../../src/features.ts'
 import {
   type AuthorizationPolicy,
   type AuthorizationPolicySpec,
@@ -64,13 +65,14 @@ const isPolicy = ({ kind }: KubernetesObject) => kind === 'AuthorizationPolicy'
 const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesObject[]): Promise<Situation> => {
   const live = await kubernetes.list('AuthorizationPolicy', undefined, ownerSelector(SUBJECT))
   const observed: Observed = {
-    facts: new Map(),
+    lookups: new Map(),
     owned: { kinds: [{ kind: 'AuthorizationPolicy', live, library: [] }] },
     targets: { current: [], earlier: [], library: [] },
     running: {},
   }
   const labels = { labels: {}, unknown: [], required: false, messages: [] }
   return {
+    features,
     subject: SUBJECT,
     state: { ...emptyState(), config: { mesh: {} } },
     held: {},

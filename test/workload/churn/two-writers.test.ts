@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { authorityOf, type Leader, laterPending, type Pending, settlePending } from '../../../src/units/leader.ts'
-import type { Report } from '../../../src/units/report.ts'
+import type { ApplicationStatus, Report } from '../../../src/units/report.ts'
 import { withReport } from '../../../src/units/reports.ts'
 import { noUnits, observePods, type Units } from '../../../src/units/units.ts'
-import { type ApplicationStatus, statusOf } from '../../../src/workload/status.ts'
+import { statusOf } from '../../../src/workload/status.ts'
 
 /** What a memory remembers of it, and how each event folds into it. */
 type Memory = {

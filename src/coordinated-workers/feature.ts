@@ -1,0 +1,39 @@
+import type { Feature, Input } from '../feature/feature.ts'
+import { awaitsPolicies, clusterDesire, clusterRequesters, clusterStatus, dependsOnUnknown } from './desire.ts'
+import { coordinatedWorkersConfig } from './schema.ts'
+import { clusterLookups, isSayingUnits, surroundingsOf } from './surroundings.ts'
+
+const desireOf = ({ subject, resolved: { state }, environment, seen }: Input) =>
+  clusterDesire(subject, state, surroundingsOf(environment, subject, state, seen))
+
+/** A coordinator and its workers: what they tell each other, the policies inside of the cluster, and its telemetry. */
+export const coordinatedWorkers = {
+  name: 'coordinated-workers',
+  config: coordinatedWorkersConfig,
+  kinds: ({ coordinator }) => [
+    ...(coordinator ? (['AuthorizationPolicy'] as const) : []),
+    ...(coordinator?.telemetryProxy || coordinator?.nginx ? (['ConfigMap'] as const) : []),
+  ],
+  lookups: (subject, { state }) => clusterLookups(subject, state),
+  desire: (input) => {
+    const { state, unknown } = input.resolved
+    const { databags: _, annotations, ...desired } = desireOf(input)
+    const isUnknown = dependsOnUnknown(state, unknown)
+    return {
+      ...desired,
+      annotations: { labels: annotations, unknown: isUnknown ? 'all' : [], inherited: {} },
+      unknown: isUnknown ? clusterRequesters(input.subject, state) : [],
+    }
+  },
+  publications: (input) => desireOf(input).databags,
+  keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
+  // a worker of which nothing is known for now keeps what it was told
+  leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
+  isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
+    awaitsPolicies(subject, state, surroundingsOf(environment, subject, state, seen)),
+  dependsOnUnits: (state) => isSayingUnits(state) || state.config?.coordinator?.reload !== undefined,
+  reports: (subject, state, { state: { relations } }) => {
+    const status = clusterStatus(subject, { ...state, relations })
+    return status === undefined ? [] : [status]
+  },
+} satisfies Feature

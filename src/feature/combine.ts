@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import type { Subject } from '../base/subject.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
+import type { Reference } from '../kubernetes/objects.ts'
+import type { Effective } from '../relations/effective.ts'
+import { type Config, commonConfig } from '../state/config.ts'
+import { createMemories, type Memories } from '../state/memory.ts'
+import type { Relation } from '../state/relation.ts'
+import { commonState, type EffectiveState, type OwnedKind, type State, type StateParts } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+import type {
+  Announcement,
+  Contribution,
+  Derivation,
+  DesiredLabels,
+  Effect,
+  Feature,
+  Input,
+  Leftovers,
+  Publications,
+} from './feature.ts'
+import type { Mesh } from './mesh.ts'
+
+/** What all features add up to. Where order counts it is theirs. */
+export type Features = {
+  readonly mesh: Mesh
+  /** A config as it is remembered: every key is optional, unknown keys are errors. */
+  readonly config: z.ZodType<Config>
+  /** A config as it is given, which has no problems. */
+  readonly givenConfig: z.ZodType<Config>
+  readonly parts: StateParts
+  readonly memories: Memories
+  /** The leftovers of another program that the application takes over, if it does. */
+  leftovers(config?: Config): readonly Leftovers[]
+  effects(subject: Subject, config: Config): readonly Partial<Record<Effect, unknown>>[]
+  targets(application: string, config?: Config): LabelTarget[]
+  services(application: string, config?: Config): string[]
+  kinds(config?: Config): OwnedKind[]
+  lookups(subject: Subject, resolved: Effective): Reference[]
+  labels(subject: Subject, resolved: Effective): DesiredLabels
+  desire(input: Input): readonly Contribution[]
+  publications(input: Input): Publications
+  keeps(resolved: Effective, relation: Relation): boolean
+  leaves(state: EffectiveState, relation: Relation): boolean
+  isHeldBack(input: Input): boolean
+  dependsOnUnits(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
+  derive(state: State, derivation: Derivation): State
+  plan(state: State, resolved: Effective, now: Date): State
+  announcements(subject: Subject, state: State): Announcement[]
+  announced(state: State, numbers: readonly number[]): State
+  reports(subject: Subject, state: State, resolved: Effective): ApplicationStatus[]
+}
+
+/** Combines features, in the order in which they count, over a mesh. */
+export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
+  const config: z.ZodType<Config> = z.strictObject({
+    ...Object.assign({}, ...features.map((feature) => feature.config)),
+    ...commonConfig,
+  })
+  const parts: StateParts = { ...commonState(config), ...Object.assign({}, ...features.map(({ state }) => state)) }
+  const targets = (application: string, given: Config = {}) => [
+    ...features.flatMap((feature) => feature.targets?.(application, given) ?? []),
+    ...services(application, given).map((name) => ({ kind: 'Service' as const, name })),
+  ]
+  const services = (application: string, given: Config = {}) =>
+    features.flatMap((feature) => feature.services?.(application, given) ?? [])
+  return {
+    mesh,
+    config,
+    givenConfig: config.superRefine((given, context) => {
+      for (const { path, message } of features.flatMap((feature) => feature.problems?.(given) ?? []))
+        context.addIssue({ code: 'custom', path: [...path], message })
+    }),
+    parts,
+    memories: createMemories(parts),
+    leftovers: (given = {}) => features.flatMap((feature) => feature.leftovers?.(given) ?? []),
+    effects: (subject, given) => features.flatMap((feature) => feature.effects?.(subject, given) ?? []),
+    targets,
+    services,
+    kinds: (given = {}) => [...new Set(features.flatMap((feature) => feature.kinds?.(given) ?? []))],
+    lookups: (subject, resolved) => features.flatMap((feature) => feature.lookups?.(subject, resolved) ?? []),
+    labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
+    desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
+    publications: (input) =>
+      // of two that publish in one relation the first counts
+      Object.assign({}, ...features.map((feature) => feature.publications?.(input)).toReversed()),
+    keeps: (resolved, relation) => features.some((feature) => feature.keeps?.(resolved, relation)),
+    leaves: (state, relation) => features.some((feature) => feature.leaves?.(state, relation)),
+    isHeldBack: (input) => features.some((feature) => feature.isHeldBack?.(input)),
+    dependsOnUnits: (state) => features.some((feature) => feature.dependsOnUnits?.(state)),
+    derive: (state, derivation) =>
+      features.reduce((next, feature) => feature.derive?.(next, derivation) ?? next, state),
+    plan: (state, resolved, now) =>
+      features.reduce((next, feature) => feature.plan?.(next, resolved, now) ?? next, state),
+    announcements: (subject, state) =>
+      features
+        .flatMap((feature) => feature.announcements?.(subject, state) ?? [])
+        .toSorted((one, other) => one.number - other.number),
+    announced: (state, numbers) =>
+      features.reduce((next, feature) => feature.announced?.(next, numbers) ?? next, state),
+    reports: (subject, state, resolved) =>
+      features.flatMap((feature) => feature.reports?.(subject, state, resolved) ?? []),
+  }
+}
+
+/** The union; where two desire different values of a key, the earlier feature wins. */
+const joinLabels = (all: readonly DesiredLabels[]): DesiredLabels => ({
+  labels: Object.assign({}, ...all.map(({ labels }) => labels).toReversed()),
+  unknown: all.some(({ unknown }) => unknown === 'all') ? 'all' : all.flatMap(({ unknown }) => unknown as string[]),
+  messages: all.flatMap(({ messages }) => messages),
+  required: all.some(({ required }) => required),
+})

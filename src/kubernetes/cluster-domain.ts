@@ -1,0 +1,6 @@
+/** The DNS domain of the cluster out of a resolv.conf of one of its pods, whose search list has `svc.{domain}`. */
+export const parseClusterDomain = (resolvConf: string): string | undefined =>
+  [...resolvConf.matchAll(/^\s*search\s+(.*)$/gm)]
+    .flatMap(([, names = '']) => names.trim().split(/\s+/))
+    .map((name) => /^svc\.([a-z0-9]([-.a-z0-9]*[a-z0-9])?)\.?$/.exec(name)?.[1])
+    .find((domain) => domain !== undefined)

@@ -1,0 +1,13 @@
+import type { Subject } from '../base/subject.ts'
+import type { Kubernetes } from './client.ts'
+
+/** Whether a workload of the application's name is there. */
+export const isRunning = async (
+  kubernetes: Kubernetes,
+  { namespace, application: name }: Subject,
+): Promise<boolean> => {
+  const found = await Promise.all(
+    (['StatefulSet', 'Deployment'] as const).map((kind) => kubernetes.find({ kind, namespace, name })),
+  )
+  return found.some((object) => object !== undefined)
+}

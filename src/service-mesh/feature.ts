@@ -1,0 +1,109 @@
+import { defined } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Feature } from '../feature/feature.ts'
+import { effectWarnings } from '../istio/effect.ts'
+import type { PolicyRequest } from '../istio/grant.ts'
+import { meshIn } from '../istio/identities.ts'
+import { rawPolicies } from '../istio/raw.ts'
+import { policyProblems } from '../istio/validation.ts'
+import { ownerLabels } from '../kubernetes/owner.ts'
+import { type Effective, isAwaiting } from '../relations/effective.ts'
+import { FOREIGN_KEYS } from '../relations/foreign-labels.ts'
+import type { Config } from '../state/config.ts'
+import { type Relation, relationsIn, requesterName } from '../state/relation.ts'
+import { type EffectiveState, isConfigUnknown } from '../state/state.ts'
+import { beaconDesire, beaconLookups, isManaging } from './beacon.ts'
+import { consumerReport } from './consumer.ts'
+import { meshDatabag } from './databags.ts'
+import { desiredLabels } from './desired-labels.ts'
+import { auditedRequesters } from './enforcement.ts'
+import { namedServices } from './label-targets.ts'
+import { isLibrarys, librarySelector } from './library.ts'
+import { serviceMeshConfig, serviceMeshState } from './schema.ts'
+import { servicesOfPolicies } from './services.ts'
+
+/** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
+export const serviceMesh = {
+  name: 'service-mesh',
+  config: serviceMeshConfig,
+  state: serviceMeshState,
+  problems: ({ rawPolicies: policies = [] }) =>
+    policies.flatMap((policy, index) =>
+      policyProblems(policy).map(({ path, message }) => ({ path: ['rawPolicies', index, ...path], message })),
+    ),
+  effects: (_subject, config) => {
+    const { rawPolicies: raw = [], meshPolicies = [], mesh, enforcement } = config
+    const { hardened, rootNamespace, ...others } = mesh ?? {}
+    const hasRequests = meshPolicies.length > 0
+    return defined({
+      policies:
+        raw.length > 0 || hasRequests
+          ? { raw, meshPolicies, enforcement, identities: hasRequests && identityPart(config) }
+          : undefined,
+      mesh: mesh && { others, enforcement, identities: identityPart(config) },
+      root: hardened === true || rootNamespace !== undefined ? { hardened, rootNamespace } : undefined,
+    })
+  },
+  leftovers: ({ mesh }) => (mesh?.adopt === true ? { selector: librarySelector, isLeftover: isLibrarys } : undefined),
+  services: namedServices,
+  kinds: ({ meshPolicies = [], rawPolicies: raw = [], mesh }) => [
+    ...(meshPolicies.length > 0 || raw.length > 0 || mesh ? (['AuthorizationPolicy'] as const) : []),
+    ...(mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
+  ],
+  lookups: (subject, { state }) => [
+    ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
+    ...servicesOfPolicies(subject, state),
+  ],
+  // labels of relations with unknown data are kept
+  labels: (subject, resolved) => {
+    const { state, unknown } = resolved
+    const labels = desiredLabels(subject, state)
+    const isAllUnknown = unknown.some(({ role }) => role === 'requires') || labels.unknown === 'all'
+    if (isAllUnknown || (state.carried && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
+    return state.carried || isAwaiting(resolved) ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] } : labels
+  },
+  desire: ({ subject, resolved: { state, unknown }, seen: { lookups } }) => {
+    const { config } = state
+    const owner = { ...subject, labels: ownerLabels(subject) }
+    const beacon = config?.mesh && beaconDesire(subject, state, meshIn(config), owner, lookups)
+    const consumer = consumerReport(subject, state, lookups)
+    const raw = rawPolicies(owner, config?.rawPolicies ?? [])
+    return {
+      objects: [...(beacon?.objects ?? []), ...raw],
+      requests: [...(beacon?.requests ?? []), ...customRequests(subject, state)],
+      guards: beacon?.guards ?? [],
+      unknown: [...(beacon?.unknown ?? []), ...unknownRequesters(subject, config, unknown)],
+      audited: auditedRequesters(subject, state),
+      waiting: [...consumer.waiting, ...(beacon?.waiting ?? [])],
+      messages: [
+        ...consumer.messages,
+        ...(beacon?.messages ?? []),
+        ...raw.flatMap((policy) => effectWarnings(policy, config?.mesh?.rootNamespace ?? 'istio-system')),
+      ],
+    }
+  },
+  publications: ({ subject, resolved: { state } }) =>
+    Object.fromEntries(
+      relationsIn(state).flatMap((relation) => {
+        const data = meshDatabag(subject, state, relation)
+        return data === undefined ? [] : [[relation.key, { data }] as const]
+      }),
+    ),
+  keeps: ({ unknown }: Effective, { interface: name, role }: Relation) =>
+    // requests depend on who an alias is
+    name === 'service_mesh' && role === 'requires' && unknown.some((one) => one.interface === 'cross_model_mesh'),
+} satisfies Feature
+
+/** The callers that policies name: with other identities the same policies let in somebody else. */
+const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
+  trustDomain,
+  serviceAccounts,
+  ofMesh: [mesh?.trustDomain, mesh?.trustDomainAliases, mesh?.trustDomains],
+})
+
+/** The requests of relations with unknown data; none where nothing is granted. */
+const unknownRequesters = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
+  config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
+
+const customRequests = ({ namespace, application }: Subject, { config }: EffectiveState): PolicyRequest[] =>
+  (config?.meshPolicies ?? []).map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))

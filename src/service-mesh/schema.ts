@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from '../istio/config.ts'
+import { Policy } from '../istio/models.ts'
+import { type PartsOf, part } from '../state/state.ts'
+
+export const serviceMeshConfig = {
+  /** Labels to hold besides the mesh's. Each is checked on its own, so that a bad one does not stop the others. */
+  labels: z.record(z.string(), z.unknown()).optional(),
+  /** Who may talk to the application, in terms of its relations. A beacon grants it. */
+  policies: z.array(Policy).optional(),
+  /** Granted by the application itself, without a beacon. */
+  meshPolicies: z.array(CustomMeshPolicy).optional(),
+  /** AuthorizationPolicies to hold as they are, besides. */
+  rawPolicies: z.array(RawPolicy).optional(),
+  /** `audit` writes policies as dry runs, the application's own and, by its beacon, those that it asks for. @default enforce */
+  enforcement: Enforcement.optional(),
+  /** Makes the application a beacon. */
+  mesh: MeshConfig.optional(),
+  /** Of the identities in this application's own policies. @default that of `mesh`, else cluster.local */
+  trustDomain: TrustDomain.optional(),
+  serviceAccounts: ServiceAccounts.optional(),
+}
+
+export const serviceMeshState = {
+  /** Labels written by the charm library, held until they are no longer desired. */
+  inherited: part(z.record(z.string(), z.string()).optional(), 'kept', true),
+}
+
+type ServiceMeshConfig = z.infer<z.ZodObject<typeof serviceMeshConfig>>
+type ServiceMeshState = PartsOf<typeof serviceMeshState>
+
+declare module '../state/config.ts' {
+  interface Config extends ServiceMeshConfig {}
+}
+declare module '../state/state.ts' {
+  interface State extends ServiceMeshState {}
+}

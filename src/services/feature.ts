@@ -1,0 +1,44 @@
+import type { Feature } from '../feature/feature.ts'
+import { relationsIn } from '../state/relation.ts'
+import { accepted, announce, nothingAnnounced } from './announced.ts'
+import { announcements } from './announcements.ts'
+import { offeredServices } from './offered.ts'
+import { serviceContent } from './provided.ts'
+import { servicesConfig, servicesState } from './schema.ts'
+import { notice } from './settings-changed.ts'
+
+/** The addresses of Services that applications pass to each other, and the announcements of what changes. */
+export const services = {
+  name: 'services',
+  config: servicesConfig,
+  state: servicesState,
+  desire: ({ subject, resolved: { state } }) => {
+    const { waiting, problems } = offeredServices(subject, state)
+    return { waiting, messages: problems }
+  },
+  publications: ({ subject, resolved: { state } }) =>
+    Object.fromEntries(
+      relationsIn(state).flatMap((relation) => {
+        const data = serviceContent(relation, subject.namespace, state.config?.services)
+        return data === undefined ? [] : [[relation.key, { data }] as const]
+      }),
+    ),
+  derive: (state, { subject, now, resolve }) => {
+    const isConcerned =
+      state.announced || Object.values(state.relations).some((entry) => entry.interface === 'k8s-service')
+    if (!isConcerned) return state
+    const before = state.announced ?? nothingAnnounced()
+    const announced = announce(before, offeredServices(subject, resolve(state).state).services, now.getTime())
+    return announced === before ? state : { ...state, announced }
+  },
+  plan: (state, { state: resolved }, now) => {
+    const before = state.announced ?? nothingAnnounced()
+    const announced = notice(before, resolved, now.getTime())
+    return announced === before ? state : { ...state, announced }
+  },
+  announcements: (subject, state) => announcements(subject, state.announced ?? nothingAnnounced()),
+  announced: (state, numbers) =>
+    state.announced && numbers.length > 0 ? { ...state, announced: accepted(state.announced, numbers) } : state,
+  reports: (subject, _state, { state: resolved }) =>
+    offeredServices(subject, resolved).waiting.map((message) => ({ status: 'waiting', message })),
+} satisfies Feature

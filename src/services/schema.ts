@@ -1,0 +1,24 @@
+import type * as z from 'zod'
+import { type PartsOf, part } from '../state/state.ts'
+import { Announced } from './announced.ts'
+import { Services } from './provided.ts'
+
+export const servicesConfig = {
+  /** The Services that are offered over relations of `k8s-service`, by endpoint. */
+  services: Services.optional(),
+}
+
+export const servicesState = {
+  /** What was announced of the Services that are offered to the application. */
+  announced: part(Announced.optional(), 'kept', ({ relations }) => Object.keys(relations).length > 0),
+}
+
+type ServicesConfig = z.infer<z.ZodObject<typeof servicesConfig>>
+type ServicesState = PartsOf<typeof servicesState>
+
+declare module '../state/config.ts' {
+  interface Config extends ServicesConfig {}
+}
+declare module '../state/state.ts' {
+  interface State extends ServicesState {}
+}

@@ -1,0 +1,71 @@
+import { defined } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Feature } from '../feature/feature.ts'
+import { lookupAt } from '../kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../kubernetes/objects.ts'
+import type { Config } from '../state/config.ts'
+import { acceptedWorkload, specsAfter, specWarnings } from './accepted.ts'
+import { loopMessage, loopOf } from './churn/history.ts'
+import { ownWorkload } from './config.ts'
+import { heldMessages } from './data-churn.ts'
+import { givenProblems } from './given.ts'
+import { workloadTargets } from './label-targets.ts'
+import { secretObjects, workloadKinds, workloadObjects } from './objects.ts'
+import { workloadConfig, workloadState } from './schema.ts'
+import { storeName } from './secrets.ts'
+
+/** The workload of an application, which somebody else deploys, or which is ours to deploy by its pod spec. */
+export const workload = {
+  name: 'workload',
+  config: workloadConfig,
+  state: workloadState,
+  effects: ({ application }, config) => {
+    const asked = defined({ own: ownWorkload(config), ofAnother: ofAnother(application, config) })
+    return Object.keys(asked).length === 0 ? {} : { workload: asked }
+  },
+  targets: workloadTargets,
+  problems: (config) => givenProblems(config).map(({ path, message }) => ({ path: ['workload', ...path], message })),
+  lookups: (subject, { state: { config } }) => (ownWorkload(config)?.secrets ? [storeReference(subject)] : []),
+  kinds: (config) => {
+    const own = ownWorkload(config)
+    return own ? workloadKinds(own) : []
+  },
+  desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
+    const own = acceptedWorkload(state)
+    const loop = loopOf(state.specs)
+    const messages = [
+      ...(loop ? [loopMessage(loop)] : specWarnings(state, subject.application)),
+      ...heldMessages(state),
+    ]
+    if (own === undefined) return { messages }
+    const { data = {} } = lookupAt(lookups, nameOf(storeReference(subject))) ?? {}
+    const { objects, unknown } = secretObjects(subject, own, data)
+    return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages }
+  },
+  derive: (state, { subject, before, by, now, resolve }) => {
+    // a spec counts when it is given, not whenever the memory changes
+    if (state.config === before.config) return state
+    const { relations } = resolve(state).state
+    const next = specsAfter({ ...state, relations }, subject.application, by, now)
+    const { specs: _, ...others } = state
+    return next === undefined ? others : { ...others, specs: next }
+  },
+} satisfies Feature
+
+/** The workload and the Service of another name, with what is done to them. */
+const ofAnother = (
+  application: string,
+  { workload: given, service, labels, enrolment }: Config,
+): object | undefined => {
+  const named = defined({
+    workload: given && 'name' in given && given.name !== application ? given.name : undefined,
+    service: service === application ? undefined : (service ?? undefined),
+  })
+  return Object.keys(named).length === 0 ? undefined : { ...named, labels, enrolment }
+}
+
+const storeReference = ({ namespace, application }: Subject): Reference => ({
+  kind: 'Secret',
+  namespace,
+  name: storeName(application),
+})

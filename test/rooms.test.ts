@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** The rooms from the top to the ground: each may import from those below it, and from none above. */
+const ROOMS = [
+  'main and local',
+  'embedded',
+  'http',
+  'functions',
+  'features',
+  'reconcile',
+  'access',
+  'authorization',
+  'service-mesh',
+  'coordinated-workers',
+  'workload',
+  'services',
+  'feature',
+  'relations',
+  'state',
+  'units',
+  'istio',
+  'cloudevents',
+  'kubernetes',
+  'base',
+]
+
+/** The reconciler knows these by their contract alone. */
+const FEATURES = ['service-mesh', 'coordinated-workers', 'services']
+
+const roomOf = (file: string): string => {
+  const [top = '', room = '', ...rest] = file.split('/')
+  if (top === 'functions') return top
+  if (rest.length > 0) return room
+  return room === 'features.ts' ? 'features' : 'main and local'
+}
+
+const imports = globSync(['src/**/*.ts', 'functions/**/*.ts']).flatMap((file) =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, specifier = '']) => ({
+    file,
+    imported: normalize(join(dirname(file), specifier)),
+  })),
+)
+
+const named = ({ file, imported }: { file: string; imported: string }) => `${file} imports ${imported}`
+
+test('every file is in a room', () => {
+  const files = globSync(['src/**/*.ts', 'functions/**/*.ts'])
+  expect(files.filter((file) => !ROOMS.includes(roomOf(file)))).toEqual([])
+  expect(files.filter((file) => roomOf(file) === 'main and local').toSorted()).toEqual(['src/local.ts', 'src/main.ts'])
+})
+
+test('imports go one way, down', () => {
+  const floor = (file: string) => ROOMS.indexOf(roomOf(file))
+  expect(imports.filter(({ file, imported }) => floor(imported) < floor(file)).map(named)).toEqual([])
+})
+
+test('the reconciler imports no feature', () => {
+  const known = imports.filter(
+    ({ file, imported }) => roomOf(file) === 'reconcile' && FEATURES.includes(roomOf(imported)),
+  )
+  expect(known.map(named)).toEqual([])
+})
+
+test('features import each other only where one rests on another', () => {
+  const between = imports.filter(
+    ({ file, imported }) =>
+      roomOf(file) !== roomOf(imported) && [file, imported].every((one) => FEATURES.includes(roomOf(one))),
+  )
+  expect(new Set(between.map(({ file, imported }) => `${roomOf(file)} imports ${roomOf(imported)}`))).toEqual(
+    new Set(['service-mesh imports coordinated-workers']),
+  )
+})
