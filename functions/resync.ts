@@ -1,11 +1,10 @@
 import * as z from 'zod'
+import { DAY_MILLISECONDS } from '../src/base/clock.ts'
 import { Application, ObjectName } from '../src/base/names.ts'
 import { at } from '../src/base/own-value.ts'
 import { LabelTarget } from '../src/kubernetes/label-target.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { OwnedKind, withFormer } from '../src/state/state.ts'
-
-const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
 
 /**
  * Says nothing new: the step repairs drift, reads all documents and memories that name the application, and tells the other sides to look

@@ -1,6 +1,7 @@
 import { Refused } from '../base/errors.ts'
 import { at } from '../base/own-value.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { isHeadless } from '../kubernetes/services.ts'
 import type { AccessRequest, ServiceInWorld, WorkloadInWorld } from './evaluate.ts'
 import { findIngress, listenerOf } from './ingress.ts'
 import type { Observed } from './observe.ts'
@@ -68,8 +69,6 @@ const serviceOf = ({ to, via }: Question, { services, to: pods }: Observed): Kub
 }
 
 /** Without an address of its own it is a name for the addresses of its pods. */
-const isHeadless = ({ spec }: KubernetesObject): boolean => spec?.clusterIP === 'None'
-
 const straightBecause = (
   service: KubernetesObject,
   { toNamespace }: Observed,

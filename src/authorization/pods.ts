@@ -1,8 +1,8 @@
 import { at } from '../base/own-value.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** https://istio.io/latest/docs/ambient/usage/add-workloads/ */
-const MODE = 'istio.io/dataplane-mode'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -26,7 +26,7 @@ export const templateOf = ({ spec }: KubernetesObject): Pod => (spec?.template ?
 export const labelsOf = ({ metadata }: Pod): Labels => metadata?.labels ?? {}
 
 /** Whether the labels say themselves if the pod is on the mesh. */
-export const hasMode = (pod: Pod): boolean => at(labelsOf(pod), MODE) !== undefined
+export const hasMode = (pod: Pod): boolean => at(labelsOf(pod), ENROLMENT_LABEL) !== undefined
 
 /** What all pods have in common; undefined where nothing is known of them. */
 export const typicalPod = ({ template, running }: ObservedPods): Pod | undefined => template ?? running[0]
@@ -39,7 +39,8 @@ export const captured = ({ template, running }: ObservedPods, namespace: Labels)
 
 /** As Istio decides it: the namespace puts its pods on the mesh, and a pod of it may stay away. */
 const isCaptured = (labels: Labels, namespace: Labels): boolean =>
-  at(labels, MODE) === 'ambient' || (at(labels, MODE) !== 'none' && at(namespace, MODE) === 'ambient')
+  at(labels, ENROLMENT_LABEL) === 'ambient' ||
+  (at(labels, ENROLMENT_LABEL) !== 'none' && at(namespace, ENROLMENT_LABEL) === 'ambient')
 
 /** Whether these are proxies that Istio runs for a Gateway. */
 export const isGateway = (pod: Pod): boolean => gatewayName(pod) !== undefined

@@ -15,3 +15,5 @@ export const systemClock: Clock = {
   },
   random: Math.random,
 }
+
+export const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000

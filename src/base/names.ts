@@ -1,22 +1,30 @@
 import * as z from 'zod'
 
-/** A Kubernetes namespace, Juju's model. RFC 1123 label. */
-export const Namespace = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'expected a namespace: at most 63 lower-case letters, digits and hyphens')
+/** RFC 1123 label. */
+export const DNS_LABEL = /^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
+
+/** RFC 1123 subdomain, as Kubernetes has it: its parts are not bounded, the whole is. */
+export const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+const OF_LABELS = 'at most 63 lower-case letters, digits and hyphens'
+
+/** A name that is a DNS label; `what` names it in the problem of one that is not. */
+export const labelName = (what: string) => {
+  const expected = `expected ${what}: ${OF_LABELS}`
+  return z.string(expected).regex(DNS_LABEL, expected)
+}
+
+/** A Kubernetes namespace, Juju's model. */
+export const Namespace = labelName('a namespace')
 
 /** A Juju application: what a namespace allows, as it names a Service, a workload and a label value. */
-export const Application = z
-  .string()
-  .max(63)
-  .regex(
-    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-    'expected an application: at most 63 lower-case letters, digits and hyphens',
-  )
+export const Application = labelName('an application')
 
-/** The name of an object of Kubernetes: RFC 1123 subdomain. */
-export const ObjectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object')
+/** A name that is a DNS subdomain. */
+export const subdomainName = (what: string) => {
+  const expected = `expected the name of ${what}`
+  return z.string(expected).regex(DNS_SUBDOMAIN, expected)
+}
+
+/** The name of an object of Kubernetes. */
+export const ObjectName = subdomainName('a Kubernetes object')

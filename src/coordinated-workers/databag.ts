@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DNS_LABEL } from '../base/names.ts'
 import { pythonJson } from '../base/python-json.ts'
 import type { Read } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
@@ -27,7 +28,6 @@ const Coordinator = z.object({
 /** What the coordinator tells a worker application. `worker_config` is empty where there is nothing to configure yet. */
 export type CoordinatorData = z.infer<typeof Coordinator>
 
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const A_NAME = 'expected an application: at most 63 lower-case letters, digits and hyphens'
 const AN_ADDRESS = 'expected an address: a host name or an IP address'
 
@@ -36,7 +36,7 @@ const Unit = z.object(
     juju_topology: z
       .object(
         {
-          application: text('an application').regex(LABEL, A_NAME),
+          application: text('an application').regex(DNS_LABEL, A_NAME),
           unit: text('a unit').max(80, 'expected a unit: at most 80 characters'),
           charm_name: text('a charm').max(253, 'expected a charm: at most 253 characters'),
         },

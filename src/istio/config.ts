@@ -1,12 +1,9 @@
 import * as z from 'zod'
+import { Application, Namespace, ObjectName, subdomainName } from '../base/names.ts'
 import { AuthorizationPolicySpec } from './authorization-policy.ts'
 import { Ports } from './endpoint.ts'
 import { MeshPolicy } from './models.ts'
 import { namesProblem } from './name-problem.ts'
-
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
-const name = (what: string) =>
-  z.string().max(63).regex(LABEL, `expected ${what}: at most 63 lower-case letters, digits and hyphens`)
 
 const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a CIDR, like 10.0.0.0/8')
 
@@ -34,7 +31,7 @@ export const MeshConfig = z.strictObject({
   /** `audit` writes all that the beacon grants and denies as dry runs. @default that of the application, else enforce */
   enforcement: Enforcement.optional(),
   /** Istio's root namespace: policies in it hold for the whole mesh. @default istio-system */
-  rootNamespace: name('a namespace').optional(),
+  rootNamespace: Namespace.optional(),
   /** @default cluster.local */
   trustDomain: TrustDomain.optional(),
   /** Other names of that trust domain, as Istio's `trustDomainAliases`. */
@@ -42,7 +39,7 @@ export const MeshConfig = z.strictObject({
   /** The trust domains of namespaces that have others, such as those of another cluster. */
   trustDomains: z
     .record(
-      name('a namespace'),
+      Namespace,
       z.union([TrustDomain, z.array(TrustDomain).min(1).max(16)], 'expected a trust domain, or a list of them'),
     )
     .optional(),
@@ -57,8 +54,8 @@ export const MeshConfig = z.strictObject({
     .array(
       z.strictObject({
         /** @default the application's own */
-        namespace: name('a namespace').optional(),
-        application: name('an application'),
+        namespace: Namespace.optional(),
+        application: Application,
         ports: Ports,
       }),
     )
@@ -71,10 +68,7 @@ export type MeshConfig = z.infer<typeof MeshConfig>
 /** The ServiceAccounts of applications that do not run as the one of their own name, by `{namespace}/{application}`. */
 export const ServiceAccounts = z.record(
   z.string().regex(/^[^/]+\/[^/]+$/, 'expected {namespace}/{application}'),
-  z
-    .string()
-    .max(253)
-    .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a ServiceAccount'),
+  subdomainName('a ServiceAccount'),
 )
 
 const WIRE_FIELDS = new Set([
@@ -106,11 +100,8 @@ export const RawPolicy = z.strictObject({
   apiVersion: z.literal('security.istio.io/v1'),
   kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
   metadata: z.strictObject({
-    name: z
-      .string()
-      .max(253)
-      .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/, 'expected the name of a Kubernetes object'),
-    namespace: name('a namespace').optional(),
+    name: ObjectName,
+    namespace: Namespace.optional(),
     labels: z.record(z.string(), z.string()).optional(),
     annotations: z.record(z.string(), z.string()).optional(),
   }),

@@ -1,7 +1,7 @@
+import { DNS_LABEL } from '../base/names.ts'
 import { shown } from '../base/printed.ts'
 import type { MeshPolicy } from './models.ts'
 
-const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name', 'target_service'] as const
 
 /**
@@ -13,4 +13,4 @@ export const namesProblem = (policy: MeshPolicy): string | undefined => {
   return bad && `${bad}: expected at most 63 lower-case letters, digits and hyphens, got ${shown(policy[bad])}`
 }
 
-const isName = (name: string | null): boolean => name === null || (name.length <= 63 && LABEL.test(name))
+const isName = (name: string | null): boolean => name === null || DNS_LABEL.test(name)

@@ -2,10 +2,9 @@ import { at } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { MeshConfig } from './config.ts'
-import { applicationIdentity, meshLabels } from './names.ts'
+import { applicationIdentity, ENROLMENT_LABEL, meshLabels } from './names.ts'
 import { isRunning } from './waypoint.ts'
 
-const MODE = 'istio.io/dataplane-mode'
 const WAYPOINT = 'istio.io/use-waypoint'
 
 /** Says on a namespace which beacon put it on the mesh. */
@@ -28,9 +27,9 @@ export const modelLabels = (
   const manager = at(seen, MANAGED_BY)
   const identity = applicationIdentity({ model: namespace, application })
   const wanted = mesh?.modelOnMesh === true ? wantedLabels({ namespace, application }, mesh, identity) : {}
-  if (manager === identity) return { labels: wanted, inherited: pick(seen, [MODE, WAYPOINT, MANAGED_BY]) }
-  const isHeld = manager === undefined && [MODE, WAYPOINT].some((held) => holders.own.has(held))
-  const key = [WAYPOINT, MODE, MANAGED_BY].find((candidate) => at(seen, candidate) !== undefined)
+  if (manager === identity) return { labels: wanted, inherited: pick(seen, [ENROLMENT_LABEL, WAYPOINT, MANAGED_BY]) }
+  const isHeld = manager === undefined && [ENROLMENT_LABEL, WAYPOINT].some((held) => holders.own.has(held))
+  const key = [WAYPOINT, ENROLMENT_LABEL, MANAGED_BY].find((candidate) => at(seen, candidate) !== undefined)
   if (isHeld || key === undefined || Object.keys(wanted).length === 0) return { labels: wanted, inherited: {} }
   const conflict = { key, manager: manager ?? 'unknown', value: seen[key] ?? '', wanted: wanted[key] ?? '' }
   return { labels: {}, inherited: {}, conflict }
@@ -42,7 +41,7 @@ const wantedLabels = (
   identity: string,
 ): Record<string, string> => {
   const name = meshLabels({ model: namespace, application })[WAYPOINT]
-  return { ...(isRunning(mesh) && name && { [WAYPOINT]: name }), [MODE]: 'ambient', [MANAGED_BY]: identity }
+  return { ...(isRunning(mesh) && name && { [WAYPOINT]: name }), [ENROLMENT_LABEL]: 'ambient', [MANAGED_BY]: identity }
 }
 
 const pick = (labels: Labels, keys: readonly string[]): Labels =>

@@ -65,9 +65,6 @@ export const differenceAt = (place: Place, wanted: WantedLabels, manager: string
 export const isDue = ({ remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>): boolean =>
   apply !== undefined || Object.keys(remove).length > 0
 
-/** Whether a write at the place changes a pod template, and so restarts pods. */
-export const isTemplate = ({ path }: Place): boolean => path[0] === 'spec'
-
 /** Writes what differs at one place; reports the conflicts that arise in that moment. */
 export const writeLabels = async (
   kubernetes: Kubernetes,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { fieldConflicts } from './api-error.ts'
 import { isApplied } from './applied.ts'
 import type { Kubernetes } from './client.ts'
-import { type Kind, type KubernetesObject, nameOf, type Reference } from './objects.ts'
+import { type KubernetesObject, nameOf } from './objects.ts'
 import { appliers } from './ownership.ts'
 
 /** An object of somebody else in the place of one of ours, or one of ours in which somebody else holds something. */
@@ -102,10 +102,3 @@ const asFound = (desired: KubernetesObject, found: KubernetesObject | undefined)
   const { uid = '', resourceVersion } = found.metadata
   return { ...desired, metadata: { ...desired.metadata, uid, ...(resourceVersion && { resourceVersion }) } }
 }
-
-/** Names the object. */
-export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
-  kind: kind as Kind,
-  namespace,
-  name,
-})

@@ -2,7 +2,15 @@ import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
 import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
 import { isNotFound } from './api-error.ts'
-import { apiVersionOf, type Kind, type KubernetesObject, nameOf, pathOf, type Reference } from './objects.ts'
+import {
+  apiVersionOf,
+  type Kind,
+  type KubernetesObject,
+  nameOf,
+  pathOf,
+  type Reference,
+  referenceTo,
+} from './objects.ts'
 
 /** One HTTP exchange with the API server. Rejects when there was no answer within `timeoutMilliseconds`, and with Broken when none can come. */
 export type Transport = (request: TransportRequest) => Promise<TransportAnswer>
@@ -186,12 +194,6 @@ const PATCH_TYPE = 'application/json-patch+json'
 const APPLY_TYPE = 'application/apply-patch+yaml' // YAML contains JSON
 
 const managedBy = (manager: string) => `?fieldManager=${encodeURIComponent(manager)}`
-
-const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
-  kind: kind as Kind,
-  namespace,
-  name,
-})
 
 /** A client that reads nothing twice: what a look at the cluster finds is one picture, in which what it makes or patches is as it is then. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {

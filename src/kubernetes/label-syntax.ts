@@ -1,5 +1,6 @@
+import { DNS_SUBDOMAIN } from '../base/names.ts'
+
 const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
-const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 const VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
 
 /**
@@ -12,7 +13,7 @@ const keyProblem = (key: string): string | undefined => {
   const parts = key.split('/')
   const name = parts.at(-1) ?? ''
   if (parts.length > 2) return 'the key has more than one slash'
-  if (parts.length === 2 && !(parts[0] && parts[0].length <= 253 && PREFIX.test(parts[0])))
+  if (parts.length === 2 && !DNS_SUBDOMAIN.test(parts[0] ?? ''))
     return 'the prefix of the key is not a DNS subdomain of at most 253 characters'
   if (name.length > 63) return `the name of the key has ${name.length} characters, at most 63 are allowed`
   if (!NAME.test(name))

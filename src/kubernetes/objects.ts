@@ -86,3 +86,18 @@ export const nameOf = ({
   const path = [namespace, name].filter((part) => part !== undefined)
   return path.length === 0 ? kind : `${kind} ${path.join('/')}`
 }
+
+/** The reference that names an object. */
+export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
+  kind: kind as Kind,
+  namespace,
+  name,
+})
+
+/** The metadata that bind a write to the object as it was seen: its uid, and its resourceVersion. */
+export const identityOf = ({ metadata: { name, namespace, uid, resourceVersion } }: KubernetesObject): Metadata => ({
+  name,
+  ...(namespace && { namespace }),
+  ...(uid && { uid }),
+  ...(resourceVersion && { resourceVersion }),
+})

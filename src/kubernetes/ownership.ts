@@ -1,4 +1,4 @@
-import type { KubernetesObject, ManagedFields } from './objects.ts'
+import { identityOf, type KubernetesObject, type ManagedFields } from './objects.ts'
 
 /** A place in an object, as field names from its root. */
 export type FieldPath = readonly string[]
@@ -52,17 +52,12 @@ export const stringsAt = (object: KubernetesObject, path: FieldPath): Record<str
  * changing one that has changed since it was seen.
  */
 export const withStringsAt = (
-  { apiVersion, kind, metadata }: KubernetesObject,
+  seen: KubernetesObject,
   path: FieldPath,
   strings: Readonly<Record<string, string>>,
 ): KubernetesObject => {
-  const { name, namespace, uid, resourceVersion } = metadata
-  const identity = {
-    name,
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
-  }
+  const { apiVersion, kind } = seen
+  const identity = identityOf(seen)
   const object: KubernetesObject = { apiVersion, kind, metadata: identity }
   if (Object.keys(strings).length === 0) return object
   let value: unknown = strings

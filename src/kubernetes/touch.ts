@@ -1,5 +1,5 @@
 import type { Kubernetes } from './client.ts'
-import type { KubernetesObject } from './objects.ts'
+import { identityOf, type KubernetesObject } from './objects.ts'
 
 /** Holds something for a moment only, so that it is nobody's. */
 const MANAGER = 'meshstep-fence'
@@ -12,14 +12,8 @@ export const FENCE = 'meshstep.dev/fence'
  * workload it is its selector that is held for a moment, which never changes: controllers copy annotations.
  */
 export const touch = async (kubernetes: Kubernetes, object: KubernetesObject, fence: string): Promise<void> => {
-  const { apiVersion, kind, metadata, spec } = object
-  const { name, namespace, uid, resourceVersion } = metadata
-  const identity = {
-    name,
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
-  }
+  const { apiVersion, kind, spec } = object
+  const identity = identityOf(object)
   const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'
   const held: KubernetesObject = isWorkload
     ? { apiVersion, kind, metadata: identity, spec: { selector: spec?.selector } }

@@ -1,3 +1,4 @@
+import pMap from 'p-map'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
@@ -110,13 +111,9 @@ const sendAll = async (
     .map((message) => ({ message, order: message.nudge ? clock.random() : 1 }))
     .toSorted((one, other) => one.order - other.order)
     .map(({ message }) => message)
-  const sent: Sent[] = []
-  const work = async () => {
-    for (let message = left.shift(); message !== undefined; message = left.shift())
-      sent.push(await send(message.event).then(withMore(message), withError(message)))
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, work))
-  return sent
+  return await pMap(left, (message) => send(message.event).then(withMore(message), withError(message)), {
+    concurrency: AT_ONCE,
+  })
 }
 
 const withMore = (message: Message) => (more: DueOf | undefined) => ({ message, more })

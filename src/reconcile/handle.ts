@@ -1,3 +1,4 @@
+import pMap from 'p-map'
 import type { Authenticate, Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
@@ -75,22 +76,17 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
 
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
   const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
-    const waiting = await sweep(features, connect(deadline), namespace)
-    const failures: Error[] = []
-    const { length } = waiting
-    const resync = async (swept: Swept) => {
-      const next = await send(resyncOf(namespace, swept, newId()), deadline)
+    const swept = await sweep(features, connect(deadline), namespace)
+    const resync = async (one: Swept) => {
+      const next = await send(resyncOf(namespace, one, newId()), deadline)
       if (next) await deliver(next, deadline)
     }
-    const work = async () => {
-      for (let swept = waiting.shift(); swept !== undefined; swept = waiting.shift())
-        await resync(swept).catch((error: Error) => failures.push(error))
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    const failed = await pMap(swept, (one) => resync(one).then(() => undefined, asError), { concurrency: AT_ONCE })
+    const failures = failed.filter((error) => error !== undefined)
     const lasting = failures.find((error) => error instanceof Unavailable)
     if (lasting)
-      throw new Unavailable(`resync failed for ${failures.length} of ${length} applications: ${lasting.message}`)
-    const sent = `resync was sent to ${length - failures.length} applications`
+      throw new Unavailable(`resync failed for ${failures.length} of ${swept.length} applications: ${lasting.message}`)
+    const sent = `resync was sent to ${swept.length - failures.length} applications`
     return { ...NOTHING, messages: [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)] }
   }
 
@@ -106,6 +102,8 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
 const AT_ONCE = 8
 
 const MOST_FAILURES = 20
+
+const asError = (error: Error): Error => error
 
 const resyncOf = (namespace: string, { application, former, owned, documents, named }: Swept, id: string): Event => ({
   id,

@@ -1,13 +1,14 @@
+import pMap from 'p-map'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Seen } from '../feature/feature.ts'
 import { isForbidden, isNotFound, refusalOf } from '../kubernetes/api-error.ts'
 import { observe, type Place, seenAt } from '../kubernetes/apply-labels.ts'
-import { keyOf, referenceTo } from '../kubernetes/apply-objects.ts'
+import { keyOf } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { isSameTarget, type LabelTarget } from '../kubernetes/label-target.ts'
 import { type Lookups, observeLookups } from '../kubernetes/lookups.ts'
-import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/owner.ts'
 import { stringsAt } from '../kubernetes/ownership.ts'
 import { isServiceOf } from '../kubernetes/services.ts'
@@ -250,16 +251,10 @@ export const findNamesakes = async (
   const known = new Set<string>(kinds.flatMap(({ kind, live }) => (live === undefined ? [] : [kind])))
   const ours = new Set(kinds.flatMap(({ live = [] }) => live.map(keyOf)))
   const left = objects.filter((object) => known.has(object.kind) && !ours.has(keyOf(object)))
-  const found: [string, Read][] = []
-  for (let first = 0; first < left.length; first += LOOKUPS_AT_ONCE) {
-    const some = left.slice(first, first + LOOKUPS_AT_ONCE)
-    const looked = some.map(
-      async (object): Promise<[string, Read]> => [
-        nameOf({ kind: object.kind, ...object.metadata }),
-        await read(kubernetes, referenceTo(object)),
-      ],
-    )
-    found.push(...(await Promise.all(looked)))
-  }
+  const found = await pMap(
+    left,
+    async (object) => [keyOf(object), await read(kubernetes, referenceTo(object))] as const,
+    { concurrency: LOOKUPS_AT_ONCE },
+  )
   return new Map(found)
 }

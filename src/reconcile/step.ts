@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
+import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
@@ -357,8 +358,6 @@ const isCarrying = ({ application }: Subject, { targets }: Observed): boolean =>
     places.some(({ object }) => object.metadata.managedFields?.some((entry) => entry.manager === manager)),
   )
 }
-
-const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000
 
 /** At a resync, tombstones of more than a day go when nothing of their relation is left on either side. */
 const withoutForgotten = (

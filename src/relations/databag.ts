@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { issuesIn } from '../base/issues.ts'
+import { jsonOrText } from '../base/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
 
 /** A value of a databag, or why it cannot be read: an unreadable value never counts as an absent one. */
@@ -12,15 +13,7 @@ export type Read<T> = { value: T | undefined } | { unreadable: string }
 export const read = <T>(databag: Databag, key: string, schema: z.ZodType<T>): Read<T> => {
   const raw = databag[key]
   if (raw === undefined) return { value: undefined }
-  const result = schema.safeParse(typeof raw === 'string' ? parsed(raw) : raw)
+  const result = schema.safeParse(typeof raw === 'string' ? jsonOrText(raw) : raw)
   if (result.success) return { value: result.data }
   return { unreadable: `${key}: ${issuesIn(result.error)}` }
-}
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text // not JSON: a plain string, which the schema takes or refuses
-  }
 }

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
 import { at } from '../base/own-value.ts'
 import { shown } from '../base/printed.ts'
+import { parseJson, readText } from '../base/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
 import type { Read } from './databag.ts'
-import { jsonIn, readText } from './structured-text.ts'
 
 /** Where a side says which versions it speaks, as charms with serialized-data-interface do. */
 export const VERSIONS_KEY = '_supported_versions'
@@ -31,7 +31,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
  * ports are in `k8s-service`.
  */
 export const meaningOf = (text: string): unknown => {
-  const value = jsonIn(text)
+  const value = parseJson(text)
   return typeof value === 'string' || (typeof value === 'object' && value !== null) ? value : text
 }
 

@@ -1,8 +1,8 @@
 import { at } from '../base/own-value.ts'
 import { shown } from '../base/printed.ts'
+import { readText } from '../base/structured-text.ts'
 import type { Interface, Version, Versions } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
-import { readText } from './structured-text.ts'
 import { documentIn, isLeftBehind, VERSIONS_KEY } from './version-1.ts'
 
 /** The versions of each interface that are spoken here. */

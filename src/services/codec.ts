@@ -1,8 +1,8 @@
 import { at } from '../base/own-value.ts'
 import { shown } from '../base/printed.ts'
+import { readScalar } from '../base/structured-text.ts'
 import { Port } from '../istio/endpoint.ts'
 import type { Read } from '../relations/databag.ts'
-import { readScalar } from '../relations/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
 import { hostOf } from './host.ts'
 

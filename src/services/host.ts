@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
+import { DNS_LABEL } from '../base/names.ts'
 import { shown } from '../base/printed.ts'
 
 /** What every cluster is called inside, unless somebody chose otherwise when it was made. */
 const CLUSTER_DOMAIN = 'cluster.local'
 
-const LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const LONGEST = 253
 
 /** The name of a Service in DNS, good in every namespace: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/ */
@@ -17,7 +17,7 @@ export const serviceHost = (name: string, namespace: string): string => `${name}
 export const hostOf = (name: string, namespace: string): { host: string } | { problem: string } => {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
   if (isAddress(name, labels)) return { problem: `expected the name of a Service, got the address ${shown(name)}` }
-  if (name.length > LONGEST || !labels.every((label) => LABEL.test(label)))
+  if (name.length > LONGEST || !labels.every((label) => DNS_LABEL.test(label)))
     return { problem: `expected the name of a Service, got ${shown(name)}` }
   const { inside, zone } = split(labels)
   if (isPod(inside, zone, namespace))

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
+import { DNS_SUBDOMAIN } from '../base/names.ts'
 import { shown } from '../base/printed.ts'
 import { fromJuju } from './juju.ts'
 import {
@@ -28,7 +29,7 @@ const Service = z.enum(SERVICES, A_SERVICE)
 
 const ExternalName = z
   .string(A_HOST)
-  .regex(/^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, A_HOST)
+  .regex(DNS_SUBDOMAIN, A_HOST)
   .refine((name) => isIP(name) === 0, A_HOST)
 
 const Deployment = z.strictObject({

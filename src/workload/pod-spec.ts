@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DNS_LABEL } from '../base/names.ts'
 import { type ServicePort, servicePorts } from './service-ports.ts'
 import { unique } from './unique.ts'
 
@@ -11,7 +12,7 @@ const A_VARIABLE = 'expected the name of an environment variable: printable ASCI
 const AN_IMAGE = 'expected an image: a string that is not empty'
 
 /** What a container, a volume or a claim is called: RFC 1123 label. */
-export const PartName = z.string(A_NAME).regex(/^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, A_NAME)
+export const PartName = z.string(A_NAME).regex(DNS_LABEL, A_NAME)
 
 /** What a port is called, of a container or of a Service. */
 export const PortName = z.string(A_PORT_NAME).regex(/^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/, A_PORT_NAME)

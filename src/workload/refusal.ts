@@ -1,3 +1,4 @@
+import { jsonOrText } from '../base/structured-text.ts'
 import type { ApiError } from '../kubernetes/api-error.ts'
 import { nearestField } from './field-names.ts'
 
@@ -72,21 +73,13 @@ const walk = (steps: readonly string[], start: Place): Place =>
 const nameIn = (step: string, value: unknown): string => {
   const inner = step.replace(/^\[|\]$/g, '')
   const keys = [...inner.matchAll(/(\w+)=("[^"]*"|[^,]+)/g)].map(
-    ([, key = '', text = '']) => [key, parsed(text)] as const,
+    ([, key = '', text = '']) => [key, jsonOrText(text)] as const,
   )
   if (!step.startsWith('[') || !Array.isArray(value) || keys.length === 0) return inner
   const index = value.findIndex((item) =>
     keys.every(([key, wanted]) => item?.[key] === wanted || (key === 'protocol' && item?.[key] === undefined)),
   )
   return index < 0 ? inner : String(index)
-}
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 type Hint = (name: string, value: unknown) => string | undefined

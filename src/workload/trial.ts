@@ -10,9 +10,8 @@ import {
   isRefusal,
   refusalOf as readRefusal,
 } from '../kubernetes/api-error.ts'
-import { referenceTo } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/owner.ts'
 import { appliers } from '../kubernetes/ownership.ts'
 import { accountNamed, type PodWorkload } from './config.ts'

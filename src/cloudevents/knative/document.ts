@@ -1,6 +1,6 @@
-import { parse as parseYaml } from 'yaml'
 import * as z from 'zod'
 import { Refused } from '../../base/errors.ts'
+import { readScalar, readText } from '../../base/structured-text.ts'
 import type { Ignored, Resource, Translated } from './translation.ts'
 
 /** Labels a ConfigMap that is a document: `relation` or `config`. */
@@ -29,7 +29,7 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
 }
 
 /** The application that a document names, whether or not the rest can be read. Throws Refused. */
-export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', 'failsafe')
+export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', readScalar)
 
 /** What a deleted document said last may be unreadable, and then its own name says which relation goes. */
 const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
@@ -42,40 +42,15 @@ const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
 
 const RelationId = z.object({ id: z.int().nonnegative() })
 
-/** YAML takes far longer to read than JSON of the same length. */
+/** How many characters of YAML a value of a document may have. */
 const LONGEST_YAML = 64 * 1024
 
-/** A value of a document, JSON or YAML. The schema `failsafe` knows strings alone. */
-const valueIn = (
-  { metadata: { namespace, name }, data }: Resource,
-  key: string,
-  schema: 'core' | 'failsafe' = 'core',
-): unknown => {
-  const text = data?.[key]
+/** A value of a document, JSON or YAML. */
+const valueIn = (document: Resource, key: string, read: typeof readText | typeof readScalar = readText): unknown => {
+  const { namespace, name } = document.metadata
+  const text = document.data?.[key]
   if (text === undefined) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is missing`)
-  if (schema === 'core' && /^\s*[[{]/.test(text)) {
-    const value = jsonIn(text)
-    if (value !== undefined) return value
-  }
-  if (text.length > LONGEST_YAML)
-    throw new Refused(
-      400,
-      `ConfigMap ${namespace}/${name}: data.${key} is not JSON, and YAML may have ${LONGEST_YAML} characters at most`,
-    )
-  try {
-    return parseYaml(text, { schema, maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' })
-  } catch (error) {
-    const problem = (error as Error).message.split('\n')[0]
-    throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key} is neither JSON nor YAML: ${problem}`, {
-      cause: error,
-    })
-  }
-}
-
-const jsonIn = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // YAML may begin like JSON
-  }
+  const value = read(text, LONGEST_YAML)
+  if ('unreadable' in value) throw new Refused(400, `ConfigMap ${namespace}/${name}: data.${key}: ${value.unreadable}`)
+  return value.value
 }

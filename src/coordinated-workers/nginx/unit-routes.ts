@@ -1,3 +1,4 @@
+import { DNS_LABEL } from '../../base/names.ts'
 import { shown } from '../../base/printed.ts'
 import { addressBackend, type Backend, backendOf } from './backend.ts'
 import { lokiPath, workerMetricsPath } from './paths.ts'
@@ -24,7 +25,7 @@ export const loggingRoutes = (logging: Routing['logging']): Routed =>
   )
 
 /** A name of Kubernetes and a number: nothing in it has a meaning in a path or in nginx's configuration. */
-const UNIT = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/[0-9]{1,9}$/
+const NUMBER = /^[0-9]{1,9}$/
 
 type Wanted = {
   readonly unit: string
@@ -34,6 +35,11 @@ type Wanted = {
 }
 
 const unitRoute = (what: string, { unit, path, backend, given }: Wanted): Route | string => {
-  if (!UNIT.test(unit)) return `${what}: expected a unit, {application}/{number}`
+  if (!isUnit(unit)) return `${what}: expected a unit, {application}/{number}`
   return typeof backend === 'string' ? problem(what, backend, given) : { name: unit, path, backend }
+}
+
+const isUnit = (unit: string): boolean => {
+  const [application = '', number = '', ...rest] = unit.split('/')
+  return DNS_LABEL.test(application) && NUMBER.test(number) && rest.length === 0
 }

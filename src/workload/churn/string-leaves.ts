@@ -1,3 +1,4 @@
+import { jsonOrText } from '../../base/structured-text.ts'
 import { membersOf, readable, shapeOf, stepTo } from './members.ts'
 
 /** A string or number somewhere in a value, as text. */
@@ -17,18 +18,10 @@ export const textsIn = (value: unknown, path = '', levels = DEEPEST): Text[] => 
 /** Every string and number in databags, whose values may be strings of JSON. */
 export const textsInDatabags = (value: unknown): string[] =>
   textsIn(value).flatMap(({ text }) => {
-    const parsed = parse(text)
+    const parsed = jsonOrText(text)
     return typeof parsed === 'string'
       ? [parsed]
       : typeof parsed === 'object'
         ? textsIn(parsed).map(({ text: inner }) => inner)
         : [text]
   })
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text // not JSON: a plain string
-  }
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readScalar, readText } from '../../src/relations/structured-text.ts'
+import { readScalar, readText } from '../../src/base/structured-text.ts'
 
 describe('what is neither JSON nor YAML is not read', () => {
   test.each([
