@@ -11,7 +11,7 @@ const OF_LABELS = 'at most 63 lower-case letters, digits and hyphens'
 /** A name that is a DNS label; `what` names it in the problem of one that is not. */
 export const labelName = (what: string) => {
   const expected = `expected ${what}: ${OF_LABELS}`
-  return z.string(expected).regex(DNS_LABEL, expected)
+  return z.string().regex(DNS_LABEL, expected)
 }
 
 /** A Kubernetes namespace, Juju's model. */
@@ -23,7 +23,7 @@ export const Application = labelName('an application')
 /** A name that is a DNS subdomain. */
 export const subdomainName = (what: string) => {
   const expected = `expected the name of ${what}`
-  return z.string(expected).regex(DNS_SUBDOMAIN, expected)
+  return z.string().regex(DNS_SUBDOMAIN, expected)
 }
 
 /** The name of an object of Kubernetes. */

@@ -197,9 +197,9 @@ describe('documents while their source is away', () => {
 
 describe('a document that cannot be read', () => {
   const broken = [
-    ['the config', configDocument('details'), { config: 'policies: [ {' }, 'data.config is neither JSON nor YAML'],
-    ['the relation', relationDocument('details', USE), { remote: '{' }, 'data.remote is neither JSON nor YAML'],
-    ['a config of nobody', configDocument('details'), { application: '' }, 'ConfigMap details-config'],
+    ['the config', configDocument('details'), { config: 'policies: [ {' }, 'data.config: neither JSON nor YAML'],
+    ['the relation', relationDocument('details', USE), { remote: '{' }, 'data.remote: neither JSON nor YAML'],
+    ['a config of nobody', configDocument('details'), { application: '' }, 'details-config: data.application'],
     ['a config of unknown keys', configDocument('details'), { config: '{"polices": []}' }, 'polices'],
   ] as const
 

@@ -42,12 +42,12 @@ describe('a document that cannot be read is refused, by name and key', () => {
     [
       'a remote that is neither JSON nor YAML',
       { application: 'web', relation: '{}', remote: '{"a":' },
-      /data\.remote is neither JSON nor YAML/,
+      /data\.remote: neither JSON nor YAML/,
     ],
     [
       'YAML that expands itself',
       { application: 'web', relation: '{}', remote: 'a: &a [1]\nb: [*a, *a]' },
-      /data\.remote is neither JSON nor YAML/,
+      /data\.remote: neither JSON nor YAML/,
     ],
   ])('%s', (_, data, message) => {
     expect(() => fromKnative(knative('add', document('relation', data as Record<string, string>)))).toThrow(message)
@@ -57,7 +57,7 @@ describe('a document that cannot be read is refused, by name and key', () => {
     const remote = Array.from({ length: 10_000 }, (_, index) => `key-${index}: 1`).join('\n')
     expect(() =>
       fromKnative(knative('add', document('relation', { application: 'web', relation: '{}', remote }))),
-    ).toThrow(/YAML may have 65536 characters/)
+    ).toThrow(/YAML of at most 65536 characters/)
   })
 
   test('owners that are no list', () => {
