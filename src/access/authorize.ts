@@ -68,6 +68,20 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
   }
 }
 
+/** Whether a sender may look at an application; everybody may where senders are not known. */
+export const maySee = async (
+  sender: Sender | undefined,
+  about: { readonly namespace: string; readonly application?: string | undefined },
+): Promise<boolean> => {
+  try {
+    await sender?.authorize(about)
+    return true
+  } catch (error) {
+    if (error instanceof Refused) return false
+    throw error
+  }
+}
+
 const isAllowed = (allowed: boolean): boolean => allowed
 
 const nameOf = ({ namespace, application = '*', effect }: About): string =>

@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
-import { at } from '../base/own-value.ts'
 import { type Event, readEvent, writeEvent } from '../cloudevents/cloud-event.ts'
+import { causedBy, withTraceOf } from '../cloudevents/trace.ts'
 import type { Handle, Handled } from '../reconcile/handle.ts'
 import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
@@ -45,10 +45,8 @@ export const createApp = ({
     const headers = context.req.header()
     const only = context.req.param('function')
     return await intake.take(context.req.raw, async (body) => {
-      const started = clock.now()
-      const event = readEvent({ headers, body })
+      const event = withTraceOf(readEvent({ headers, body }), headers)
       const handled = await handle(event, { only, authorization: headers.authorization })
-      log.info({ ...eventFields(event), ...handled, milliseconds: clock.now() - started }, 'step done')
       const { namespace, application, drift } = handled
       if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
       const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
@@ -114,18 +112,9 @@ const handshake = (context: Context): Response =>
     },
   })
 
-/** As long as a tracestate has to be handed on: https://www.w3.org/TR/trace-context/#tracestate-limits */
-const LONGEST_TRACE = 512
-
-const eventFields = ({ id, source, type }: Event) => ({ event: { id, source, type } })
-
 const replyTo = (event: Event, { function: name, ...data }: Handled, id: string, now: Date): Event => {
   const { namespace, application } = data
   const subject = [namespace, application].filter((part) => part !== undefined).join('/')
-  const trace = ['traceparent', 'tracestate'].flatMap((name) => {
-    const value = at(event.extensions, name)
-    return value && value.length <= LONGEST_TRACE ? [[name, value] as const] : []
-  })
   return {
     id,
     source: `/meshstep/${name ?? 'ignored'}`,
@@ -133,7 +122,7 @@ const replyTo = (event: Event, { function: name, ...data }: Handled, id: string,
     ...(subject && { subject }),
     time: now.toISOString(),
     datacontenttype: 'application/json',
-    extensions: { ...(subject && { partitionkey: subject }), ...Object.fromEntries(trace) },
+    extensions: { ...(subject && { partitionkey: subject }), ...causedBy(event) },
     data,
   }
 }

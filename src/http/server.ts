@@ -12,6 +12,7 @@ import { systemClock as clock } from '../base/clock.ts'
 import { Broken } from '../base/errors.ts'
 import { createMemo } from '../base/memo.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
+import type { Trace } from '../cloudevents/trace.ts'
 import { features } from '../features.ts'
 import { createKubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
@@ -61,7 +62,7 @@ const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, in
 export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
   const functions = functionsNamed(names)
   const memo = createMemo()
-  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
+  const connect = (deadline: number, trace?: Trace) => createKubernetes({ transport, clock, deadline, memo, trace })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
   const guard = authenticate && createDocumentGuard({ connect, clock })
@@ -76,6 +77,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
     authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
+    onStep: ({ time: _, ...step }) => log.info(step, 'step done'),
   })
   const reading = { features, connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
+import type { Trace } from '../cloudevents/trace.ts'
 import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import {
@@ -62,6 +63,8 @@ type Options = {
   callTimeoutMilliseconds?: number
   /** What other clients have parsed. */
   memo?: Memo
+  /** Headers that each call passes on. */
+  trace?: Trace | undefined
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
@@ -78,6 +81,7 @@ export const createKubernetes = ({
   deadline,
   callTimeoutMilliseconds = 5_000,
   memo = createMemo(),
+  trace = {},
 }: Options): Kubernetes => {
   type Call = {
     method: TransportRequest['method']
@@ -101,7 +105,7 @@ export const createKubernetes = ({
   }
 
   const attempt = async ({ method, path, contentType, body }: Call): Promise<TransportAnswer | Error> => {
-    const headers: Record<string, string> = { accept: 'application/json' }
+    const headers: Record<string, string> = { ...trace, accept: 'application/json' }
     if (contentType !== undefined) headers['content-type'] = contentType
     const timeoutMilliseconds = Math.max(1, Math.min(callTimeoutMilliseconds, deadline - clock.now()))
     try {

@@ -3,22 +3,27 @@ import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
+import { causedBy, traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
 import type { State } from '../state/state.ts'
 import type { Enqueue } from './queue.ts'
 import type { Change } from './remember.ts'
+import type { FollowedStep, Outcome } from './result.ts'
 import type { Due } from './step.ts'
 
-/** What others are to be told of one application. */
-export type DueOf = { readonly subject: Subject; readonly due: Due }
+/** What others are to be told of one application, and the event that its step was for. */
+export type DueOf = { readonly subject: Subject; readonly due: Due; readonly cause: Event }
 
-/** Hands an event over; answers with what its receiver has to tell in turn, where the process is its own sink. */
-export type Send = (event: Event, deadline: number) => Promise<DueOf | undefined>
+/** A step that was taken in this process, and what its application has to tell in turn. */
+export type Followed = { readonly outcome: Outcome; readonly next: DueOf }
 
-/** What was told to whom, and what could not be told: a sentence each. */
-export type Delivered = { published: string[]; refused: string[] }
+/** Hands an event over; answers with the step of its receiver, where the process is its own sink. */
+export type Send = (event: Event, deadline: number) => Promise<Followed | undefined>
+
+/** What was told to whom, what could not be told, a sentence each, and the steps that followed, in the order they ended. */
+export type Delivered = { published: string[]; refused: string[]; effects: FollowedStep[] }
 
 /** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
 export type Deliver = (first: DueOf, deadline: number) => Promise<Delivered>
@@ -37,14 +42,15 @@ const NOTE_MILLISECONDS = 5_000
 export const createDelivery =
   ({ features, send, enqueue, clock }: Dependencies): Deliver =>
   async (first, deadline) => {
-    const delivered: Delivered = { published: [], refused: [] }
+    const delivered: Delivered = { published: [], refused: [], effects: [] }
     const unavailable: Error[] = []
     const waiting = [first]
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const { subject, due } = next
-      const results = await sendAll(messagesOf(due), (event) => send(event, deadline), clock)
+      const { subject, due, cause } = next
+      const caused = (event: Event) => ({ ...event, extensions: { ...causedBy(cause), ...event.extensions } })
+      const results = await sendAll(messagesOf(due), (event) => send(caused(event), deadline), clock)
       const note = noteOf(features, results)
-      if (note) await enqueue(subject, note, clock.now() + NOTE_MILLISECONDS)
+      if (note) await enqueue(subject, { ...note, trace: traceOf(cause) }, clock.now() + NOTE_MILLISECONDS)
       if (next === first)
         delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
       const errors = results.flatMap(({ message, error }) => (error ? [{ message, error }] : []))
@@ -54,12 +60,21 @@ export const createDelivery =
           error instanceof Unavailable ? [] : [`${message.name}: ${error.message}`],
         ),
       )
-      waiting.push(...results.flatMap(({ more }) => more ?? []))
+      const followed = results.flatMap(({ more }) => more ?? [])
+      delivered.effects.push(...followed.flatMap(effectOf))
+      waiting.push(...followed.map((one) => one.next))
     }
     delivered.published.sort()
     if (unavailable[0]) throw unavailable[0]
     return delivered
   }
+
+/** What there is to say of a step that followed: nothing of one that wrote no more than its memory. */
+export const effectOf = ({ outcome, next: { subject } }: Followed): FollowedStep[] => {
+  const { status, written, removed, conflicts, messages } = outcome
+  const isQuiet = status === 'unchanged' && messages.length === 0
+  return isQuiet ? [] : [{ ...subject, status, written, ...(removed && { removed }), conflicts, messages }]
+}
 
 type Message = {
   readonly name: string
@@ -99,12 +114,12 @@ const withSent = (state: State, { key, shows }: Nudge): State => {
     : { ...state, relations: { ...others, [key]: { ...entry, sent: shows } } }
 }
 
-type Sent = { message: Message; more?: DueOf | undefined; error?: Error }
+type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 
 /** In an order of chance: where time is not enough for all, it is not always the same ones that are left. */
 const sendAll = async (
   messages: readonly Message[],
-  send: (event: Event) => Promise<DueOf | undefined>,
+  send: (event: Event) => Promise<Followed | undefined>,
   clock: Clock,
 ): Promise<Sent[]> => {
   const left = messages
@@ -116,6 +131,6 @@ const sendAll = async (
   })
 }
 
-const withMore = (message: Message) => (more: DueOf | undefined) => ({ message, more })
+const withMore = (message: Message) => (more: Followed | undefined) => ({ message, more })
 
 const withError = (message: Message) => (error: Error) => ({ message, error })

@@ -1,20 +1,21 @@
 import pMap from 'p-map'
-import type { Authenticate, Sender } from '../access/authorize.ts'
+import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
 import type { Ignored } from '../cloudevents/knative/translation.ts'
+import { causedBy, type Trace, traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { createDelivery, type DueOf, type Send } from './deliver.ts'
+import { createDelivery, effectOf, type Followed, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
 import { type Swept, sweep } from './orphans.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
-import { type Outcome, withDelivered } from './result.ts'
+import { type FollowedStep, type Outcome, withDelivered } from './result.ts'
 
 export type HandlerDependencies = {
   features: Features
@@ -22,7 +23,7 @@ export type HandlerDependencies = {
   functions: readonly EventFunction[]
   enqueue: Enqueue
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
-  connect(deadline: number): Kubernetes
+  connect(deadline: number, trace?: Trace): Kubernetes
   /** Without it the process is its own sink. */
   publish?: Publish | undefined
   /** Without it, whoever reaches the process may send events. */
@@ -31,6 +32,15 @@ export type HandlerDependencies = {
   /** How long an event may take. */
   timeoutMilliseconds: number
   newId?: (() => string) | undefined
+  /** Is told of each step when it is done, whatever it followed from. */
+  onStep?: ((step: DoneStep) => void) | undefined
+}
+
+/** A step that was taken for an event, and what of the rest is on its way. */
+export type DoneStep = Handled & {
+  readonly event: Pick<Event, 'id' | 'source' | 'type'> & { readonly causationid?: string }
+  readonly time: string
+  readonly milliseconds: number
 }
 
 /** What became of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent when the event names none. */
@@ -44,42 +54,59 @@ export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 /** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
+  const { onStep = () => undefined } = dependencies
   const newId = dependencies.newId ?? (() => crypto.randomUUID())
 
   const take = async (
     sent: Event,
     deadline: number,
     { only, sender }: { only?: string | undefined; sender?: Sender | undefined },
-  ): Promise<{ handled: Handled; next?: DueOf }> => {
-    const kubernetes = connect(deadline)
-    const event = isFromKnative(sent) ? await translated(kubernetes, sent, sender) : sent
+  ): Promise<{ handled: Handled; followed?: Followed }> => {
+    const trace = traceOf(sent)
+    const event = isFromKnative(sent) ? await translated(connect(deadline, trace), sent, sender) : sent
     if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
     const { namespace, application, others, change } = receive(event, new Date(clock.now()))
     for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
     if (application === undefined)
-      return { handled: { function: name, namespace, ...(await resyncAll(namespace, deadline)) } }
+      return { handled: { function: name, namespace, ...(await resyncAll(namespace, sent, deadline)) } }
     const subject = { namespace, application }
     const permit = sender && ((effect: Effect) => sender.authorize({ ...subject, effect }))
-    const { outcome, due } = await enqueue(subject, { ...change, permit }, deadline)
-    return { handled: { function: name, ...subject, ...outcome }, next: { subject, due } }
+    const { outcome, due } = await enqueue(subject, { ...change, permit, trace }, deadline)
+    const followed = { outcome, next: { subject, due, cause: sent } }
+    return { handled: { function: name, ...subject, ...outcome }, followed }
+  }
+
+  const takeAndTell: typeof take = async (sent, deadline, how) => {
+    const started = clock.now()
+    const taken = await take(sent, deadline, how)
+    const { id, source, type, extensions } = sent
+    const { causationid } = extensions
+    const event = { id, source, type, ...(causationid !== undefined && { causationid }) }
+    const [time, milliseconds] = [new Date(started).toISOString(), clock.now() - started]
+    onStep({ event, ...taken.handled, time, milliseconds })
+    return taken
   }
 
   const send: Send = async (event, deadline) => {
     const isForFunctions = functions.some(({ type }) => type === event.type)
     // nobody else listens to a process that is its own sink
-    if (publish === undefined) return isForFunctions ? (await take(event, deadline, {})).next : undefined
+    if (publish === undefined) return isForFunctions ? (await takeAndTell(event, deadline, {})).followed : undefined
     await publish(event, deadline)
     return undefined
   }
   const deliver = createDelivery({ features, send, enqueue, clock })
 
   /** One `resync` for each application, so that each has a step, and a failure, of its own. */
-  const resyncAll = async (namespace: string, deadline: number): Promise<Outcome> => {
-    const swept = await sweep(features, connect(deadline), namespace)
+  const resyncAll = async (namespace: string, cause: Event, deadline: number): Promise<Outcome> => {
+    const swept = await sweep(features, connect(deadline, traceOf(cause)), namespace)
+    const effects: FollowedStep[] = []
     const resync = async (one: Swept) => {
-      const next = await send(resyncOf(namespace, one, newId()), deadline)
-      if (next) await deliver(next, deadline)
+      const { extensions, ...event } = resyncOf(namespace, one, newId())
+      const followed = await send({ ...event, extensions: { ...causedBy(cause), ...extensions } }, deadline)
+      if (followed === undefined) return
+      effects.push(...effectOf(followed))
+      effects.push(...(await deliver(followed.next, deadline)).effects)
     }
     const failed = await pMap(swept, (one) => resync(one).then(() => undefined, asError), { concurrency: AT_ONCE })
     const failures = failed.filter((error) => error !== undefined)
@@ -87,15 +114,29 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     if (lasting)
       throw new Unavailable(`resync failed for ${failures.length} of ${swept.length} applications: ${lasting.message}`)
     const sent = `resync was sent to ${swept.length - failures.length} applications`
-    return { ...NOTHING, messages: [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)] }
+    const messages = [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)]
+    return withDelivered({ ...NOTHING, messages }, { published: [], refused: [], effects })
   }
 
   return async (event, { only, authorization }) => {
     const deadline = clock.now() + timeoutMilliseconds
-    const sender = await authenticate?.(connect(deadline), authorization)
-    const { handled, next } = await take(event, deadline, { only, sender })
-    return next ? withDelivered(handled, await deliver(next, deadline)) : handled
+    const sender = await authenticate?.(connect(deadline, traceOf(event)), authorization)
+    const { handled, followed } = await takeAndTell(event, deadline, { only, sender })
+    if (followed === undefined) {
+      const { effects } = handled
+      return effects ? { ...handled, effects: await visibleTo(sender, effects) } : handled
+    }
+    const delivered = await deliver(followed.next, deadline)
+    return withDelivered(handled, { ...delivered, effects: await visibleTo(sender, delivered.effects) })
   }
+}
+
+/** The steps of applications that the sender may send events about itself. */
+const visibleTo = async (sender: Sender | undefined, effects: readonly FollowedStep[]): Promise<FollowedStep[]> => {
+  const seen = await Promise.all(
+    effects.map(({ namespace, application }) => maySee(sender, { namespace, application })),
+  )
+  return effects.filter((_, index) => seen[index])
 }
 
 /** How many applications are resynced at a time: one that takes long must not keep all others from their turn. */

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { Broken, Unavailable } from '../base/errors.ts'
 import { type Event, writeEvent } from '../cloudevents/cloud-event.ts'
 import { senderOf } from '../cloudevents/source.ts'
+import { traceOf } from '../cloudevents/trace.ts'
 
 /**
  * Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the
@@ -31,7 +32,13 @@ export const createPublisher =
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
       const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
       const redirect = 'manual' as const // a redirected POST becomes a GET, which accepts nothing
-      const request = { method: 'POST', headers: { ...headers, ...authorization }, body, signal, redirect }
+      const request = {
+        method: 'POST',
+        headers: { ...traceOf(event), ...headers, ...authorization },
+        body,
+        signal,
+        redirect,
+      }
       const response = await fetch(url, request).catch((error: Error) => error)
       if (response instanceof Error) return `did not answer: ${response.message}`
       const text = await response.text().catch(() => '')

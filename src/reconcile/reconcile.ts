@@ -65,8 +65,8 @@ export type Input = {
   retried(): void
   /** Is told when the memory is saved, with the mark of what is being written: the changes are in it from then on. */
   saved(mark: string): void
-  /** Is told the name of each object that is written, and what changed in it. */
-  wrote(name: string, drift?: readonly Drift[]): void
+  /** Is told the name of each object that is written, what changed in it, and whether it is gone. */
+  wrote(name: string, write?: { readonly drift: readonly Drift[]; readonly isGone: boolean }): void
 }
 
 type Step = Dependencies & Input & { situation: Situation }
@@ -137,11 +137,13 @@ const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Prom
     isCurrent: () => isCurrent(step, memory),
   })
   if (reports === undefined) return undefined
-  for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object, driftOf(operation))
+  for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object, writeOf(operation))
   if (!reports.every(isFailed)) return undefined
   const second = plan(step.situation, failedIn(first, reports))
   return await finish(step, memory, withSkipped(step, second, reports))
 }
+
+const writeOf = (operation: Operation) => ({ drift: driftOf(operation), isGone: operation.verb === 'remove' })
 
 const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
 
@@ -214,7 +216,7 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
     const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved) })
     for (const { operation, isWritten } of reports ?? [])
-      if (isWritten) step.wrote(operation.object, driftOf(operation))
+      if (isWritten) step.wrote(operation.object, writeOf(operation))
     return reports
   }
   const isEarly = ({ phase }: Operation) => PHASES.indexOf(phase) < PHASES.indexOf('enrol')

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Refused } from '../base/errors.ts'
 import { at, defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Trace } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import { effective } from '../relations/effective.ts'
@@ -39,6 +40,7 @@ export type Change = {
   note?: boolean
   /** Rejects with Refused when the sender may not ask for an effect beyond the application. Absent where senders are not known. */
   permit?: ((effect: Effect) => Promise<void>) | undefined
+  trace?: Trace
 }
 
 /** The result of one change: an error, or accepted with an optional note. */

@@ -23,6 +23,8 @@ export type Outcome = {
   status: Status
   /** Names of the objects written, the memory among them. */
   written: readonly string[]
+  /** Of these, what is gone. Absent where nothing is. */
+  removed?: readonly string[]
   /** What remote applications were told: `relation 7 (service-mesh) to shop/beacon`. */
   published?: readonly string[]
   /** The first 20; a message tells how many more there are, and so it does of messages. */
@@ -33,15 +35,21 @@ export type Outcome = {
   drift?: readonly Drift[]
   /** How the application itself is, when there is more to say than that it is active. */
   applicationStatus?: ApplicationStatus
+  /** What changed at other applications in turn, or waits there, as far as it is known. Absent where nothing does. */
+  effects?: readonly FollowedStep[]
 }
+
+/** A step that another one led to. */
+export type FollowedStep = Subject & Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages'>
 
 type Done = Omit<Settled, 'state' | 'application'> & {
   written: readonly string[]
+  removed: readonly string[]
   drift: readonly Drift[]
   application?: ApplicationStatus
 }
 
-const NOTHING: Done = { written: [], drift: [], conflicts: [], missing: [], waiting: [], messages: [] }
+const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], missing: [], waiting: [], messages: [] }
 
 /** The outcome of one event out of what its step did, which it may share with others. */
 export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
@@ -52,6 +60,7 @@ export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING):
   return {
     status: stale ? 'stale' : statusOf(subject, done),
     written: done.written,
+    ...(done.removed.length > 0 && { removed: done.removed }),
     conflicts: done.conflicts.slice(0, MOST),
     messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts'), ...rest(done.drift, 'drifts')],
     ...(done.drift.length > 0 && { drift: done.drift.slice(0, MOST) }),
@@ -60,13 +69,14 @@ export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING):
 }
 
 /** The outcome once what follows was delivered; a receiver that will not take its part is waited for. */
-export const withDelivered = <T extends Outcome>(outcome: T, { published, refused }: Delivered): T => {
+export const withDelivered = <T extends Outcome>(outcome: T, { published, refused, effects }: Delivered): T => {
   const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
   return {
     ...outcome,
     ...(published.length > 0 && { published: first(published, 'publications') }),
+    ...(effects.length > 0 && { effects: effects.slice(0, MOST) }),
     ...(refused.length > 0 && isDone && { status: 'waiting' }),
-    messages: [...outcome.messages, ...first(refused, 'publications')],
+    messages: [...outcome.messages, ...first(refused, 'publications'), ...rest(effects, 'steps')],
   }
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Trace } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement, Environment } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
@@ -30,8 +31,8 @@ import { type Outcome, outcomeOf } from './result.ts'
 
 export type StepDependencies = {
   features: Features
-  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
-  connect(deadline: number): Kubernetes
+  /** A client whose calls end at the deadline, in milliseconds since the epoch, and pass the trace on. */
+  connect(deadline: number, trace?: Trace): Kubernetes
   clock: Clock
   environment: Environment
   /** Where senders are authenticated, writers of documents should be, too. */
@@ -58,6 +59,8 @@ type Progress = {
   taken: readonly Taken[] | undefined
   readonly written: Set<string>
   readonly drift: Drift[]
+  /** Of what was written, what is gone. */
+  readonly removed: Set<string>
   /** The mark under which the last attempt wrote. */
   mark?: string
   /** What was refused before was tried again. */
@@ -76,8 +79,14 @@ type Progress = {
 export const createStep =
   ({ features, connect, clock, environment, guard }: StepDependencies): Step =>
   async (subject, changes, deadline) => {
-    const kubernetes = connect(deadline)
-    const progress: Progress = { taken: undefined, written: new Set(), drift: [], before: undefined }
+    const kubernetes = connect(deadline, changes.find(({ trace }) => trace !== undefined)?.trace)
+    const progress: Progress = {
+      taken: undefined,
+      written: new Set(),
+      removed: new Set(),
+      drift: [],
+      before: undefined,
+    }
     const dependencies = { features, kubernetes, clock, environment, guard }
 
     const untilWon = async (): Promise<Attempted> => {
@@ -105,7 +114,12 @@ export const createStep =
     const { settled, found } = attempted
     const written = [...progress.written]
     const isResync = changes.some(({ look }) => look?.isResync === true)
-    const done = settled && { ...settled, written, drift: isResync ? progress.drift : [] }
+    const done = settled && {
+      ...settled,
+      written,
+      removed: [...progress.removed],
+      drift: isResync ? progress.drift : [],
+    }
     const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
     return {
       outcomes,
@@ -214,9 +228,11 @@ const attempt = async (
         progress.taken ??= taken
         progress.mark = mark
       },
-      wrote: (name, drift = []) => {
+      wrote: (name, { drift, isGone } = { drift: [], isGone: false }) => {
         progress.written.add(name)
         progress.drift.push(...drift)
+        if (isGone) progress.removed.add(name)
+        else progress.removed.delete(name)
       },
     },
   )

@@ -47,7 +47,7 @@ describe('resync of a namespace', () => {
       Object.entries({ beacon: ['db', 'web'], db: [], web: [] }).map(([application, named]) => ({
         subject: `shop/${application}`,
         type: 'dev.meshstep.resync.v1',
-        extensions: { partitionkey: `shop/${application}` },
+        extensions: { partitionkey: `shop/${application}`, causationid: '1', correlationid: '1' },
         data: { namespace: 'shop', application, documents: [], named },
       })),
     )
