@@ -1,12 +1,13 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
-/** Loaded outside a cluster alone, and larger than all the rest: kept beside the bundle, so that a pod never reads it. */
+/** Loaded when they are asked for, and larger than all the rest: kept beside the bundle, so that an event never waits for them. */
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/kubeconfig\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: './kubeconfig.mjs', external: true } : undefined,
+    onResolve({ filter: /\/(kubeconfig|fork)\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path: `./${basename(path, '.ts')}.mjs`, external: true } : undefined,
     )
   },
 }
@@ -32,7 +33,7 @@ const common: BuildOptions = {
 type Package = { name: string; version: string; license: string; text: string }
 
 /** The packages of which something is in a bundle, each with its licence's text. Rejects when one has none. */
-const packagesIn = async ({ inputs }: Metafile): Promise<Package[]> => {
+const packagesIn = async ({ inputs }: Pick<Metafile, 'inputs'>): Promise<Package[]> => {
   const folders = Object.keys(inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [])
   const packages = [...new Set(folders)].map(async (folder) => {
     const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
@@ -82,6 +83,12 @@ const { metafile } = await build({
   plugins: [besideTheBundle],
 })
 await build({ ...common, entryPoints: ['src/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
-const packages = await packagesIn(metafile)
+const fork = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/embedded/fork.ts'],
+  outfile: 'dist/fork.mjs',
+})
+const packages = await packagesIn({ inputs: { ...metafile.inputs, ...fork.metafile.inputs } })
 await writeFile('dist/NOTICES.txt', noticesOf(packages))
 await writeFile('dist/sbom.cdx.json', billOf(packages, JSON.parse(await readFile('package.json', 'utf8')).version))

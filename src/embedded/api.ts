@@ -1,4 +1,5 @@
 import type { KubernetesObject as PublicObject } from '../kubernetes/objects.ts'
+import { adopt } from './adopt.ts'
 import { mediaType } from './body.ts'
 import type { Result } from './call.ts'
 import { decodeObject } from './decode.ts'
@@ -34,6 +35,8 @@ export type EmbeddedApi = {
   objects(): readonly PublicObject[]
   /** Creates objects on behalf of a field manager, and the namespaces they are in. */
   seed(objects: readonly PublicObject[], options?: { manager?: string }): void
+  /** Takes objects over as another cluster has them, but for those that are here already. Nobody is told. */
+  adopt(objects: readonly PublicObject[]): void
   /** Another server that has what this one has now; nobody is subscribed to it. */
   copy(options?: EmbeddedApiOptions): EmbeddedApi
 }
@@ -172,6 +175,11 @@ const serve = (
       for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
       store.announce()
     },
+    adopt: (objects) =>
+      adopt(
+        world,
+        objects.map((object) => copyOf(object as JsonMap) as KubernetesObject),
+      ),
     copy: (other = {}) => serve(store.copy(), other),
   }
 }

@@ -63,6 +63,12 @@ export class Store {
     return stored
   }
 
+  /** Stores an object as another cluster has it: to have read it is no change. */
+  adopt(kind: Kind, object: KubernetesObject): void {
+    const ofKind = this.#objects.get(kind) ?? new Map<string, KubernetesObject>()
+    this.#objects.set(kind, ofKind.set(keyOf(object.metadata.namespace, object.metadata.name), this.#stamped(object)))
+  }
+
   remove(kind: Kind, object: KubernetesObject): KubernetesObject {
     const { namespace, name } = object.metadata
     const previous = this.get(kind, namespace, name)

@@ -21,7 +21,7 @@ const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefi
   return owner.kind === 'ReplicaSet' ? { kind: 'Deployment', name: deploymentName(String(owner.name)) } : undefined
 }
 
-const podsOf = ({ store }: World, podKind: Kind, workload: KubernetesObject): KubernetesObject[] =>
+export const podsOf = ({ store }: World, podKind: Kind, workload: KubernetesObject): KubernetesObject[] =>
   store.list(podKind, workload.metadata.namespace).filter((pod) => {
     const owner = ownerOf(pod)
     return owner?.kind === workload.kind && owner.name === workload.metadata.name

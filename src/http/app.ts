@@ -2,7 +2,9 @@ import { type Context, Hono } from 'hono'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import { type Event, readEvent, writeEvent } from '../cloudevents/cloud-event.ts'
-import { causedBy, withTraceOf } from '../cloudevents/trace.ts'
+import { causedBy, traceOf, withTraceOf } from '../cloudevents/trace.ts'
+import { readProposal } from '../preview/input.ts'
+import type { Asked, Preview } from '../preview/preview.ts'
 import type { Handle, Handled } from '../reconcile/handle.ts'
 import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
@@ -17,6 +19,8 @@ export type AppOptions = {
   explain?: Explain | undefined
   /** Answers `GET /applications/{namespace}/{application}`. */
   applications?: Applications | undefined
+  /** Answers `POST /plan`, and events of the extension `dryrun`. */
+  preview?: Preview | undefined
   clock: Clock
   log: Log
   /** From the moment this is true every event is answered with 503. */
@@ -26,7 +30,7 @@ export type AppOptions = {
 
 /**
  * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
- * `dev.meshstep.reconciled.v1` event. `GET /explain` says whether a request would pass, and
+ * `dev.meshstep.reconciled.v1` event. `POST /plan` says what events and documents would do, and does nothing. `GET /explain` says whether a request would pass, and
  * `GET /applications/{namespace}/{application}` what is remembered of one. `OPTIONS` answers the handshake of CloudEvents'
  * webhooks, `GET /health/…` the kubelet.
  */
@@ -34,6 +38,7 @@ export const createApp = ({
   handle,
   explain,
   applications,
+  preview,
   clock,
   log,
   isStopping = () => false,
@@ -46,6 +51,8 @@ export const createApp = ({
     const only = context.req.param('function')
     return await intake.take(context.req.raw, async (body) => {
       const event = withTraceOf(readEvent({ headers, body }), headers)
+      const { dryrun = 'false' } = event.extensions
+      if (dryrun !== 'false') return await rehearse(context, event, dryrun)
       const handled = await handle(event, { only, authorization: headers.authorization })
       const { namespace, application, drift } = handled
       if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
@@ -54,8 +61,29 @@ export const createApp = ({
     })
   }
 
+  /** What must not happen does not, also where the extension is none that is known or nobody can plan. */
+  const rehearse = async (context: Context, event: Event, dryrun: string): Promise<Response> => {
+    if (dryrun !== 'true') throw new Refused(400, `dryrun: expected true or false, got ${dryrun.slice(0, 20)}`)
+    if (preview === undefined) throw new Refused(400, 'dryrun: no plans are made here')
+    const { authorization } = context.req.header()
+    const { dryrun: _, ...extensions } = event.extensions
+    const proposal = { events: [{ ...event, extensions }], objects: [], expectations: [] }
+    const plan = await preview(proposal, { authorization, trace: traceOf(event) })
+    const reply = { ...replyTo(event, { ...NOTHING }, newId(), new Date(clock.now())), type: PLANNED, data: plan }
+    const { body, headers } = writeEvent(reply)
+    return context.body(body, 200, headers)
+  }
+
   const app = new Hono()
   app.post('/', take)
+  if (preview)
+    app.post('/plan', (context) =>
+      intake.take(context.req.raw, async (body) => {
+        const headers = context.req.header()
+        const proposal = readProposal({ headers, body })
+        return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
+      }),
+    )
   app.post('/:function', take)
   if (explain)
     app.get('/explain', async (context) => {
@@ -77,7 +105,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, GET /explain or GET /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain or GET /applications/{namespace}/{application}`,
         ),
       ),
     ),
@@ -100,6 +128,24 @@ export const createApp = ({
 }
 
 const LONGEST_REASON = 2_000
+
+const PLANNED = 'dev.meshstep.planned.v1'
+
+const NOTHING = { status: 'unchanged', written: [], conflicts: [], messages: [] } as const
+
+const FLAGS = ['delete', 'autoAllowWaypoint']
+
+const readAsked = (query: URLSearchParams, headers: Readonly<Record<string, string>>): Asked => {
+  const wrong = [...query].find(([name, value]) => !FLAGS.includes(name) || !['true', 'false'].includes(value))
+  if (wrong) throw new Refused(400, `query: expected ${FLAGS.join(' or ')}, true or false, got ${wrong.join('=')}`)
+  const autoAllow = query.get('autoAllowWaypoint')
+  return {
+    authorization: headers.authorization,
+    trace: traceOf({ extensions: headers }),
+    isDeletion: query.get('delete') === 'true',
+    ...(autoAllow !== null && { autoAllowWaypoint: autoAllow === 'true' }),
+  }
+}
 
 /** https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection */
 const handshake = (context: Context): Response =>

@@ -16,6 +16,7 @@ import type { Trace } from '../cloudevents/trace.ts'
 import { features } from '../features.ts'
 import { createKubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
+import { createPreview } from '../preview/preview.ts'
 import { createHandler } from '../reconcile/handle.ts'
 import { createPublisher } from '../reconcile/publish.ts'
 import { createQueue } from '../reconcile/queue.ts'
@@ -82,7 +83,8 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const reading = { features, connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
-  const app = createApp({ handle, explain, applications, clock, log, isStopping: () => isStopping })
+  const preview = createPreview({ ...reading, functions: createFunctions(features), transport, environment })
+  const app = createApp({ handle, explain, applications, preview, clock, log, isStopping: () => isStopping })
   const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')

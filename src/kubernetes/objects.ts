@@ -60,6 +60,8 @@ const resources = {
 
 export type Kind = keyof typeof resources
 
+export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, kind)
+
 /** Names one object; without `name`, all of its kind. */
 export type Reference = { kind: Kind; namespace?: string | undefined; name?: string | undefined }
 

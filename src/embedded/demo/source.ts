@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Event, writeEvent } from '../../cloudevents/cloud-event.ts'
 import type { Log } from '../../http/app.ts'
-import { type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
 import type { EmbeddedApi } from '../api.ts'
+import { sourceEvent } from '../source-event.ts'
 
 type Options = { api: EmbeddedApi; sink: string; log: Log }
-
-const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
 const ATTEMPTS = 5
 
@@ -17,8 +15,8 @@ const ATTEMPTS = 5
 export const startSource = ({ api, sink, log }: Options): { stop(): void } => {
   let sending: Promise<void> = Promise.resolve()
   let isStopped = false
-  const unsubscribe = api.subscribe(({ type, object }) => {
-    const event = isWatched(object) ? eventOf(VERBS[type], object) : undefined
+  const unsubscribe = api.subscribe((change) => {
+    const event = sourceEvent(change)
     if (event) sending = sending.then(() => (isStopped ? undefined : send(event)))
   })
 
@@ -40,25 +38,5 @@ export const startSource = ({ api, sink, log }: Options): { stop(): void } => {
       isStopped = true
       unsubscribe()
     },
-  }
-}
-
-/** What the manifests' sources watch, and of Pods only what their Triggers let through. */
-const isWatched = ({ kind, metadata }: KubernetesObject): boolean =>
-  kind === 'Pod' ||
-  (kind === 'ConfigMap' && ['relation', 'config'].includes(metadata.labels?.['meshstep.dev/kind'] ?? ''))
-
-const eventOf = (verb: string, object: KubernetesObject): Event | undefined => {
-  const { apiVersion, kind, metadata } = object
-  if (kind === 'Pod' && verb !== 'add') return undefined
-  return {
-    id: crypto.randomUUID(),
-    source: 'http://embedded',
-    type: `dev.knative.apiserver.resource.${verb}`,
-    subject: nameOf({ kind, ...metadata }).replace(' ', '/'),
-    time: new Date().toISOString(),
-    datacontenttype: 'application/json',
-    extensions: { apiversion: apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? '' },
-    data: object,
   }
 }

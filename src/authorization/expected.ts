@@ -1,0 +1,58 @@
+import { maySee, type Sender } from '../access/authorize.ts'
+import { Refused } from '../base/errors.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { Memories } from '../state/memory.ts'
+import { decide } from './evaluate.ts'
+import type { Expectation } from './expectation.ts'
+import { observe } from './observe.ts'
+import type { Question } from './question.ts'
+import { situationOf } from './situation.ts'
+
+/** An expectation, whether it is met, and why or why not. */
+export type Expected = Expectation & { readonly met: boolean; readonly sentence: string }
+
+/** A client of which nothing is known but that it is outside of the mesh: an address for documentation. */
+const OUTSIDE = '203.0.113.1'
+
+/** Checks expectations against a cluster. What is undecided is met by none: it is neither allowed for certain nor denied. */
+export const expected = async (
+  memories: Pick<Memories, 'read'>,
+  kubernetes: Kubernetes,
+  expectations: readonly Expectation[],
+  sender: Sender | undefined,
+): Promise<Expected[]> => {
+  const results: Expected[] = []
+  for (const expectation of expectations)
+    results.push({ ...expectation, ...(await check(memories, kubernetes, expectation, sender)) })
+  return results
+}
+
+const check = async (
+  memories: Pick<Memories, 'read'>,
+  kubernetes: Kubernetes,
+  { from, to, port, method, path, allowed }: Expectation,
+  sender: Sender | undefined,
+): Promise<Pick<Expected, 'met' | 'sentence'>> => {
+  const [client, target] = [from === undefined ? undefined : subjectIn(from), subjectIn(to)]
+  for (const side of [client, target])
+    if (side && !(await maySee(sender, side)))
+      throw new Refused(403, `you may not ask about ${side.namespace}/${side.application}`)
+  const question: Question = {
+    ...(client ? { from: client } : { address: OUTSIDE }),
+    ...{ to: target, port, method, path, via: 'service' },
+  }
+  try {
+    const { request, world } = situationOf(question, await observe(memories, kubernetes, question))
+    const decision = decide(request, world)
+    return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
+  } catch (error) {
+    if (error instanceof Refused) return { met: false, sentence: error.message }
+    throw error
+  }
+}
+
+const subjectIn = (name: string): Subject => {
+  const [namespace = '', application = ''] = name.split('/')
+  return { namespace, application }
+}

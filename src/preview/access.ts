@@ -1,0 +1,243 @@
+import { hasLabels } from '../authorization/evaluate/world.ts'
+import { decide } from '../authorization/evaluate.ts'
+import { type Observed, observe } from '../authorization/observe.ts'
+import type { Question } from '../authorization/question.ts'
+import { type Situation, situationOf } from '../authorization/situation.ts'
+import { Refused } from '../base/errors.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import type { Memories } from '../state/memory.ts'
+import { portsIn, type Witness, witnessesOf } from './witnesses.ts'
+
+export type Verdict = 'allowed' | 'denied' | 'undecided'
+
+/** A request whose answer changes. What is absent is any. */
+export type AccessChange = {
+  /** `namespace/application`; absent for a client outside the mesh. */
+  readonly from?: string
+  readonly to: string
+  /** To the pods' own addresses, past the Service. */
+  readonly via: 'service' | 'pod'
+  readonly port: number
+  readonly method?: string
+  readonly path?: string
+  /** Any but these, which policies name. */
+  readonly notMethods?: readonly string[]
+  readonly notPaths?: readonly string[]
+  readonly before: Verdict
+  readonly after: Verdict
+  /** `- reviews → details GET :9080 /details/*` */
+  readonly line: string
+}
+
+type Side = {
+  readonly memories: Pick<Memories, 'read'>
+  readonly kubernetes: Kubernetes
+  readonly question: Partial<Pick<Question, 'autoAllowWaypoint'>>
+}
+
+/** A client of which nothing is known but that it is outside of the mesh: an address for documentation. */
+const OUTSIDE = '203.0.113.1'
+
+/**
+ * What changes for requests from `from` to `to`, of every port, method and path that the policies of either side tell apart. `from` is
+ * absent for a client outside the mesh.
+ */
+export const accessChanges = async (
+  from: Subject | undefined,
+  to: Subject,
+  sides: { readonly before: Side; readonly after: Side },
+): Promise<AccessChange[]> => {
+  const pair = { ...(from ? { from } : { address: OUTSIDE }), to }
+  const [before, after] = await Promise.all(
+    [sides.before, sides.after].map(async ({ memories, kubernetes, question }) => ({
+      question: { ...question, ...pair },
+      observed: await observe(memories, kubernetes, { ...pair, port: 1, via: 'service' }),
+    })),
+  )
+  if (before === undefined || after === undefined) return []
+  const ports = [before, after].map((side) => portsOf(side.observed, to))
+  return (['service', 'pod'] as const).flatMap((via) => {
+    const asked = [...new Set(ports.flatMap((one) => one[via]))].toSorted((one, other) => one - other)
+    return asked.flatMap((port) =>
+      compared([situation(before, via, port), situation(after, via, port)], { from, to, via, port }),
+    )
+  })
+}
+
+type Observation = { readonly question: Omit<Question, 'port' | 'via'>; readonly observed: Observed }
+
+/** Undefined where there is nothing to be asked. */
+const situation = (
+  { question, observed }: Observation,
+  via: 'service' | 'pod',
+  port: number,
+): Situation | undefined => {
+  try {
+    return situationOf({ ...question, via, port }, observed)
+  } catch (error) {
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}
+
+const portsOf = ({ services, to, policies = [] }: Observed, { application }: Subject) => {
+  const service = services.find(({ metadata }) => metadata.name === application)
+  const pod = to?.template ?? to?.running[0]
+  const containers = pod?.spec?.containers ?? []
+  const targets = (service?.spec?.ports ?? []) as { port: number; targetPort?: number | string }[]
+  const numbers = targets.flatMap(({ port, targetPort = port }) => (typeof targetPort === 'number' ? [targetPort] : []))
+  return {
+    service: targets.map(({ port }) => port),
+    pod: [
+      ...containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)),
+      ...numbers,
+      ...podPorts(policies),
+    ],
+  }
+}
+
+const podPorts = (policies: readonly KubernetesObject[]): number[] =>
+  portsIn(
+    (policies as AuthorizationPolicy[]).filter(
+      ({ spec }) => spec?.targetRefs === undefined && spec?.targetRef === undefined,
+    ),
+  )
+
+type Asked = { from: Subject | undefined; to: Subject; via: 'service' | 'pod'; port: number }
+
+type Cell = {
+  readonly method: Witness<string>
+  readonly path: Witness<string>
+  readonly before: Verdict
+  readonly after: Verdict
+}
+
+const compared = ([before, after]: Pair, asked: Asked): AccessChange[] => {
+  if (fingerprint(before) === fingerprint(after)) return []
+  const { methods, paths } = witnessesOf(
+    [before, after].flatMap((side) => side?.world.policies.filter(holdsIn(side)) ?? []),
+  )
+  const cells = methods.flatMap((method) =>
+    paths.map(
+      (path): Cell => ({ method, path, before: verdict(before, method, path), after: verdict(after, method, path) }),
+    ),
+  )
+  return merged(cells, asked)
+}
+
+type Pair = readonly [Situation | undefined, Situation | undefined]
+
+const verdict = (side: Situation | undefined, method: Witness<string>, path: Witness<string>): Verdict => {
+  if (side === undefined) return 'denied'
+  const { allowed, decided } = decide({ ...side.request, method: method.value, path: path.value }, side.world)
+  return allowed ? 'allowed' : decided ? 'denied' : 'undecided'
+}
+
+/** All that a decision may depend on. */
+const fingerprint = (side: Situation | undefined): string =>
+  JSON.stringify(
+    side && [
+      side.request,
+      {
+        ...side.world,
+        policies: side.world.policies
+          .filter(holdsIn(side))
+          .map(({ metadata: { namespace, name, annotations }, spec }) => [namespace, name, annotations, spec]),
+      },
+    ],
+  )
+
+/** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
+const holdsIn =
+  ({ request: { to }, world: { workloads } }: Situation) =>
+  ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
+    const isElsewhere =
+      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)
+    const pods = [...workloads.map(({ labels }) => labels), to.gateway?.labels ?? {}]
+    return !isElsewhere && pods.some((labels) => hasLabels(labels, selector?.matchLabels))
+  }
+
+/** As few lines as say it: of all methods and paths, of all methods of a path, of all paths of a method, or of both. */
+const merged = (cells: readonly Cell[], asked: Asked): AccessChange[] => {
+  const changed = cells.filter(({ before, after }) => before !== after)
+  const [first] = changed
+  if (first === undefined) return []
+  const isSame = (some: readonly Cell[]) =>
+    some.every(({ before, after }) => before === some[0]?.before && after === some[0]?.after)
+  if (changed.length === cells.length && isSame(cells)) return [change(asked, first)]
+  const whole = (by: 'method' | 'path') =>
+    [...new Set(cells.map((cell) => cell[by]))].filter((witness) => {
+      const row = cells.filter((cell) => cell[by] === witness)
+      return row.every((cell) => cell.before !== cell.after) && isSame(row)
+    })
+  const paths = whole('path')
+  const methods = paths.length > 0 ? [] : whole('method')
+  const isCovered = (cell: Cell) => paths.includes(cell.path) || methods.includes(cell.method)
+  const rows = [...paths.map((path) => ({ path })), ...methods.map((method) => ({ method }))]
+  return [
+    ...rows.flatMap((row) => {
+      const cell = cells.find((one) => ('path' in row ? one.path === row.path : one.method === row.method))
+      return cell ? [change(asked, cell, row)] : []
+    }),
+    ...changed.filter((cell) => !isCovered(cell)).map((cell) => change(asked, cell, cell)),
+  ]
+}
+
+const change = (
+  { from, to, via, port }: Asked,
+  { before, after }: Cell,
+  { method, path }: Partial<Pick<Cell, 'method' | 'path'>> = {},
+): AccessChange => {
+  const [ofMethod, ofPath] = [labelOf(method), labelOf(path)]
+  const named = {
+    ...(ofMethod.label !== undefined && { method: ofMethod.label }),
+    ...(ofMethod.not.length > 0 && { notMethods: ofMethod.not }),
+    ...(ofPath.label !== undefined && { path: ofPath.label }),
+    ...(ofPath.not.length > 0 && { notPaths: ofPath.not }),
+  }
+  const target = `${to.application}${via === 'pod' ? ' (pods)' : ''}`
+  const words = [signOf(before, after), clientOf(from, to), '→', target, textOf(ofMethod), `:${port}`, textOf(ofPath)]
+  return {
+    ...(from && { from: subjectName(from) }),
+    to: subjectName(to),
+    ...{ via, port, ...named, before, after },
+    line: words.filter((word) => word !== undefined).join(' '),
+  }
+}
+
+const labelOf = (witness: Witness<string> | undefined): { label?: string; not: readonly string[] } => {
+  if (witness === undefined) return { not: [] }
+  return 'label' in witness ? { label: witness.label, not: [] } : { not: witness.not }
+}
+
+const textOf = ({ label, not }: ReturnType<typeof labelOf>): string | undefined =>
+  label ?? (not.length > 0 ? `(not ${not.join(', ')})` : undefined)
+
+const signOf = (before: Verdict, after: Verdict): string => {
+  if (after === 'allowed') return '+'
+  return before === 'allowed' && after === 'denied' ? '-' : '?'
+}
+
+const clientOf = (from: Subject | undefined, to: Subject): string => {
+  if (from === undefined) return '(outside the mesh)'
+  return from.namespace === to.namespace ? from.application : subjectName(from)
+}
+
+/** The applications among objects: a workload of a namespace, or a Service that is named like none. */
+export const applicationsIn = (objects: readonly KubernetesObject[], namespaces: ReadonlySet<string>): Subject[] => {
+  const found = objects.flatMap(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
+    ['StatefulSet', 'Deployment', 'Service'].includes(kind) &&
+    namespace !== undefined &&
+    namespaces.has(namespace) &&
+    !(ownerReferences as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
+      ? [{ namespace, application: name }]
+      : [],
+  )
+  const byName = new Map(
+    found.map((one) => [nameOf({ kind: '', namespace: one.namespace, name: one.application }), one]),
+  )
+  return [...byName.values()].toSorted((one, other) => (subjectName(one) < subjectName(other) ? -1 : 1))
+}

@@ -1,0 +1,107 @@
+import { parseAllDocuments } from 'yaml'
+import * as z from 'zod'
+import { Expectation } from '../authorization/expectation.ts'
+import { DEEPEST, isTooDeep } from '../base/depth.ts'
+import { Refused } from '../base/errors.ts'
+import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+
+/** What is to be tried: events, and objects as `kubectl apply` would make them, in this order. */
+export type Proposal = {
+  readonly events: readonly Event[]
+  readonly objects: readonly KubernetesObject[]
+  readonly expectations: readonly Expectation[]
+}
+
+type Request = { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
+
+const BATCH = 'application/cloudevents-batch+json'
+const STRUCTURED = 'application/cloudevents+json'
+
+/**
+ * Reads one CloudEvent in either mode, a batch of them, or YAML or JSON documents: Kubernetes objects and lists of them, CloudEvents, and
+ * `expect` lists. Throws Refused, 400, naming the document that is neither.
+ */
+export const readProposal = ({ headers, body }: Request): Proposal => {
+  const type = (headers['content-type'] ?? '').toLowerCase()
+  if (type.startsWith(BATCH)) return proposalOf(batchIn(textOf(body)))
+  if (type.startsWith('application/cloudevents') || headers['ce-type'] !== undefined)
+    return { events: [readEvent({ headers, body })], objects: [], expectations: [] }
+  const documents = parseAllDocuments(textOf(body), { uniqueKeys: true })
+  if (!Array.isArray(documents) || documents.length === 0)
+    throw new Refused(400, 'the body is empty: expected events or documents')
+  return proposalOf(documents.map((document, index) => contentOf(document, index)))
+}
+
+const batchIn = (text: string): unknown[] => {
+  try {
+    return z.array(z.unknown()).parse(JSON.parse(text))
+  } catch (error) {
+    throw new Refused(400, 'the body: expected a JSON array of CloudEvents', { cause: error })
+  }
+}
+
+type Parsed = Extract<ReturnType<typeof parseAllDocuments>, readonly unknown[]>[number]
+
+const contentOf = (document: Parsed, index: number): unknown => {
+  const [error] = document.errors
+  if (error) throw new Refused(400, `document ${index + 1}: ${error.message.split('\n')[0]}`)
+  const value = withoutAliases(document, index)
+  if (isTooDeep(value)) throw new Refused(400, `document ${index + 1}: expected at most ${DEEPEST} levels`)
+  return value
+}
+
+/** A few aliases of aliases may be gigabytes. */
+const withoutAliases = (document: Parsed, index: number): unknown => {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch (error) {
+    throw new Refused(400, `document ${index + 1}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+const textOf = (body: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (error) {
+    throw new Refused(400, 'the body is not valid UTF-8', { cause: error })
+  }
+}
+
+const NamedObject = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+})
+const List = z.looseObject({ kind: z.literal('List'), items: z.array(NamedObject) })
+const Expecting = z.strictObject({ expect: z.array(Expectation) })
+
+const proposalOf = (values: readonly unknown[]): Proposal => {
+  const parts = values.flatMap((value, index) => (value === null || value === undefined ? [] : [partOf(value, index)]))
+  return {
+    events: parts.flatMap(({ events = [] }) => events),
+    objects: parts.flatMap(({ objects = [] }) => objects),
+    expectations: parts.flatMap(({ expectations = [] }) => expectations),
+  }
+}
+
+const partOf = (value: unknown, index: number): Partial<Proposal> => {
+  if (isRecord(value) && 'specversion' in value) return { events: [eventOf(value)] }
+  if (isRecord(value) && 'expect' in value) return { expectations: read(Expecting, value, index).expect }
+  if (isRecord(value) && value.kind === 'List') return { objects: read(List, value, index).items as KubernetesObject[] }
+  return { objects: [read(NamedObject, value, index) as KubernetesObject] }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+const eventOf = (value: Record<string, unknown>): Event =>
+  readEvent({ headers: { 'content-type': STRUCTURED }, body: Buffer.from(JSON.stringify(value)) })
+
+const read = <T>(schema: z.ZodType<T>, value: unknown, index: number): T => {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw new Refused(
+    400,
+    `document ${index + 1}: expected a CloudEvent, a Kubernetes object or an expect list: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`,
+  )
+}

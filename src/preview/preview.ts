@@ -1,0 +1,180 @@
+import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
+import { type Expected, expected } from '../authorization/expected.ts'
+import type { Clock } from '../base/clock.ts'
+import { Unavailable } from '../base/errors.ts'
+import { subjectName } from '../base/subject.ts'
+import type { Trace } from '../cloudevents/trace.ts'
+import type { Fork, ObjectChange } from '../embedded/fork.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
+import type { Kubernetes, Transport } from '../kubernetes/client.ts'
+import { createKubernetes, readingOnce } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { EventFunction } from '../reconcile/event-function.ts'
+import { type AccessChange, accessChanges, applicationsIn } from './access.ts'
+import type { Proposal } from './input.ts'
+import { rehearse } from './rehearse.ts'
+import { servedBy } from './served-by.ts'
+import { isTelling, type Told } from './told.ts'
+
+/** What events and documents would do. All of it is JSON. */
+export type Plan = {
+  /** The steps that would change something, or wait, in their order. */
+  readonly steps: readonly Told[]
+  readonly objects: readonly ObjectChange[]
+  readonly access: readonly AccessChange[]
+  readonly expectations: readonly Expected[]
+  /** What of the answer is not whole, and why. */
+  readonly messages: readonly string[]
+}
+
+export type Preview = (proposal: Proposal, asked: Asked) => Promise<Plan>
+
+/** How a plan is asked for. */
+export type Asked = {
+  readonly authorization?: string | undefined
+  /** Documents are deleted instead of applied. */
+  readonly isDeletion?: boolean
+  readonly autoAllowWaypoint?: boolean | undefined
+  readonly trace?: Trace
+}
+
+type Dependencies = {
+  features: Features
+  functions: readonly EventFunction[]
+  transport: Transport
+  connect(deadline: number, trace?: Trace): Kubernetes
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+/** Pairs of applications whose access is compared at most: each costs some milliseconds. */
+const MOST_PAIRS = 2_500
+
+/** Plans that are made at a time: each holds what it reads of the cluster in memory. */
+const AT_ONCE = 2
+
+/**
+ * Plans what events and documents would do: the cluster is read, and they and all that follows from them run on a fork of it in memory.
+ * Nothing is written: of the cluster's API a plan has GET alone. Rejects with Refused for what a step or the API server would refuse, and
+ * for whoever may not send the events, and leaves out what the sender may not see.
+ */
+export const createPreview = (dependencies: Dependencies): Preview => {
+  const { transport, connect, authenticate, clock, timeoutMilliseconds } = dependencies
+  const { memories } = dependencies.features
+  let running = 0
+
+  const plan = async (proposal: Proposal, asked: Asked): Promise<Plan> => {
+    const deadline = clock.now() + timeoutMilliseconds
+    const { trace = {}, authorization } = asked
+    const sender = await authenticate?.(connect(deadline, trace), authorization)
+    const { createFork } = await import('../embedded/fork.ts')
+    const fork = createFork(async (path) => {
+      const headers = { ...trace, accept: 'application/json' }
+      const answer = await transport({ method: 'GET', path, headers, timeoutMilliseconds: deadline - clock.now() })
+      return { ...answer, headers: {} }
+    })
+    const steps = await rehearse(dependencies, fork, {
+      proposal,
+      sender,
+      deadline,
+      isDeletion: asked.isDeletion === true,
+    })
+    const { changes, hidden } = await visibleChanges(sender, fork)
+    const sides = sidesOf(fork, deadline, asked)
+    const compared = await compareAccess(fork, sides, sender, namespacesOf(proposal, steps, changes))
+    return {
+      steps: await visibleSteps(sender, steps.filter(isTelling)),
+      objects: changes,
+      access: compared.access,
+      expectations: await expected(memories, sides.after.kubernetes, proposal.expectations, sender),
+      messages: [...compared.messages, ...hidden],
+    }
+  }
+
+  const sidesOf = (fork: Fork, deadline: number, { autoAllowWaypoint }: Asked) => {
+    const side = (serve: Fork['before']) => ({
+      memories,
+      kubernetes: readingOnce(createKubernetes({ transport: servedBy(serve), clock, deadline })),
+      question: { autoAllowWaypoint },
+    })
+    return { before: side(fork.before), after: side(fork.after) }
+  }
+
+  return async (proposal, asked) => {
+    if (running >= AT_ONCE)
+      throw new Unavailable(`${running} plans are being made here`, { status: 429, retryAfterSeconds: 1 })
+    running += 1
+    try {
+      return await plan(proposal, asked)
+    } finally {
+      running -= 1
+    }
+  }
+}
+
+const visibleSteps = async (sender: Sender | undefined, steps: readonly Told[]): Promise<Told[]> => {
+  const seen = await Promise.all(
+    steps.map(({ namespace = '', application }) => maySee(sender, { namespace, application })),
+  )
+  return steps.filter((_, index) => seen[index])
+}
+
+const visibleChanges = async (sender: Sender | undefined, fork: Fork) => {
+  const changes = fork.changes()
+  const seen = await Promise.all(changes.map((change) => maySee(sender, whoseIs(change))))
+  const hidden = seen.filter((one) => !one).length
+  return {
+    changes: changes.filter((_, index) => seen[index]),
+    hidden:
+      hidden === 0 ? [] : [`${hidden} more objects would change, of applications that you may send no events about`],
+  }
+}
+
+/** Ours say whose they are; a workload or Service is its application's; everything else is the namespace's. */
+const whoseIs = ({ before, after }: ObjectChange): { namespace: string; application?: string } => {
+  const { kind, metadata } = (after ?? before) as KubernetesObject
+  const { namespace = metadata.name, name, labels = {} } = metadata
+  const owner = labels['meshstep.dev/application']
+  const home = labels['meshstep.dev/namespace'] ?? namespace
+  if (owner !== undefined) return { namespace: home, application: owner }
+  return ['StatefulSet', 'Deployment', 'Service'].includes(kind) ? { namespace, application: name } : { namespace }
+}
+
+const namespacesOf = ({ objects }: Proposal, steps: readonly Told[], changes: readonly ObjectChange[]): Set<string> =>
+  new Set([
+    ...steps.flatMap(({ namespace }) => namespace ?? []),
+    ...objects.flatMap(({ metadata }) => metadata.namespace ?? []),
+    ...changes.flatMap(({ before, after }) => (after ?? before)?.metadata.namespace ?? []),
+  ])
+
+type Sides = Parameters<typeof accessChanges>[2]
+
+const compareAccess = async (
+  fork: Fork,
+  sides: Sides,
+  sender: Sender | undefined,
+  namespaces: ReadonlySet<string>,
+): Promise<Pick<Plan, 'access' | 'messages'>> => {
+  if (fork.changes().length === 0) return { access: [], messages: [] }
+  for (const namespace of namespaces) await loadApplications(sides.before.kubernetes, namespace)
+  const { before, after } = fork.objects()
+  const all = applicationsIn([...before, ...after], namespaces)
+  const seen = await Promise.all(all.map((one) => maySee(sender, one)))
+  const applications = all.filter((_, index) => seen[index])
+  const pairs = applications.flatMap((to) => [
+    { from: undefined, to },
+    ...applications.flatMap((from) => (subjectName(from) === subjectName(to) ? [] : [{ from, to }])),
+  ])
+  const access: AccessChange[] = []
+  for (const { from, to } of pairs.slice(0, MOST_PAIRS)) access.push(...(await accessChanges(from, to, sides)))
+  const left = pairs.length - MOST_PAIRS
+  return { access, messages: left > 0 ? [`access was not compared for ${left} more pairs of applications`] : [] }
+}
+
+/** Whoever may reach whom is compared for all of a namespace, though a step reads no more than it needs. */
+const loadApplications = async (kubernetes: Kubernetes, namespace: string): Promise<void> => {
+  for (const kind of ['StatefulSet', 'Deployment', 'Service'] as const) await kubernetes.list(kind, namespace)
+}

@@ -1,0 +1,129 @@
+import type { Sender } from '../access/authorize.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused } from '../base/errors.ts'
+import type { Event } from '../cloudevents/cloud-event.ts'
+import type { Fork } from '../embedded/fork.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
+import { ApiError } from '../kubernetes/api-error.ts'
+import { createKubernetes, type Kubernetes } from '../kubernetes/client.ts'
+import { isKind, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import type { EventFunction } from '../reconcile/event-function.ts'
+import { createHandler, type Handle } from '../reconcile/handle.ts'
+import { createQueue } from '../reconcile/queue.ts'
+import { createStep } from '../reconcile/step.ts'
+import type { Proposal } from './input.ts'
+import { servedBy } from './served-by.ts'
+import { type Told, told } from './told.ts'
+
+type Dependencies = {
+  features: Features
+  functions: readonly EventFunction[]
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+type Performance = {
+  readonly proposal: Proposal
+  readonly sender: Sender | undefined
+  readonly deadline: number
+  readonly isDeletion: boolean
+}
+
+/** What a cluster tells in turn of one event ends; what does not is a loop. */
+const MOST_EVENTS = 2_000
+
+/** How often those that wait look again, as they would with each event or ping. */
+const MOST_LOOKS = 3
+
+/** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken, in their order. */
+export const rehearse = async (
+  { features, functions, clock, environment, timeoutMilliseconds }: Dependencies,
+  fork: Fork,
+  { proposal, sender, deadline, isDeletion }: Performance,
+): Promise<Told[]> => {
+  const steps: Told[] = []
+  const connect = (until: number) => createKubernetes({ transport: servedBy(fork.after), clock, deadline: until })
+  const handlerFor = (one: Sender | undefined): Handle =>
+    createHandler({
+      features,
+      functions,
+      enqueue: createQueue(createStep({ features, connect, clock, environment })),
+      connect,
+      authenticate: one && (async () => one),
+      clock,
+      timeoutMilliseconds,
+      onStep: (step) => steps.push(told(step)),
+    })
+  const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
+
+  /** What the cluster's sources send because of what was written. */
+  const settle = async (): Promise<void> => {
+    let left = MOST_EVENTS
+    for (let events = fork.events(); events.length > 0 && left > 0; events = fork.events())
+      for (const event of events) {
+        left -= 1
+        await asCluster(event, {})
+      }
+  }
+
+  for (const object of proposal.objects) {
+    await sender?.authorize(namespaceOf(object))
+    await write(connect(deadline), object, isDeletion)
+    // a document's author is whoever asks, of all that follows nobody
+    for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
+    await settle()
+  }
+  for (const event of proposal.events) {
+    await asSender(event, {})
+    await settle()
+  }
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const before = steps.length
+    for (const subject of waitingIn(steps)) {
+      await asCluster(lookAgain(subject, `look-${before}-${subject}`), {})
+      await settle()
+    }
+    if (steps.slice(before).every(({ status }) => status === 'unchanged' || status === 'waiting')) break
+  }
+  return steps
+}
+
+const isDocument = ({ extensions }: Event): boolean => extensions.kind === 'ConfigMap'
+
+const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject): { namespace: string } => {
+  if (namespace === undefined) throw new Refused(400, `${kind} ${name}: expected metadata.namespace`)
+  return { namespace }
+}
+
+/** Applies or deletes an object as kubectl does. Rejects with Refused, 400, where the API server would refuse it. */
+const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletion: boolean): Promise<void> => {
+  const { kind, metadata } = object
+  const title = nameOf({ kind, ...metadata })
+  if (!isKind(kind)) throw new Refused(400, `${title}: a plan knows no objects of this kind`)
+  try {
+    if (!isDeletion) return void (await kubernetes.apply(object, 'kubectl', { force: true }))
+    const found = await kubernetes.find({ kind, namespace: metadata.namespace, name: metadata.name })
+    if (found === undefined) throw new Refused(400, `${title} does not exist`)
+    await kubernetes.remove(found)
+  } catch (error) {
+    throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error
+  }
+}
+
+/** The applications that waited when their last step ended. */
+const waitingIn = (steps: readonly Told[]): string[] => {
+  const last = new Map(steps.map(({ namespace, application, status }) => [`${namespace}/${application}`, status]))
+  return [...last].flatMap(([subject, status]) => (status === 'waiting' ? [subject] : []))
+}
+
+const lookAgain = (subject: string, id: string): Event => ({
+  id,
+  source: '/meshstep/plan',
+  type: 'dev.meshstep.resync.v1',
+  subject,
+  datacontenttype: 'application/json',
+  extensions: {},
+  data: {},
+})

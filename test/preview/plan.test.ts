@@ -1,0 +1,341 @@
+import { describe, expect, test } from 'vitest'
+import type { Authenticate } from '../../src/access/authorize.ts'
+import { Refused } from '../../src/base/errors.ts'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { createApp } from '../../src/http/app.ts'
+import type { TransportRequest } from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { readProposal } from '../../src/preview/input.ts'
+import type { Plan } from '../../src/preview/preview.ts'
+import { related, requires } from '../helpers/beacon-world.ts'
+import { event } from '../helpers/world.ts'
+import { createPlace, type Place } from './planned.ts'
+
+const DB = { application: 'db' }
+const WEB = { application: 'web' }
+
+const allowing = (relation: string) => ({
+  ...DB,
+  config: { policies: [{ type: 'app', relation, endpoints: [{ ports: [80], methods: ['GET'], paths: ['/a/*'] }] }] },
+})
+
+/** `web` may GET /a/* of `db`, over relation 3. */
+const related3 = async (options: Parameters<typeof createPlace>[1] = {}): Promise<Place> => {
+  const place = createPlace(['db', 'web', 'other'], options)
+  for (const [type, data] of [
+    ['config-changed', { application: 'beacon', config: { mesh: {} } }],
+    ['config-changed', allowing('use')],
+    ['relation-changed', requires(1, DB)],
+    ['relation-changed', requires(2, WEB)],
+    ['relation-changed', requires(5, { application: 'other' })],
+    ['relation-changed', related(3, 'use', WEB, DB)],
+  ] as const)
+    await place.happen(event(type, data))
+  return place
+}
+
+const lines = ({ access }: Plan): string[] => access.map(({ line }) => line)
+
+describe('a plan', () => {
+  test('shows who loses access by a typo in a policy’s relation', async () => {
+    const place = await related3()
+    const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
+    expect(lines(plan)).toEqual(['- web → db GET :80 /a/*'])
+    expect(JSON.stringify(plan.steps)).toContain('nobody may reach shop/db: no relation of endpoint sue')
+  })
+
+  test('shows who gains access', async () => {
+    const place = await related3()
+    const plan = await place.plan({
+      events: [event('relation-changed', related(4, 'use', { application: 'other' }, DB))],
+    })
+    expect(lines(plan)).toEqual(['+ other → db GET :80 /a/*'])
+  })
+
+  test('shows each object’s change, as it is and as a unified diff', async () => {
+    const place = await related3()
+    const { objects } = await place.plan({ events: [event('relation-broken', { ...DB, relation: { id: 3 } })] })
+    const [policy] = objects
+    expect(objects).toHaveLength(1)
+    expect(policy).toMatchObject({ change: 'changed', object: expect.stringMatching(/^AuthorizationPolicy shop\//) })
+    expect(policy?.diff).toContain(`--- ${policy?.object}\n+++ ${policy?.object}\n@@`)
+    expect(policy?.diff).toContain('-              - cluster.local/ns/shop/sa/web\n')
+    expect(policy?.diff).not.toMatch(/managedFields|resourceVersion|uid/)
+  })
+
+  test('is empty for what would change nothing', async () => {
+    const place = await related3()
+    expect(await place.plan({ events: [event('resync', DB)] })).toEqual({
+      ...{ steps: [], objects: [], access: [], expectations: [], messages: [] },
+    })
+  })
+
+  test('reads, and never writes', async () => {
+    const methods = new Set<string>()
+    const place = await related3()
+    const observing = createPlace([], {
+      intercept: async (request: TransportRequest) => {
+        methods.add(request.method)
+        return place.api.handle(request)
+      },
+    })
+    const before = JSON.stringify(place.api.objects())
+    const plan = await observing.plan({ events: [event('application-removed', DB)] })
+    expect(plan.objects.map(({ change }) => change)).toContain('removed')
+    expect(methods).toEqual(new Set(['GET']))
+    expect(JSON.stringify(place.api.objects())).toBe(before)
+  })
+
+  test('takes documents, as they would be applied or deleted', async () => {
+    const place = await related3()
+    const document: KubernetesObject = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'three', namespace: 'shop', labels: { 'meshstep.dev/kind': 'relation' } },
+      data: {
+        application: 'db',
+        relation: '{ id: 4, endpoint: use, interface: http, role: provides }',
+        remote: '{ application: other, data: {} }',
+      },
+    }
+    expect(lines(await place.plan({ objects: [document] }))).toEqual(['+ other → db GET :80 /a/*'])
+    place.api.seed([document])
+    await place.happen(event('resync', DB))
+    const gone = await place.preview({ events: [], objects: [document], expectations: [] }, { isDeletion: true })
+    expect(lines(gone)).toEqual(['- other → db GET :80 /a/*'])
+  })
+
+  test('takes an AuthorizationPolicy that somebody wrote', async () => {
+    const place = await related3()
+    const policy: KubernetesObject = {
+      apiVersion: 'security.istio.io/v1',
+      kind: 'AuthorizationPolicy',
+      metadata: { name: 'closed', namespace: 'shop' },
+      spec: {
+        targetRefs: [{ group: '', kind: 'Service', name: 'db' }],
+        action: 'DENY',
+        rules: [{ to: [{ operation: { paths: ['/a/secret'] } }] }],
+      },
+    }
+    expect(lines(await place.plan({ objects: [policy] }))).toEqual(['- web → db GET :80 /a/secret'])
+  })
+
+  test.each<[string, KubernetesObject, RegExp]>([
+    [
+      'of a kind that it does not know',
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } },
+      /Secret shop\/s: a plan knows no objects of this kind/,
+    ],
+    [
+      'that the API server refuses',
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'No', namespace: 'shop' } },
+      /ConfigMap shop\/No: 422/,
+    ],
+    [
+      'without a namespace',
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } },
+      /ConfigMap x: expected metadata\.namespace/,
+    ],
+  ])('refuses an object %s', async (_, object, message) => {
+    const place = await related3({ authenticate: async () => permitting(() => true) })
+    await expect(place.plan({ objects: [object] })).rejects.toThrow(message)
+  })
+
+  test('refuses an event as it would be refused', async () => {
+    const place = await related3()
+    const wrong = event('config-changed', { ...DB, config: { polices: [] } })
+    await expect(place.plan({ events: [wrong] })).rejects.toThrow(/polices/)
+  })
+
+  test('goes on where a kind is not installed', async () => {
+    const place = createPlace(['db'])
+    const without = createPlace([], {
+      intercept: async (request) =>
+        request.path.includes('istio.io')
+          ? { status: 404, headers: {}, body: '404 page not found\n' }
+          : place.api.handle(request),
+    })
+    const plan = await without.plan({ events: [event('config-changed', { ...DB, config: { labels: { tier: 'a' } } })] })
+    expect(plan.objects.map(({ object }) => object)).toEqual(['Service shop/db', 'StatefulSet shop/db'])
+  })
+})
+
+const permitting = (allows: (about: string) => boolean): Awaited<ReturnType<Authenticate>> => ({
+  mayReadPolicies: async () => true,
+  authorize: async ({ namespace, application = '*', effect }) => {
+    const about = [`${namespace}/${application}`, effect].filter((part) => part !== undefined).join(' ')
+    if (!allows(about)) throw new Refused(403, `you may not update ${about}`)
+  },
+})
+
+describe('whoever asks for a plan', () => {
+  test('must be allowed to send its events', async () => {
+    const place = await related3({ authenticate: async () => permitting((about) => !about.startsWith('shop/db')) })
+    await expect(place.plan({ events: [event('config-changed', allowing('sue'))] })).rejects.toThrow(
+      /may not update shop\/db/,
+    )
+  })
+
+  test('must be allowed the effects that they ask for', async () => {
+    const place = await related3({ authenticate: async () => permitting((about) => about === 'shop/web') })
+    const beacon = event('config-changed', { ...WEB, config: { mesh: {} } })
+    await expect(place.plan({ events: [beacon] })).rejects.toThrow(/may not update shop\/web mesh/)
+  })
+
+  test('sees nothing of applications that they may send no events about', async () => {
+    const place = await related3({ authenticate: async () => permitting((about) => about === 'shop/db') })
+    const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
+    expect(JSON.stringify(plan)).not.toMatch(/beacon-shop|sa\/web|"web"/)
+    expect(plan.access).toEqual([])
+    expect(plan.messages).toEqual([expect.stringMatching(/^1 more objects would change/)])
+  })
+})
+
+describe('expectations', () => {
+  const expectation = { from: 'shop/web', to: 'shop/db', port: 80, method: 'GET', path: '/a/1', allowed: true } as const
+
+  test('are met by what a plan leads to', async () => {
+    const place = await related3()
+    const { expectations } = await place.plan({
+      expectations: [expectation, { ...expectation, from: 'shop/other', allowed: false }],
+    })
+    expect(expectations.map(({ met }) => met)).toEqual([true, true])
+  })
+
+  test.each<[string, Event]>([
+    ['the relation ends', event('relation-broken', { ...DB, relation: { id: 3 } })],
+    ['the policy names another relation', event('config-changed', allowing('sue'))],
+    [
+      'the policy allows another path',
+      event('config-changed', {
+        ...DB,
+        config: { policies: [{ type: 'app', relation: 'use', endpoints: [{ paths: ['/b'] }] }] },
+      }),
+    ],
+    [
+      'the policy allows another method',
+      event('config-changed', {
+        ...DB,
+        config: { policies: [{ type: 'app', relation: 'use', endpoints: [{ methods: ['POST'] }] }] },
+      }),
+    ],
+    [
+      'the policy allows another port',
+      event('config-changed', {
+        ...DB,
+        config: { policies: [{ type: 'app', relation: 'use', endpoints: [{ ports: [81] }] }] },
+      }),
+    ],
+    ['the application has no policies of its own and is not guarded', event('config-changed', { ...DB, config: {} })],
+  ])('are not met any more where %s', async (what, sent) => {
+    const place = await related3()
+    const denied = { ...expectation, from: 'shop/other', allowed: false } as const
+    const { expectations } = await place.plan({ events: [sent], expectations: [expectation, denied] })
+    expect(expectations.map(({ met }) => met)).toEqual(what.includes('not guarded') ? [true, false] : [false, true])
+  })
+
+  test('about an application that is not there are never met', async () => {
+    const place = await related3()
+    const { expectations } = await place.plan({ expectations: [{ ...expectation, to: 'shop/bd', allowed: false }] })
+    expect(expectations).toMatchObject([
+      { met: false, sentence: expect.stringContaining('there is no Service shop/bd') },
+    ])
+  })
+})
+
+describe('POST /plan', () => {
+  const silent = () => undefined
+  const post = async (
+    place: Place,
+    body: string,
+    type: string,
+    path = '/plan',
+    headers: Record<string, string> = {},
+  ) => {
+    const handle = async () => Promise.reject(new Error('the event was taken'))
+    const log = { info: silent, warn: silent, error: silent }
+    const app = createApp({ handle, preview: place.preview, clock: place.clock, log })
+    const response = await app.request(path, { method: 'POST', body, headers: { 'content-type': type, ...headers } })
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as Plan & { message: string },
+    }
+  }
+  const broken = {
+    specversion: '1.0',
+    id: '1',
+    source: '/me',
+    type: 'dev.meshstep.relation-broken.v1',
+    subject: 'shop/db',
+    data: { relation: { id: 3 } },
+  }
+  const GONE = ['- web → db GET :80 /a/*']
+
+  test.each([
+    ['an event', JSON.stringify(broken), 'application/cloudevents+json'],
+    ['several', JSON.stringify([broken]), 'application/cloudevents-batch+json'],
+    ['documents', `---\n${JSON.stringify(broken)}\n---\nexpect: []\n`, 'application/yaml'],
+  ])('takes %s', async (_, body, type) => {
+    const answer = await post(await related3(), body, type)
+    expect([answer.status, answer.body.access?.map(({ line }) => line)]).toEqual([200, GONE])
+  })
+
+  test('is asked for by the extension dryrun of an event, which is not taken', async () => {
+    const body = JSON.stringify({ ...broken, dryrun: 'true' })
+    const answer = await post(await related3(), body, 'application/cloudevents+json', '/')
+    expect([answer.status, answer.body.access?.map(({ line }) => line)]).toEqual([200, GONE])
+    expect(answer.headers.get('ce-type')).toBe('dev.meshstep.planned.v1')
+  })
+
+  test.each([
+    [
+      'a dryrun that is neither',
+      JSON.stringify({ ...broken, dryrun: 'maybe' }),
+      'application/cloudevents+json',
+      '/',
+      /dryrun: expected true or false, got maybe/,
+    ],
+    ['YAML that is none', '{', 'application/yaml', '/plan', /document 1: /],
+    [
+      'what is neither event nor object',
+      'a: 1',
+      'application/yaml',
+      '/plan',
+      /document 1: expected a CloudEvent, a Kubernetes object or an expect list/,
+    ],
+    [
+      'an expectation of another form',
+      'expect: [{ to: db }]',
+      'application/yaml',
+      '/plan',
+      /expected \{namespace\}\/\{application\}/,
+    ],
+    ['nothing', '', 'application/yaml', '/plan', /the body is empty/],
+    ['an alias bomb', `a: &a [1]\nb: [${'*a,'.repeat(200)}]`, 'application/yaml', '/plan', /document 1/],
+    [
+      'another flag',
+      'expect: []',
+      'application/yaml',
+      '/plan?force=true',
+      /query: expected delete or autoAllowWaypoint/,
+    ],
+    ['bytes', '\u0000', 'application/cloudevents-batch+json', '/plan', /JSON/],
+  ])('refuses %s', async (_, body, type, path, message) => {
+    const answer = await post(createPlace([]), body, type, path)
+    expect([answer.status, answer.body.message]).toEqual([400, expect.stringMatching(message)])
+  })
+
+  test('makes two plans at a time, and asks others to come again', async () => {
+    const place = await related3()
+    const plans = [1, 2, 3].map(() => post(place, JSON.stringify(broken), 'application/cloudevents+json'))
+    expect((await Promise.all(plans)).map(({ status }) => status)).toEqual([200, 200, 429])
+  })
+
+  test('reads lists of objects', () => {
+    const body = Buffer.from(
+      '{ kind: List, apiVersion: v1, items: [{ apiVersion: v1, kind: ConfigMap, metadata: { name: a } }] }',
+    )
+    expect(readProposal({ headers: {}, body }).objects).toHaveLength(1)
+  })
+})
