@@ -1,3 +1,4 @@
+import { expectations } from './authorization/feature.ts'
 import { coordinatedWorkers } from './coordinated-workers/feature.ts'
 import { combine } from './feature/combine.ts'
 import type { Feature } from './feature/feature.ts'
@@ -7,6 +8,6 @@ import { services } from './services/feature.ts'
 import { workload } from './workload/feature.ts'
 
 /** Every feature there is, in the order in which they count. */
-export const FEATURES: readonly Feature[] = [serviceMesh, coordinatedWorkers, services, workload]
+export const FEATURES: readonly Feature[] = [serviceMesh, coordinatedWorkers, services, workload, expectations]
 
 export const features = combine(FEATURES, istio)

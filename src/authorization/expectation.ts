@@ -16,3 +16,17 @@ export const Expectation = z.strictObject({
   allowed: z.boolean(),
 })
 export type Expectation = z.infer<typeof Expectation>
+
+/** An expectation of an application's own config: `to` is itself unless it says otherwise. */
+export const OwnExpectation = z.strictObject({ ...Expectation.shape, to: Side.optional() })
+
+/** The expectations in a config that are about its application: of others it learns nothing. */
+export const expectationsOf = (
+  { namespace, application }: { readonly namespace: string; readonly application: string },
+  config: { readonly expect?: readonly z.infer<typeof OwnExpectation>[] | undefined } | undefined,
+): Expectation[] => {
+  const own = `${namespace}/${application}`
+  return (config?.expect ?? []).flatMap(({ to = own, from, ...rest }) =>
+    to === own || from === own ? [{ ...rest, ...(from !== undefined && { from }), to }] : [],
+  )
+}

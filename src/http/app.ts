@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import { type Event, readEvent, writeEvent } from '../cloudevents/cloud-event.ts'
 import { causedBy, traceOf, withTraceOf } from '../cloudevents/trace.ts'
+import type { Lint } from '../lint/lint.ts'
 import { readProposal } from '../preview/input.ts'
 import type { Asked, Preview } from '../preview/preview.ts'
 import type { Handle, Handled } from '../reconcile/handle.ts'
@@ -10,6 +11,7 @@ import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
+import type { Steps } from './steps.ts'
 
 export type Log = Record<'info' | 'warn' | 'error', (fields: Record<string, unknown>, message: string) => void>
 
@@ -19,6 +21,10 @@ export type AppOptions = {
   explain?: Explain | undefined
   /** Answers `GET /applications/{namespace}/{application}`. */
   applications?: Applications | undefined
+  /** Answers `GET /lint`. */
+  lint?: Lint | undefined
+  /** Answers `GET /steps`. */
+  steps?: Steps | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
   preview?: Preview | undefined
   clock: Clock
@@ -38,6 +44,8 @@ export const createApp = ({
   handle,
   explain,
   applications,
+  lint,
+  steps,
   preview,
   clock,
   log,
@@ -90,10 +98,25 @@ export const createApp = ({
       const { searchParams } = new URL(context.req.url)
       return context.json(await explain(searchParams, context.req.header('authorization')))
     })
+  if (lint)
+    app.get('/lint', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return context.json(await lint(searchParams, context.req.header('authorization')))
+    })
+  if (steps)
+    app.get('/steps', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return await steps.stream(searchParams, context.req.header('authorization'))
+    })
+  if (applications)
+    app.get('/applications/:namespace', async (context) => {
+      const { namespace } = context.req.param()
+      return context.json(await applications.all({ namespace }, context.req.header('authorization')))
+    })
   if (applications)
     app.get('/applications/:namespace/:application', async (context) => {
       const { namespace, application } = context.req.param()
-      return context.json(await applications({ namespace, application }, context.req.header('authorization')))
+      return context.json(await applications.one({ namespace, application }, context.req.header('authorization')))
     })
   app.options('/', handshake)
   app.options('/:function', handshake)
@@ -105,7 +128,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain or GET /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps or /applications/{namespace}/{application}`,
         ),
       ),
     ),

@@ -2,28 +2,34 @@ import * as z from 'zod'
 import type { Authenticate } from '../access/authorize.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
-import { Refused } from '../base/errors.ts'
+import { isBroken, Refused } from '../base/errors.ts'
 import { issuesIn } from '../base/issues.ts'
 import { Application, Namespace } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
+import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
+import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { MANAGED_SELECTOR } from '../kubernetes/owner.ts'
 import { applicationStatus } from '../reconcile/application-status.ts'
 import { observeRunning, withUnits } from '../reconcile/observe-units.ts'
 import { missingIn, observeTargets, wornIn } from '../reconcile/observed.ts'
 import { settingsOf } from '../relations/application-data.ts'
 import { effective, gated } from '../relations/effective.ts'
-import { readPeers, remotesOf } from '../relations/peers.ts'
+import { listPeers, type Peer, readPeers, remotesOf } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
 import type { Service } from '../services/announced.ts'
 import { offeredServices } from '../services/offered.ts'
-import { isInherited, memoryObject } from '../state/memory.ts'
+import type { Config } from '../state/config.ts'
+import { isInherited, memoryObject, savedAt } from '../state/memory.ts'
 import { relationsIn, type ToldData } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { currentLeader, type Leader } from '../units/leader.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { numberNamed, type Units, unitName } from '../units/units.ts'
+import { type PolicyView, policyViews } from './views/policies.ts'
+import { type RelationView, relationViews } from './views/relations.ts'
 
 /** What is remembered of an application, for any of its pods to read. All of it is JSON. */
 export type ApplicationView = {
@@ -35,10 +41,18 @@ export type ApplicationView = {
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
-  /** What a person should know of its policies: the targets that nobody may reach, and why. */
+  /** What a person should know: the targets that nobody may reach, and why, and who guards its documents. */
   readonly messages: readonly string[]
-  /** The labels that are held on the workload. */
+  /** The labels that are held on the workload, and those that are wanted there. */
   readonly labels: Readonly<Record<string, string>>
+  readonly wanted: Readonly<Record<string, string>>
+  readonly config: Config
+  readonly relations: readonly RelationView[]
+  readonly policies: readonly PolicyView[]
+  /** What others have to do first, a sentence each. */
+  readonly waiting: readonly string[]
+  /** When a step saved something last. */
+  readonly saved?: string
   /** The Services that are offered to the application, by relation id. */
   readonly services: readonly Service[]
   /** What the other sides of its relations say besides their protocols. */
@@ -49,11 +63,14 @@ export type ApplicationView = {
   })[]
 }
 
-/** Answers what is remembered of an application. Rejects with Refused, 404, when that is nothing. */
-export type Applications = (
-  subject: { namespace: string; application: string },
-  authorization?: string | undefined,
-) => Promise<ApplicationView>
+/** An application whose memory cannot be read, and why. */
+export type UnreadableView = Subject & { readonly problem: string }
+
+/** Answers what is remembered of an application, or of all of a namespace. Rejects with Refused, 404, when that is nothing. */
+export type Applications = {
+  one(named: { namespace: string; application: string }, authorization?: string | undefined): Promise<ApplicationView>
+  all(named: { namespace: string }, authorization?: string | undefined): Promise<(ApplicationView | UnreadableView)[]>
+}
 
 type Dependencies = {
   features: Features
@@ -66,55 +83,120 @@ type Dependencies = {
 
 const Named = z.object({ namespace: Namespace, application: Application })
 
-export const createApplications =
-  ({ features, connect, authenticate, guard, clock, timeoutMilliseconds }: Dependencies): Applications =>
-  async (named, authorization) => {
-    const parsed = Named.safeParse(named)
-    if (!parsed.success) throw new Refused(400, issuesIn(parsed.error))
-    const subject = parsed.data
+export const createApplications = ({
+  features,
+  connect,
+  authenticate,
+  guard,
+  clock,
+  timeoutMilliseconds,
+}: Dependencies): Applications => {
+  const begin = async (authorization: string | undefined) => {
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
-    await sender?.authorize(subject)
-    const memory = await features.memories.load(kubernetes, subject)
-    const { state: remembered, labels, stored } = memory
-    const { namespace, application } = subject
-    if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
-    const [peers, targets] = await Promise.all([
-      readPeers(kubernetes, remotesOf(subject, remembered)),
-      observeTargets(features, kubernetes, subject, remembered),
-    ])
-    const running = await observeRunning(features, kubernetes, subject, remembered, targets.current[0], true)
-    const state = withUnits(features, subject, remembered, running)
-    // a pod of a Deployment that no step has seen yet has no number of its own
-    const isKnown = (uid: string) =>
-      running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
-    const leader = Object.keys(state.units.present).some(isKnown)
-      ? currentLeader({ application, leader: state.leader, units: state.units })
-      : undefined
-    const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
-    const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
-    const unguarded = await unguardedIn(namespace, remembered, guard)
-    const missing = missingIn(features, subject, state, targets.current, features.labels(subject, resolved))
-    return {
-      ...subject,
-      status: isInherited(memory)
-        ? notOurs(subject)
-        : applicationStatus(features, subject, state, resolved, { running, missing, now: new Date(clock.now()) }),
-      ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
-      settings: settingsOf(state),
-      units: Object.entries(state.units.present)
-        .filter(([uid]) => isKnown(uid))
-        .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
-        .toSorted((one, other) => one.number - other.number)
-        .map(({ number: _, ...unit }) => unit),
-      messages: [...closedTargets(subject, resolved.state), ...unguarded],
-      labels,
-      services: offeredServices(subject, resolved.state).services,
-      databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
-        told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
-      ),
-    }
+    return { sender, look: { features, kubernetes: readingOnce(kubernetes), guard, now: new Date(clock.now()) } }
   }
+  return {
+    one: async (named, authorization) => {
+      const subject = parse(Named, named)
+      const { look, sender } = await begin(authorization)
+      await sender?.authorize(subject)
+      return await viewOf(look, subject)
+    },
+    all: async (named, authorization) => {
+      const { namespace } = parse(Named.pick({ namespace: true }), named)
+      const { look, sender } = await begin(authorization)
+      await sender?.authorize({ namespace })
+      const views: (ApplicationView | UnreadableView)[] = []
+      for (const peer of (await listPeers(look.kubernetes, namespace)).values())
+        views.push(await viewOrProblem(look, peer))
+      return views
+    },
+  }
+}
+
+const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Refused(400, issuesIn(parsed.error))
+}
+
+type Look = {
+  readonly features: Features
+  readonly kubernetes: Kubernetes
+  readonly guard: DocumentGuard | undefined
+  readonly now: Date
+}
+
+const viewOrProblem = async (look: Look, { subject }: Peer) => {
+  try {
+    return await viewOf(look, subject)
+  } catch (error) {
+    if (!isBroken(error)) throw error
+    return { ...subject, problem: error.message }
+  }
+}
+
+const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subject): Promise<ApplicationView> => {
+  const memory = await features.memories.load(kubernetes, subject)
+  const { state: remembered, labels, stored } = memory
+  const { namespace, application } = subject
+  if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
+  const [peers, targets, policies, unguarded] = await Promise.all([
+    readPeers(kubernetes, remotesOf(subject, remembered)),
+    observeTargets(features, kubernetes, subject, remembered),
+    policiesIn(kubernetes, namespace),
+    unguardedIn(namespace, remembered, guard),
+  ])
+  const running = await observeRunning(features, kubernetes, subject, remembered, targets.current[0], true)
+  const state = withUnits(features, subject, remembered, running)
+  // a pod of a Deployment that no step has seen yet has no number of its own
+  const isKnown = (uid: string) =>
+    running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
+  const leader = Object.keys(state.units.present).some(isKnown)
+    ? currentLeader({ application, leader: state.leader, units: state.units })
+    : undefined
+  const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
+  const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
+  const wanted = features.labels(subject, resolved)
+  const missing = missingIn(features, subject, state, targets.current, wanted)
+  const saved = savedAt(memory)
+  return {
+    ...subject,
+    status: isInherited(memory)
+      ? notOurs(subject)
+      : applicationStatus(features, subject, state, resolved, { running, missing, now }),
+    messages: [...closedTargets(subject, resolved.state), ...unguarded],
+    ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
+    settings: settingsOf(state),
+    units: Object.entries(state.units.present)
+      .filter(([uid]) => isKnown(uid))
+      .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
+      .toSorted((one, other) => one.number - other.number)
+      .map(({ number: _, ...unit }) => unit),
+    labels,
+    wanted: wanted.labels,
+    config: state.config ?? {},
+    relations: relationViews(subject, state, known),
+    policies: policyViews(subject, policies),
+    waiting: [...resolved.waiting, ...resolved.blocked, ...resolved.problems],
+    ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
+    services: offeredServices(subject, resolved.state).services,
+    databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
+      told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
+    ),
+  }
+}
+
+/** The policies that meshstep wrote in a namespace; none where there is no such kind, or they may not be listed. */
+const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> => {
+  try {
+    return await kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return []
+    throw error
+  }
+}
 
 /** The reason why nobody asks who writes the application's documents, if it has any. */
 const unguardedIn = async (namespace: string, state: State, guard: DocumentGuard | undefined): Promise<string[]> => {

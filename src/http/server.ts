@@ -16,6 +16,7 @@ import type { Trace } from '../cloudevents/trace.ts'
 import { features } from '../features.ts'
 import { createKubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
+import { createLint } from '../lint/lint.ts'
 import { createPreview } from '../preview/preview.ts'
 import { createHandler } from '../reconcile/handle.ts'
 import { createPublisher } from '../reconcile/publish.ts'
@@ -28,6 +29,7 @@ import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
 import { createExplain } from './explain.ts'
 import { portProblem } from './process.ts'
 import type { Settings } from './settings.ts'
+import { createSteps } from './steps.ts'
 
 export type RunningServer = {
   readonly url: string
@@ -69,6 +71,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const guard = authenticate && createDocumentGuard({ connect, clock })
   const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
+  const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const handle = createHandler({
     features,
     functions,
@@ -78,13 +81,28 @@ export const startServer = async ({ settings, names, transport, log }: Options):
     authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
-    onStep: ({ time: _, ...step }) => log.info(step, 'step done'),
+    onStep: (step) => {
+      const { time: _, ...fields } = step
+      log.info(fields, 'step done')
+      steps.publish(step)
+    },
   })
   const reading = { features, connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
+  const lint = createLint(reading)
   const preview = createPreview({ ...reading, functions: createFunctions(features), transport, environment })
-  const app = createApp({ handle, explain, applications, preview, clock, log, isStopping: () => isStopping })
+  const app = createApp({
+    handle,
+    explain,
+    applications,
+    lint,
+    steps,
+    preview,
+    clock,
+    log,
+    isStopping: () => isStopping,
+  })
   const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
@@ -92,6 +110,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
     url: `http://127.0.0.1:${port}`,
     stop: async () => {
       isStopping = true
+      steps.close()
       await server.close()
     },
   }

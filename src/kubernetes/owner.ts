@@ -16,6 +16,9 @@ export const memoryLabels = (application: string): Record<string, string> => ({
 
 export const MEMORY_SELECTOR = `${MANAGED_BY}=meshstep,${APPLICATION_LABEL}`
 
+/** Selects all that meshstep made. */
+export const MANAGED_SELECTOR = `${MANAGED_BY}=meshstep`
+
 /** The labels of the objects that an application owns, in whichever namespace they are. */
 export const ownerLabels = ({ namespace, application }: Subject): Record<string, string> => ({
   ...memoryLabels(application),

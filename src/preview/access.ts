@@ -36,6 +36,8 @@ type Side = {
   readonly memories: Pick<Memories, 'read'>
   readonly kubernetes: Kubernetes
   readonly question: Partial<Pick<Question, 'autoAllowWaypoint'>>
+  /** What passes only because no policy is there counts as denied. */
+  readonly isByPolicy?: boolean
 }
 
 /** A client of which nothing is known but that it is outside of the mesh: an address for documentation. */
@@ -52,7 +54,8 @@ export const accessChanges = async (
 ): Promise<AccessChange[]> => {
   const pair = { ...(from ? { from } : { address: OUTSIDE }), to }
   const [before, after] = await Promise.all(
-    [sides.before, sides.after].map(async ({ memories, kubernetes, question }) => ({
+    [sides.before, sides.after].map(async ({ memories, kubernetes, question, isByPolicy = false }) => ({
+      isByPolicy,
       question: { ...question, ...pair },
       observed: await observe(memories, kubernetes, { ...pair, port: 1, via: 'service' }),
     })),
@@ -62,12 +65,16 @@ export const accessChanges = async (
   return (['service', 'pod'] as const).flatMap((via) => {
     const asked = [...new Set(ports.flatMap((one) => one[via]))].toSorted((one, other) => one - other)
     return asked.flatMap((port) =>
-      compared([situation(before, via, port), situation(after, via, port)], { from, to, via, port }),
+      compared([situation(before, via, port), situation(after, via, port)], { from, to, via, port }, before.isByPolicy),
     )
   })
 }
 
-type Observation = { readonly question: Omit<Question, 'port' | 'via'>; readonly observed: Observed }
+type Observation = {
+  readonly question: Omit<Question, 'port' | 'via'>
+  readonly observed: Observed
+  readonly isByPolicy: boolean
+}
 
 /** Undefined where there is nothing to be asked. */
 const situation = (
@@ -115,14 +122,19 @@ type Cell = {
   readonly after: Verdict
 }
 
-const compared = ([before, after]: Pair, asked: Asked): AccessChange[] => {
+const compared = ([before, after]: Pair, asked: Asked, isByPolicy: boolean): AccessChange[] => {
   if (fingerprint(before) === fingerprint(after)) return []
   const { methods, paths } = witnessesOf(
     [before, after].flatMap((side) => side?.world.policies.filter(holdsIn(side)) ?? []),
   )
   const cells = methods.flatMap((method) =>
     paths.map(
-      (path): Cell => ({ method, path, before: verdict(before, method, path), after: verdict(after, method, path) }),
+      (path): Cell => ({
+        method,
+        path,
+        before: verdict(before, method, path, isByPolicy),
+        after: verdict(after, method, path, isByPolicy),
+      }),
     ),
   )
   return merged(cells, asked)
@@ -130,10 +142,16 @@ const compared = ([before, after]: Pair, asked: Asked): AccessChange[] => {
 
 type Pair = readonly [Situation | undefined, Situation | undefined]
 
-const verdict = (side: Situation | undefined, method: Witness<string>, path: Witness<string>): Verdict => {
+const verdict = (
+  side: Situation | undefined,
+  method: Witness<string>,
+  path: Witness<string>,
+  isByPolicy: boolean,
+): Verdict => {
   if (side === undefined) return 'denied'
-  const { allowed, decided } = decide({ ...side.request, method: method.value, path: path.value }, side.world)
-  return allowed ? 'allowed' : decided ? 'denied' : 'undecided'
+  const { allowed, decided, policy } = decide({ ...side.request, method: method.value, path: path.value }, side.world)
+  if (allowed) return isByPolicy && policy === undefined ? 'denied' : 'allowed'
+  return decided ? 'denied' : 'undecided'
 }
 
 /** All that a decision may depend on. */

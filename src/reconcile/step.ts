@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
+import { expectationsOf } from '../authorization/expectation.ts'
+import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
@@ -7,7 +9,7 @@ import type { Subject } from '../base/subject.ts'
 import type { Trace } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement, Environment } from '../feature/feature.ts'
-import { isStale } from '../kubernetes/api-error.ts'
+import { ApiError, isStale } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import { fieldManager } from '../kubernetes/owner.ts'
 import { type Effective, effective } from '../relations/effective.ts'
@@ -112,10 +114,12 @@ export const createStep =
     )
       attempted = await untilWon()
     const { settled, found } = attempted
+    const unmet = settled ? await unmetExpectations(features, kubernetes, subject, settled.state) : []
     const written = [...progress.written]
     const isResync = changes.some(({ look }) => look?.isResync === true)
     const done = settled && {
       ...settled,
+      waiting: [...settled.waiting, ...unmet],
       written,
       removed: [...progress.removed],
       drift: isResync ? progress.drift : [],
@@ -128,6 +132,26 @@ export const createStep =
         : NOTHING_DUE,
     }
   }
+
+/** Asked of the cluster as the step left it, and only of applications that expect anything. */
+const unmetExpectations = async (
+  { memories }: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+): Promise<string[]> => {
+  const expectations = expectationsOf(subject, state.config)
+  if (expectations.length === 0) return []
+  try {
+    const checked = await expected(memories, readingOnce(kubernetes), expectations, undefined)
+    return checked.flatMap(({ met, allowed, sentence }) =>
+      met ? [] : [`expected to be ${allowed ? 'allowed' : 'refused'}: ${sentence}`],
+    )
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return [`whether expectations are met is not known: ${error.message}`]
+  }
+}
 
 const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 

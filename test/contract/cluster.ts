@@ -150,7 +150,7 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
       await call({ method: 'DELETE', path: pathOf(referenceTo(object)) })
       await until(`${object.kind} is gone`, async () => (await kubernetes.find(referenceTo(object))) === undefined)
     },
-    view: (application) => applications({ namespace, application }),
+    view: (application) => applications.one({ namespace, application }),
     make: async (object) => {
       const { body } = await call({ method: 'POST', path: collectionOf(object as KubeObject), body: object })
       return JSON.parse(body) as KubernetesObject

@@ -1,0 +1,75 @@
+import * as z from 'zod'
+import type { Authenticate } from '../access/authorize.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused, Unavailable } from '../base/errors.ts'
+import { Namespace } from '../base/names.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { DoneStep } from '../reconcile/handle.ts'
+
+/** The steps that this process takes, for whoever watches. */
+export type Steps = {
+  publish(step: DoneStep): void
+  /** Server-sent events, one for each step of a namespace. Rejects with Refused for who may not send events about all of it. */
+  stream(query: URLSearchParams, authorization: string | undefined): Promise<Response>
+  /** Ends all streams. */
+  close(): void
+}
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  timeoutMilliseconds: number
+}
+
+const Query = z.strictObject({ namespace: Namespace })
+
+/** Whoever watches holds a connection, and what it has not read. */
+const MOST_WATCHERS = 20
+
+/** Who is so far behind is let go of. */
+const MOST_WAITING = 1_000
+
+type Watcher = { readonly namespace: string; readonly controller: ReadableStreamDefaultController<Uint8Array> }
+
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html */
+export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Steps => {
+  const watchers = new Set<Watcher>()
+  const encode = (text: string) => new TextEncoder().encode(text)
+  const end = (watcher: Watcher): void => {
+    watchers.delete(watcher)
+    watcher.controller.close()
+  }
+  return {
+    publish: (step) => {
+      for (const watcher of [...watchers].filter(({ namespace }) => namespace === step.namespace)) {
+        watcher.controller.enqueue(encode(`data: ${JSON.stringify(step)}\n\n`))
+        if ((watcher.controller.desiredSize ?? 0) < -MOST_WAITING) end(watcher)
+      }
+    },
+    stream: async (query, authorization) => {
+      const parsed = Query.safeParse(Object.fromEntries(query))
+      if (!parsed.success) throw new Refused(400, `query: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`)
+      const { namespace } = parsed.data
+      const kubernetes = connect(clock.now() + timeoutMilliseconds)
+      await (await authenticate?.(kubernetes, authorization))?.authorize({ namespace })
+      if (watchers.size >= MOST_WATCHERS)
+        throw new Unavailable(`${watchers.size} others watch already`, { status: 429 })
+      let watcher: Watcher | undefined
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          watcher = { namespace, controller }
+          watchers.add(watcher)
+          controller.enqueue(encode(': steps follow\n\n'))
+        },
+        cancel: () => {
+          if (watcher) watchers.delete(watcher)
+        },
+      })
+      return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })
+    },
+    close: () => {
+      for (const watcher of watchers) end(watcher)
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { at } from '../../base/own-value.ts'
+import { type Subject, subjectName } from '../../base/subject.ts'
+import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { requestersOf } from '../../istio/requested-by.ts'
+import type { KubernetesObject } from '../../kubernetes/objects.ts'
+
+/** An AuthorizationPolicy that meshstep wrote. */
+export type PolicyView = {
+  readonly namespace: string
+  readonly name: string
+  readonly action: string
+  /** Whose requests it decides about: `Service db`, `pods app=db`, `Gateway way`, or `everything`. */
+  readonly target: string
+  /** Who is let in, or refused: service accounts, or `anybody`. Nobody where it is empty. */
+  readonly sources: readonly string[]
+  /** The application that wrote it. */
+  readonly owner: string
+  /** Which relations asked for it. */
+  readonly requestedBy: readonly string[]
+}
+
+/** The policies among `objects` that an application wrote, asked for, or has at its own Service or pods. */
+export const policyViews = (subject: Subject, objects: readonly KubernetesObject[]): PolicyView[] =>
+  objects
+    .map(policyView)
+    .filter(
+      ({ owner, requestedBy }) =>
+        owner === subjectName(subject) || requestedBy.some((name) => name.endsWith(` of ${subjectName(subject)}`)),
+    )
+
+const policyView = (object: KubernetesObject): PolicyView => {
+  const { namespace = '', name, labels } = object.metadata
+  const read = readAuthorizationPolicy(object)
+  const spec = 'policy' in read ? read.policy.spec : {}
+  const home = at(labels, 'meshstep.dev/namespace') ?? namespace
+  return {
+    ...{ namespace, name },
+    action: spec.action ?? 'ALLOW',
+    target: targetOf(spec),
+    sources: sourcesOf(spec),
+    owner: `${home}/${at(labels, 'meshstep.dev/application') ?? ''}`,
+    requestedBy: requestersOf(object),
+  }
+}
+
+type Spec = Extract<ReturnType<typeof readAuthorizationPolicy>, { policy: unknown }>['policy']['spec']
+
+const targetOf = ({ targetRefs = [], targetRef, selector }: Spec): string => {
+  const references = targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
+  if (references.length > 0) return references.map(({ kind, name }) => `${kind} ${name}`).join(', ')
+  const labels = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
+  return labels.length > 0 ? `pods ${labels.join(',')}` : 'everything'
+}
+
+/** `cluster.local/ns/shop/sa/web` is `shop/web`. */
+const sourcesOf = ({ rules = [] }: Spec): string[] => {
+  const sources = rules.flatMap(({ from }) =>
+    from === undefined ? ['anybody'] : from.flatMap(({ source = {} }) => source.principals ?? ['anybody']),
+  )
+  return [...new Set(sources.map((one) => one.replace(/^.*\/ns\/(.*)\/sa\/(.*)$/, '$1/$2')))].toSorted()
+}

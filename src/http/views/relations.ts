@@ -1,0 +1,47 @@
+import { at, defined } from '../../base/own-value.ts'
+import { type Subject, subjectName } from '../../base/subject.ts'
+import { otherSide } from '../../relations/effective.ts'
+import { remoteOf } from '../../relations/mirror.ts'
+import type { Peers } from '../../relations/peers.ts'
+import { type Databag, relationsIn } from '../../state/relation.ts'
+import { type State, stands } from '../../state/state.ts'
+
+/** A relation with what both of its sides say. */
+export type RelationView = {
+  readonly id: number
+  readonly endpoint: string
+  readonly interface: string
+  readonly role: 'provides' | 'requires' | 'peers'
+  /** `namespace/application` */
+  readonly remote: string
+  readonly remoteEndpoint?: string
+  /** False for one that is over, and not forgotten yet. */
+  readonly stands: boolean
+  /** The ConfigMap that it is kept in. */
+  readonly document?: string
+  readonly says: Databag
+  /** What the other side says in its memory, else what a platform says of it. */
+  readonly hears: Databag
+  /** A provider: it has granted what is asked for, or is about to revoke it. */
+  readonly granted?: boolean
+  /** A requirer: its workload carries labels that the relation asks for. */
+  readonly holds?: boolean
+}
+
+export const relationViews = (subject: Subject, state: State, peers: Peers): RelationView[] =>
+  relationsIn(state).map(({ key, ...entry }) => {
+    const { id, endpoint, interface: name, role, remote, document } = entry
+    const own = entry.says === undefined ? undefined : at(state.says, entry.says)
+    const { said } = otherSide(subject, state, key, peers)
+    return defined({
+      ...{ id, endpoint, interface: name, role },
+      remote: subjectName(remoteOf(subject, entry)),
+      remoteEndpoint: remote.endpoint,
+      stands: stands(state, entry),
+      document,
+      says: own?.data ?? {},
+      hears: said?.data ?? remote.data,
+      granted: entry.granted === undefined ? undefined : entry.granted !== 'changing',
+      holds: entry.holds,
+    })
+  })

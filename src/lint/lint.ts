@@ -1,0 +1,115 @@
+import * as z from 'zod'
+import type { Authenticate } from '../access/authorize.ts'
+import { expectationsOf } from '../authorization/expectation.ts'
+import { expected } from '../authorization/expected.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused } from '../base/errors.ts'
+import { issuesIn } from '../base/issues.ts'
+import type { Memo } from '../base/memo.ts'
+import { Namespace } from '../base/names.ts'
+import { at } from '../base/own-value.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import { isNotFound } from '../kubernetes/api-error.ts'
+import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/owner.ts'
+import { listDocuments } from '../relations/documents.ts'
+import { type Memories, memoryName } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import { endpointFindings } from './endpoints.ts'
+import { hiddenFindings } from './hidden.ts'
+import { policyFindings } from './policies.ts'
+
+/** What is probably not meant: of which rule, about an application or an object, and what to do. */
+export type Finding = { readonly rule: string; readonly about: string; readonly message: string }
+
+/** Answers what is probably not meant in a namespace. Rejects with Refused for a sender that may not send events about all of it. */
+export type Lint = (query: URLSearchParams, authorization: string | undefined) => Promise<Finding[]>
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  authenticate?: Authenticate | undefined
+  features: Features
+  clock: Clock
+  timeoutMilliseconds: number
+}
+
+const Query = z.strictObject({ namespace: Namespace })
+
+export const createLint =
+  ({ features, connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Lint =>
+  async (query, authorization) => {
+    const parsed = Query.safeParse(Object.fromEntries(query))
+    if (!parsed.success) throw new Refused(400, `query: ${issuesIn(parsed.error)}`)
+    const { namespace } = parsed.data
+    const { memories, givenConfig } = features
+    const kubernetes = readingOnce(connect(clock.now() + timeoutMilliseconds))
+    const sender = await authenticate?.(kubernetes, authorization)
+    await sender?.authorize({ namespace })
+    const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
+    const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
+    const states = read.flatMap((one) => ('state' in one ? [one] : []))
+    return [
+      ...read.flatMap((one) => ('rule' in one ? [one] : [])),
+      ...(await documentFindings(givenConfig, kubernetes, namespace)),
+      ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
+      ...(await policyFindings(kubernetes, namespace, await policiesIn(kubernetes, namespace))),
+      ...(await hiddenFindings(memories, kubernetes, namespace)),
+      ...(await expectationFindings(memories, kubernetes, states)),
+    ]
+  }
+
+type Known = { readonly subject: Subject; readonly state: State }
+
+const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject, memo: Memo): (Known | Finding)[] => {
+  const application = at(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+  if (memory.metadata.name !== memoryName(application)) return []
+  const state = memories.read(memory, memo)
+  const subject = { namespace, application }
+  if (state instanceof Error)
+    return [{ rule: 'memory-unreadable', about: subjectName(subject), message: state.message }]
+  return state === undefined ? [] : [{ subject, state }]
+}
+
+const documentFindings = async (
+  config: Features['givenConfig'],
+  kubernetes: Kubernetes,
+  namespace: string,
+): Promise<Finding[]> =>
+  (await listDocuments(kubernetes, namespace, config)).flatMap((document) =>
+    'problem' in document
+      ? [{ rule: 'document-refused', about: `ConfigMap ${namespace}/${document.name}`, message: document.problem }]
+      : [],
+  )
+
+const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> => {
+  try {
+    return await kubernetes.list('AuthorizationPolicy', namespace)
+  } catch (error) {
+    if (isNotFound(error)) return []
+    throw error
+  }
+}
+
+const expectationFindings = async (
+  memories: Memories,
+  kubernetes: Kubernetes,
+  states: readonly Known[],
+): Promise<Finding[]> => {
+  const findings: Finding[] = []
+  for (const { subject, state } of states)
+    for (const { met, sentence, allowed } of await expected(
+      memories,
+      kubernetes,
+      expectationsOf(subject, state.config),
+      undefined,
+    ))
+      if (!met)
+        findings.push({
+          rule: 'expectation',
+          about: subjectName(subject),
+          message: `expected to be ${allowed ? 'allowed' : 'refused'}: ${sentence}`,
+        })
+  return findings
+}

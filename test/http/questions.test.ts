@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'vitest'
+import { features } from '../../src/features.ts'
+import type { ApplicationView } from '../../src/http/applications.ts'
+import { createSteps } from '../../src/http/steps.ts'
+import { createKubernetes } from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createLint, type Finding } from '../../src/lint/lint.ts'
+import type { DoneStep } from '../../src/reconcile/handle.ts'
+import { related, requires } from '../helpers/beacon-world.ts'
+import { event } from '../helpers/world.ts'
+import { createPlace, type Place } from '../preview/planned.ts'
+
+const DB = { application: 'db' }
+const WEB = { application: 'web' }
+const APP = { type: 'app', relation: 'use', endpoints: [{ ports: [80], methods: ['GET'] }] }
+
+/** `web` may GET of `db`, over relation 3. */
+const granted = async (config: Record<string, unknown> = { policies: [APP] }): Promise<Place> => {
+  const place = createPlace(['db', 'web'])
+  for (const [type, data] of [
+    ['config-changed', { application: 'beacon', config: { mesh: {} } }],
+    ['config-changed', { ...DB, config }],
+    ['relation-changed', requires(1, DB)],
+    ['relation-changed', requires(2, WEB)],
+    ['relation-changed', related(3, 'use', WEB, DB)],
+  ] as const)
+    await place.happen(event(type, data))
+  return place
+}
+
+const connectTo =
+  ({ api, clock }: Place) =>
+  (deadline: number) =>
+    createKubernetes({ transport: async (request) => api.handle(request), clock, deadline })
+
+describe('GET /applications', () => {
+  const get = async <T>(place: Place, path: string): Promise<T> =>
+    (await (await place.app.request(`/applications/${path}`)).json()) as T
+
+  test('shows config, relations with both sides, labels wanted and held, and policies with who asked for them', async () => {
+    const view = await get<ApplicationView>(await granted(), 'shop/db')
+    expect(view.config).toEqual({ policies: [APP] })
+    expect(view.relations).toMatchObject([
+      {
+        ...{ id: 1, endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires', remote: 'shop/beacon' },
+        ...{ stands: true, holds: true, says: { policies: expect.any(String) }, hears: { labels: expect.any(String) } },
+      },
+      { id: 3, endpoint: 'use', remote: 'shop/web', stands: true, says: {}, hears: {} },
+    ])
+    expect(view.wanted).toEqual(view.labels)
+    expect(view.labels).toMatchObject({ 'istio.io/dataplane-mode': 'ambient' })
+    expect(view.policies.filter(({ target }) => target === 'Service db')).toMatchObject([
+      { sources: ['shop/web'], owner: 'shop/beacon', requestedBy: ['relation 1 (service-mesh) of shop/db'] },
+    ])
+    expect(Date.parse(view.saved ?? '')).not.toBeNaN()
+  })
+
+  test('shows what is waited for', async () => {
+    const place = createPlace(['db'])
+    await place.happen(event('relation-changed', requires(1, DB)))
+    await place.happen(event('config-changed', { application: 'beacon', config: { mesh: {} } }))
+    place.api.handle({
+      method: 'DELETE',
+      path: '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels',
+      headers: {},
+    })
+    const view = await get<ApplicationView>(place, 'shop/db')
+    expect(view.waiting).toEqual([expect.stringContaining('waiting for what shop/beacon says')])
+  })
+
+  test('lists all of a namespace, also where a memory cannot be read', async () => {
+    const place = await granted()
+    const path = '/api/v1/namespaces/shop/configmaps/juju-service-mesh-web-labels?fieldManager=somebody'
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    place.api.handle({ method: 'PATCH', path, headers, body: '{"data":{"state":"{"}}' })
+    expect(await get<ApplicationView[]>(place, 'shop')).toMatchObject([
+      { application: 'beacon', config: { mesh: {} } },
+      { application: 'db' },
+      { application: 'web', problem: expect.stringContaining('data.state is not') },
+    ])
+  })
+})
+
+describe('GET /lint', () => {
+  const lint = async (place: Place): Promise<Finding[]> =>
+    await createLint({ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 })(
+      new URLSearchParams({ namespace: 'shop' }),
+      undefined,
+    )
+  const policy = (name: string, spec: Record<string, unknown>): KubernetesObject => ({
+    apiVersion: 'security.istio.io/v1',
+    kind: 'AuthorizationPolicy',
+    metadata: { name, namespace: 'shop' },
+    spec,
+  })
+  const forService = (name: string) => ({ targetRefs: [{ group: '', kind: 'Service', name }] })
+  const forPods = (name: string) => ({ selector: { matchLabels: { 'app.kubernetes.io/name': name } } })
+
+  test('finds nothing where all is as it should be', async () => {
+    expect(await lint(await granted())).toEqual([])
+  })
+
+  test('names an endpoint that no relation has, and the one that was meant', async () => {
+    const place = await granted({
+      policies: [{ ...APP, relation: 'ues' }],
+      services: { offered: { name: 'db', port: 80 } },
+    })
+    expect(await lint(place)).toEqual([
+      {
+        rule: 'endpoint-unknown',
+        about: 'shop/db',
+        message: 'policies[0] names the endpoint ues, and no relation has it: is use meant?',
+      },
+      {
+        rule: 'endpoint-unknown',
+        about: 'shop/db',
+        message: 'services names the endpoint offered, and no relation has it',
+      },
+    ])
+  })
+
+  test.each<[string, KubernetesObject, string, RegExp]>([
+    [
+      'refers to a Service that is not there',
+      policy('one', { ...forService('bd'), rules: [{}] }),
+      'policy-unmatched',
+      /its Service shop\/bd does not exist/,
+    ],
+    ['selects no pods', policy('one', { ...forPods('bd'), rules: [{}] }), 'policy-unmatched', /selects no pod of shop/],
+    [
+      'has HTTP fields where only a ztunnel sees the connection',
+      policy('one', { ...forPods('db'), rules: [{ to: [{ operation: { methods: ['GET'] } }] }] }),
+      'http-without-waypoint',
+      /cannot see methods, and what it allows so is refused/,
+    ],
+    [
+      'hides what another one allows',
+      policy('one', { ...forService('db'), action: 'DENY', rules: [{ to: [{ operation: { methods: ['GET'] } }] }] }),
+      'allow-hidden',
+      /a DENY policy refuses what an ALLOW policy lets in: web → db GET :80/,
+    ],
+  ])('names a policy that %s', async (_, object, rule, message) => {
+    const place = await granted()
+    place.api.seed([object])
+    expect(await lint(place)).toContainEqual(expect.objectContaining({ rule, message: expect.stringMatching(message) }))
+  })
+
+  test('names a policy of a Service that no waypoint serves', async () => {
+    const place = createPlace(['db'])
+    place.api.seed([policy('one', { ...forService('db'), rules: [{}] })])
+    expect(await lint(place)).toMatchObject([
+      { rule: 'policy-unenforced', message: expect.stringContaining('shop/db') },
+    ])
+  })
+
+  test('names a document that was refused, and a memory that cannot be read', async () => {
+    const place = await granted()
+    const labels = { 'meshstep.dev/kind': 'config' }
+    const data = { application: 'web', config: '{ polices: [] }' }
+    place.api.seed([
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web', namespace: 'shop', labels }, data },
+    ])
+    const path = '/api/v1/namespaces/shop/configmaps/juju-service-mesh-web-labels?fieldManager=somebody'
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    place.api.handle({ method: 'PATCH', path, headers, body: '{"data":{"state":"{"}}' })
+    expect((await lint(place)).map(({ rule, about }) => [rule, about])).toEqual([
+      ['memory-unreadable', 'shop/web'],
+      ['document-refused', 'ConfigMap shop/web'],
+    ])
+  })
+
+  test('names an expectation of a config that is not met', async () => {
+    const place = await granted({
+      policies: [APP],
+      expect: [{ from: 'shop/web', port: 80, method: 'POST', allowed: true }],
+    })
+    expect(await lint(place)).toMatchObject([
+      { rule: 'expectation', about: 'shop/db', message: expect.stringMatching(/^expected to be allowed: .*POST/) },
+    ])
+  })
+})
+
+describe('an expectation in a config', () => {
+  const expecting = (allowed: boolean) => ({
+    policies: [APP],
+    expect: [{ from: 'shop/web', port: 80, method: 'GET', allowed }],
+  })
+
+  test('that is met says nothing', async () => {
+    const place = await granted(expecting(true))
+    expect(await place.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
+  })
+
+  test('makes the answers to events say waiting as soon as the mesh does not meet it any more', async () => {
+    const place = await granted(expecting(true))
+    const answer = await place.send('relation-broken', { ...DB, relation: { id: 3 } })
+    const again = await place.send('resync', DB)
+    for (const { status, messages } of [answer, again].slice(1)) {
+      expect(status).toBe('waiting')
+      expect(messages).toContainEqual(expect.stringMatching(/^expected to be allowed: shop\/web may not send GET/))
+    }
+  })
+
+  test('about two other applications is none of its business', async () => {
+    const place = await granted({ expect: [{ from: 'shop/web', to: 'shop/beacon', port: 80, allowed: true }] })
+    expect((await place.send('resync', DB)).messages.join()).not.toContain('expected')
+  })
+})
+
+describe('GET /steps', () => {
+  const step = (namespace: string) =>
+    ({ namespace, application: 'db', event: { id: '1' }, status: 'changed' }) as unknown as DoneStep
+
+  test('sends the steps of a namespace as they are taken, until it is closed', async () => {
+    const place = createPlace([])
+    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
+    const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
+    steps.publish(step('shop'))
+    steps.publish(step('elsewhere'))
+    steps.close()
+    expect(await response.text()).toBe(`: steps follow\n\ndata: ${JSON.stringify(step('shop'))}\n\n`)
+  })
+
+  test('lets go of a watcher that reads nothing, and of no other', async () => {
+    const place = createPlace([])
+    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
+    const watch = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
+    const slow = await watch()
+    for (let count = 0; count < 1_100; count += 1) steps.publish(step('shop'))
+    const other = await watch()
+    steps.publish(step('shop'))
+    steps.close()
+    expect((await slow.text()).split('\n\n').length).toBeLessThan(1_010)
+    expect((await other.text()).split('data: ')).toHaveLength(2)
+  })
+
+  test('takes twenty watchers', async () => {
+    const place = createPlace([])
+    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
+    const watch = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
+    const first = await Promise.all(Array.from({ length: 20 }, watch))
+    await expect(watch()).rejects.toThrow('20 others watch already')
+    await first[0]?.body?.cancel()
+    await expect(watch()).resolves.toBeDefined()
+  })
+})
