@@ -12,7 +12,7 @@ export const Expectation = z.strictObject({
   to: Side,
   port: Port,
   method: Method.optional(),
-  path: z.string().startsWith('/').optional(),
+  path: z.string().regex(/^\//, 'expected a path').optional(),
   allowed: z.boolean(),
 })
 export type Expectation = z.infer<typeof Expectation>

@@ -21,10 +21,11 @@ export const expected = async (
   kubernetes: Kubernetes,
   expectations: readonly Expectation[],
   sender: Sender | undefined,
+  autoAllowWaypoint?: boolean,
 ): Promise<Expected[]> => {
   const results: Expected[] = []
   for (const expectation of expectations)
-    results.push({ ...expectation, ...(await check(memories, kubernetes, expectation, sender)) })
+    results.push({ ...expectation, ...(await check(memories, kubernetes, expectation, sender, autoAllowWaypoint)) })
   return results
 }
 
@@ -33,6 +34,7 @@ const check = async (
   kubernetes: Kubernetes,
   { from, to, port, method, path, allowed }: Expectation,
   sender: Sender | undefined,
+  autoAllowWaypoint: boolean | undefined,
 ): Promise<Pick<Expected, 'met' | 'sentence'>> => {
   const [client, target] = [from === undefined ? undefined : subjectIn(from), subjectIn(to)]
   for (const side of [client, target])
@@ -40,14 +42,14 @@ const check = async (
       throw new Refused(403, `you may not ask about ${side.namespace}/${side.application}`)
   const question: Question = {
     ...(client ? { from: client } : { address: OUTSIDE }),
-    ...{ to: target, port, method, path, via: 'service' },
+    ...{ to: target, port, method, path, via: 'service', autoAllowWaypoint },
   }
   try {
     const { request, world } = situationOf(question, await observe(memories, kubernetes, question))
     const decision = decide(request, world)
     return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
   } catch (error) {
-    if (error instanceof Refused) return { met: false, sentence: error.message }
+    if (error instanceof Refused) return { met: false, sentence: error.message.replace(/^query\.\w+: /, '') }
     throw error
   }
 }

@@ -1,8 +1,6 @@
 import { at } from '../base/own-value.ts'
+import type { Trace } from '../base/trace.ts'
 import type { Event } from './cloud-event.ts'
-
-/** W3C trace context as headers: passed on as it came, since a step reports no spans of its own. */
-export type Trace = Readonly<Record<string, string>>
 
 const NAMES = ['traceparent', 'tracestate'] as const
 

@@ -36,8 +36,10 @@ export type Kind = {
 type Entry = Pick<Kind, 'kind' | 'plural'> & Partial<Kind>
 
 /** The model of a kind, as the official client calls it: `V1Pod`. */
-const modelOf = (kind: string, version: string): string =>
-  kind === 'Event' ? 'CoreV1Event' : `${version.toUpperCase()}${kind}`
+const modelOf = (group: string, kind: string, version: string): string => {
+  if (kind === 'Event') return group === '' ? 'CoreV1Event' : 'EventsV1Event'
+  return `${version.toUpperCase()}${kind}`
+}
 
 /** A kind of the API server itself, with what most of them have in common. */
 export const builtin = (group: string, version: string, entry: Entry): Kind => ({
@@ -50,7 +52,7 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   status: false,
   counted: false,
   names: 'subdomain',
-  shape: modelShape(modelOf(entry.kind, version)),
+  shape: modelShape(modelOf(group, entry.kind, version)),
   zero: {},
   createOnPut: false,
   putNeedsVersion: false,

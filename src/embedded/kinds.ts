@@ -60,6 +60,14 @@ export const kinds: readonly Kind[] = [
       ...['reason', 'reportingComponent', 'source', 'type'],
     ],
   }),
+  // a real server keeps these and those of the core group as one
+  builtin('events.k8s.io', 'v1', {
+    kind: 'Event',
+    plural: 'events',
+    shortNames: ['ev'],
+    createOnPut: true,
+    selectable: ['reason', 'type', 'regarding.kind', 'regarding.name', 'regarding.namespace', 'reportingController'],
+  }),
   builtin('apps', 'v1', {
     kind: 'StatefulSet',
     plural: 'statefulsets',

@@ -25,7 +25,7 @@ export class NoSuchPath extends Error {
   override readonly name = 'NoSuchPath'
 }
 
-const builtinVersions = ['v1', 'apps/v1', 'coordination.k8s.io/v1', 'autoscaling/v2', 'policy/v1']
+const builtinVersions = ['v1', 'apps/v1', 'events.k8s.io/v1', 'coordination.k8s.io/v1', 'autoscaling/v2', 'policy/v1']
 
 const unknown = (apiVersion: string): Error => (builtinVersions.includes(apiVersion) ? noResource() : new NoSuchPath())
 

@@ -1,19 +1,20 @@
 import { type Context, Hono } from 'hono'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
+import { at } from '../base/own-value.ts'
 import { type Event, readEvent, writeEvent } from '../cloudevents/cloud-event.ts'
 import { causedBy, traceOf, withTraceOf } from '../cloudevents/trace.ts'
 import type { Lint } from '../lint/lint.ts'
 import { readProposal } from '../preview/input.ts'
 import type { Asked, Preview } from '../preview/preview.ts'
 import type { Handle, Handled } from '../reconcile/handle.ts'
+import { asyncApi, schemas } from '../schemas/schemas.ts'
 import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
 import type { Steps } from './steps.ts'
-
-export type Log = Record<'info' | 'warn' | 'error', (fields: Record<string, unknown>, message: string) => void>
 
 export type AppOptions = {
   handle: Handle
@@ -98,6 +99,13 @@ export const createApp = ({
       const { searchParams } = new URL(context.req.url)
       return context.json(await explain(searchParams, context.req.header('authorization')))
     })
+  app.get('/schemas/asyncapi.json', (context) => context.json(asyncApi()))
+  app.get('/schemas/:file', (context) => {
+    const schema = at(schemas, context.req.param('file').replace(/\.json$/, ''))
+    if (schema === undefined)
+      throw new Refused(404, `expected /schemas/asyncapi.json or one of ${Object.keys(schemas).join(', ')}, with .json`)
+    return context.json(schema())
+  })
   if (lint)
     app.get('/lint', async (context) => {
       const { searchParams } = new URL(context.req.url)

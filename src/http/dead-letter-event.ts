@@ -6,15 +6,12 @@ import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, isFromKnative } from '../cloudevents/knative/knative.ts'
 import { isStale } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { microTime, shortened } from '../kubernetes/event-fields.ts'
 import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
 import { memoryName } from '../state/memory.ts'
 import { keptLetter } from './dead-letters.ts'
 
 const MANAGER = 'meshstep-dead-letter'
-
-/** The longest `note` that the API server takes is 1024 bytes. */
-const LONGEST_NOTE = 1000
-
 /**
  * The Kubernetes Event that tells of a dead letter, on the memory of the application that it was for; undefined when it names none. Its name
  * is a digest of what it says, so that a repetition finds it. It keeps the event itself, for whoever sends it again.
@@ -88,16 +85,3 @@ const translated = (event: Event): Partial<Event> => {
     return {} // names no application that could be read
   }
 }
-
-const shortened = (text: string): string => {
-  const bytes = Buffer.from(text)
-  return bytes.length <= LONGEST_NOTE
-    ? text
-    : `${bytes
-        .subarray(0, LONGEST_NOTE)
-        .toString()
-        .replace(/\uFFFD+$/, '')}…`
-}
-
-/** As the API server has it, with microseconds. */
-const microTime = (time: Date): string => time.toISOString().replace('Z', '000Z')

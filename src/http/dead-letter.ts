@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
+import type { Log } from '../base/log.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
-import type { Log } from './app.ts'
 import { createIntake } from './body.ts'
 import { loggedLetter } from './dead-letters.ts'
 import { failureOf, respond } from './failure.ts'

@@ -10,19 +10,21 @@ import { createAuthenticate } from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
 import { systemClock as clock } from '../base/clock.ts'
 import { Broken } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
 import { createMemo } from '../base/memo.ts'
+import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import type { Trace } from '../cloudevents/trace.ts'
 import { features } from '../features.ts'
 import { createKubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
 import { createLint } from '../lint/lint.ts'
 import { createPreview } from '../preview/preview.ts'
+import { createFeedback } from '../reconcile/feedback.ts'
 import { createHandler } from '../reconcile/handle.ts'
 import { createPublisher } from '../reconcile/publish.ts'
 import { createQueue } from '../reconcile/queue.ts'
 import { createStep } from '../reconcile/step.ts'
-import { createApp, type Log } from './app.ts'
+import { createApp } from './app.ts'
 import { createApplications } from './applications.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
 import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
@@ -81,6 +83,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
     authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
+    feedback: createFeedback({ connect, clock, log }),
     onStep: (step) => {
       const { time: _, ...fields } = step
       log.info(fields, 'step done')

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
-import type { Trace } from '../cloudevents/trace.ts'
+import type { Trace } from '../base/trace.ts'
 import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import {

@@ -217,7 +217,9 @@ const change = (
     ...(ofPath.not.length > 0 && { notPaths: ofPath.not }),
   }
   const target = `${to.application}${via === 'pod' ? ' (pods)' : ''}`
-  const words = [signOf(before, after), clientOf(from, to), '→', target, textOf(ofMethod), `:${port}`, textOf(ofPath)]
+  const sign = signOf(before, after)
+  const odd = sign === '?' ? `(${before} → ${after})` : undefined
+  const words = [sign, clientOf(from, to), '→', target, textOf(ofMethod), `:${port}`, textOf(ofPath), odd]
   return {
     ...(from && { from: subjectName(from) }),
     to: subjectName(to),

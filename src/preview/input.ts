@@ -100,8 +100,10 @@ const eventOf = (value: Record<string, unknown>): Event =>
 const read = <T>(schema: z.ZodType<T>, value: unknown, index: number): T => {
   const result = schema.safeParse(value)
   if (result.success) return result.data
+  const isObject = isRecord(value) && ('kind' in value || 'expect' in value)
+  const problem = isObject ? `: ${z.prettifyError(result.error).replaceAll('\n', ' ')}` : ''
   throw new Refused(
     400,
-    `document ${index + 1}: expected a CloudEvent, a Kubernetes object or an expect list: ${z.prettifyError(result.error).replaceAll('\n', ' ')}`,
+    `document ${index + 1}: expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list${problem}`,
   )
 }

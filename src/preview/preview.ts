@@ -3,7 +3,7 @@ import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import { subjectName } from '../base/subject.ts'
-import type { Trace } from '../cloudevents/trace.ts'
+import type { Trace } from '../base/trace.ts'
 import type { Fork, ObjectChange } from '../embedded/fork.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
@@ -21,6 +21,8 @@ import { isTelling, type Told } from './told.ts'
 export type Plan = {
   /** The steps that would change something, or wait, in their order. */
   readonly steps: readonly Told[]
+  /** The last step of each application that would wait, or have something to say, in the end. */
+  readonly outcomes: readonly Told[]
   readonly objects: readonly ObjectChange[]
   readonly access: readonly AccessChange[]
   readonly expectations: readonly Expected[]
@@ -87,9 +89,16 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     const compared = await compareAccess(fork, sides, sender, namespacesOf(proposal, steps, changes))
     return {
       steps: await visibleSteps(sender, steps.filter(isTelling)),
+      outcomes: await visibleSteps(sender, lastSteps(steps)),
       objects: changes,
       access: compared.access,
-      expectations: await expected(memories, sides.after.kubernetes, proposal.expectations, sender),
+      expectations: await expected(
+        memories,
+        sides.after.kubernetes,
+        proposal.expectations,
+        sender,
+        asked.autoAllowWaypoint,
+      ),
       messages: [...compared.messages, ...hidden],
     }
   }
@@ -114,6 +123,11 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     }
   }
 }
+
+const lastSteps = (steps: readonly Told[]): Told[] =>
+  [...new Map(steps.map((step) => [`${step.namespace}/${step.application}`, step])).values()].filter(
+    ({ status, messages }) => status === 'waiting' || status === 'conflict' || messages.length > 0,
+  )
 
 const visibleSteps = async (sender: Sender | undefined, steps: readonly Told[]): Promise<Told[]> => {
   const seen = await Promise.all(

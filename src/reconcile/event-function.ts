@@ -15,6 +15,8 @@ import type { Change, Folded } from './remember.ts'
 export type EventFunction = {
   readonly name: string
   readonly type: string
+  /** Of the data, as it is sent. */
+  readonly schema: z.ZodType
   /** Reads the event's data. Throws Refused for data that is not valid. */
   receive(event: Event, now: Date): Received
 }
@@ -92,6 +94,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   return {
     name,
     type: `dev.meshstep.${name}.v1`,
+    schema: z.strictObject({ ...About.partial().shape, ...data }),
     receive: (event, now) => {
       const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
       const subject = parse(About, { namespace, application })

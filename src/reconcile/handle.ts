@@ -2,16 +2,18 @@ import pMap from 'p-map'
 import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
+import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
 import type { Ignored } from '../cloudevents/knative/translation.ts'
-import { causedBy, type Trace, traceOf } from '../cloudevents/trace.ts'
+import { causedBy, traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { createDelivery, effectOf, type Followed, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
+import type { Feedback } from './feedback.ts'
 import { type Swept, sweep } from './orphans.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
@@ -34,6 +36,8 @@ export type HandlerDependencies = {
   newId?: (() => string) | undefined
   /** Is told of each step when it is done, whatever it followed from. */
   onStep?: ((step: DoneStep) => void) | undefined
+  /** Tells those who look at the objects what they have to do. */
+  feedback?: Feedback | undefined
 }
 
 /** A step that was taken for an event, and what of the rest is on its way. */
@@ -54,7 +58,7 @@ export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 /** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
-  const { onStep = () => undefined } = dependencies
+  const { onStep = () => undefined, feedback } = dependencies
   const newId = dependencies.newId ?? (() => crypto.randomUUID())
 
   const take = async (
@@ -79,12 +83,16 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
 
   const takeAndTell: typeof take = async (sent, deadline, how) => {
     const started = clock.now()
-    const taken = await take(sent, deadline, how)
+    const taken = await take(sent, deadline, how).catch(async (error: unknown) => {
+      await feedback?.refused(sent, error, how.sender)
+      throw error
+    })
     const { id, source, type, extensions } = sent
     const { causationid } = extensions
     const event = { id, source, type, ...(causationid !== undefined && { causationid }) }
     const [time, milliseconds] = [new Date(started).toISOString(), clock.now() - started]
     onStep({ event, ...taken.handled, time, milliseconds })
+    await feedback?.stepped(sent, taken.handled)
     return taken
   }
 

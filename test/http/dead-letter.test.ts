@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Log } from '../../src/base/log.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
-import type { Log } from '../../src/http/app.ts'
 import { createDeadLetterApp } from '../../src/http/dead-letter.ts'
 import { deadLetterEvent } from '../../src/http/dead-letter-event.ts'
 import { event } from '../helpers/world.ts'

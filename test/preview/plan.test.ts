@@ -44,6 +44,13 @@ describe('a plan', () => {
     expect(JSON.stringify(plan.steps)).toContain('nobody may reach shop/db: no relation of endpoint sue')
   })
 
+  test('says in the end what still waits, and not what did on the way', async () => {
+    const place = await related3()
+    const plan = await place.plan({ events: [event('application-removed', { application: 'beacon' })] })
+    expect(JSON.stringify(plan.steps)).toContain('waiting for shop/db to leave the mesh')
+    expect(JSON.stringify(plan.outcomes)).not.toContain('leave the mesh')
+  })
+
   test('shows who gains access', async () => {
     const place = await related3()
     const plan = await place.plan({
@@ -66,7 +73,7 @@ describe('a plan', () => {
   test('is empty for what would change nothing', async () => {
     const place = await related3()
     expect(await place.plan({ events: [event('resync', DB)] })).toEqual({
-      ...{ steps: [], objects: [], access: [], expectations: [], messages: [] },
+      ...{ steps: [], outcomes: [], objects: [], access: [], expectations: [], messages: [] },
     })
   })
 
@@ -234,6 +241,15 @@ describe('expectations', () => {
     expect(expectations.map(({ met }) => met)).toEqual(what.includes('not guarded') ? [true, false] : [false, true])
   })
 
+  test('are not met where it is not known, unless what is missing is said', async () => {
+    const place = await related3()
+    await place.happen(event('config-changed', { ...DB, config: { policies: [] } }))
+    const proposal = { events: [], objects: [], expectations: [{ to: 'shop/db', port: 80, allowed: false }] }
+    const unknown = await place.preview(proposal, {})
+    const known = await place.preview(proposal, { autoAllowWaypoint: true })
+    expect([unknown, known].map(({ expectations }) => expectations[0]?.met)).toEqual([false, true])
+  })
+
   test('about an application that is not there are never met', async () => {
     const place = await related3()
     const { expectations } = await place.plan({ expectations: [{ ...expectation, to: 'shop/bd', allowed: false }] })
@@ -302,7 +318,7 @@ describe('POST /plan', () => {
       'a: 1',
       'application/yaml',
       '/plan',
-      /document 1: expected a CloudEvent, a Kubernetes object or an expect list/,
+      /document 1: expected a CloudEvent \(specversion\), a Kubernetes object .* or an expect list$/,
     ],
     [
       'an expectation of another form',

@@ -7,9 +7,9 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createTransport } from '../../src/kubernetes/transport.ts'
 import { serve, until } from './helpers.ts'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const readme = readFileSync(new URL('../../docs/first-steps.md', import.meta.url), 'utf8')
 
-/** The code blocks of the README in one language, in their order. */
+/** The code blocks of docs/first-steps.md in one language, in their order. */
 const blocks = (language: string): string[] =>
   [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, text = '']) => text)
 
@@ -20,7 +20,7 @@ const MEMORY = { namespace: 'bookinfo', name: 'juju-service-mesh-details-labels'
 
 type Sent = { status: number; body: Record<string, unknown> }
 
-/** Runs a curl command of the README against the process at `url`. */
+/** Runs a curl command of the page against the process at `url`. */
 const run = async (
   url: string,
   { media = '', body, path = '/' }: Record<string, string | undefined>,
@@ -30,7 +30,7 @@ const run = async (
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-test('the README’s commands relate bookinfo, and its answers are the ones that stand there', async () => {
+test('the first steps relate bookinfo, and its answers are the ones that stand there', async () => {
   const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
   const { url } = await server.logged('embedded Kubernetes API')
   const transport = createTransport({ server: String(url), credentials: async () => ({}) })

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { parse } from 'yaml'
+import { Failure } from '../failure.ts'
+import { parseName, readInput, withServer } from '../options.ts'
+import { send } from '../send.ts'
+
+export const config = (program: Command): void => {
+  program
+    .command('config')
+    .summary('give an application its config, as a whole')
+    .argument('<application>', '[namespace/]application')
+    .requiredOption('-f, --file <path>', 'YAML or JSON; - for stdin')
+    .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
+    .addHelpText('after', "\nExample:\n  echo 'mesh: {}' | meshstep -n bookinfo config beacon -f -")
+    .action((name: string, { file, dryRun }: { file: string; dryRun?: true }, command: Command) =>
+      withServer(command, async (settings) => {
+        const { namespace, application } = parseName(name, settings.namespace)
+        const data = { config: parsed(await readInput(file), file) }
+        await send(settings, { type: 'config-changed', subject: `${namespace}/${application}`, data }, dryRun)
+      }),
+    )
+}
+
+/** Throws Failure for text that is neither YAML nor JSON. */
+export const parsed = (text: string, file: string): unknown => {
+  try {
+    return parse(text) ?? {}
+  } catch (error) {
+    throw new Failure(`${file}: ${(error as Error).message.split('\n')[0]}`, 1, { cause: error })
+  }
+}

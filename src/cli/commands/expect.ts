@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import type { Plan } from '../../preview/preview.ts'
+import { Failure } from '../failure.ts'
+import { readInput, withServer } from '../options.ts'
+import { printAs } from '../output.ts'
+
+export const expect = (program: Command): void => {
+  program
+    .command('expect')
+    .summary('check what has to be allowed or refused')
+    .description('Checks a list of expectations against the cluster as it is. Exit code 2 when one is not met.')
+    .requiredOption(
+      '-f, --file <path...>',
+      'YAML or JSON with `expect: [{from, to, port, method, path, allowed}]`; - for stdin',
+    )
+    .addHelpText('after', '\nExample:\n  meshstep expect -f expectations.yaml')
+    .action(({ file }: { file: string[] }, command: Command) =>
+      withServer(command, async ({ server, format }) => {
+        const documents = (await Promise.all(file.map(readInput))).join('\n---\n')
+        const { expectations } = await server.post<Plan>('/plan', 'application/yaml', documents)
+        printAs(format, expectations, (all) =>
+          all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),
+        )
+        const unmet = expectations.filter(({ met }) => !met).length
+        if (unmet > 0) throw new Failure(`${unmet} of ${expectations.length} expectations are not met`, 2)
+      }),
+    )
+}

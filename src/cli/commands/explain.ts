@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import type { Explanation } from '../../http/explain.ts'
+import { Failure } from '../failure.ts'
+import { parseName, withServer } from '../options.ts'
+import { printAs } from '../output.ts'
+
+type Options = { port: string; method?: string; path?: string; host?: string; via?: string }
+
+export const explain = (program: Command): void => {
+  program
+    .command('explain')
+    .summary('say whether a request would pass, and why')
+    .description('Says whether a request would pass, and why. Exit code 2 when it would not, or that is not known.')
+    .argument('<from>', '[namespace/]application')
+    .argument('<to>', '[namespace/]application')
+    .requiredOption('--port <number>', 'the port of the Service')
+    .option('--method <method>', 'as GET')
+    .option('--path <path>', 'as /details/0')
+    .option('--host <host>', 'the Host header')
+    .option('--via <way>', 'service, or pod for a request straight to a pod')
+    .addHelpText(
+      'after',
+      '\nExample:\n  meshstep -n bookinfo explain productpage details --port 9080 --method GET --path /details/0',
+    )
+    .action((from: string, to: string, options: Options, command: Command) =>
+      withServer(command, async ({ server, namespace, format }) => {
+        const [client, target] = [from, to].map((name) => {
+          const { namespace: home, application } = parseName(name, namespace)
+          return `${home}/${application}`
+        })
+        const { port, method, path, host, via } = options
+        const answer = await server.get<Explanation>('/explain', {
+          from: client,
+          to: target,
+          port,
+          method,
+          path,
+          host,
+          via,
+        })
+        printAs(format, answer, ({ sentence }) => sentence)
+        if (!answer.allowed) throw new Failure(answer.decided ? 'not allowed' : 'not decided', 2)
+      }),
+    )
+}

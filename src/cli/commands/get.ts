@@ -1,0 +1,94 @@
+import { Argument, type Command } from 'commander'
+import type { ApplicationView } from '../../http/applications.ts'
+import { parseName, type Settings, withServer } from '../options.ts'
+import { type Format, printAs, table } from '../output.ts'
+
+const WHAT = ['applications', 'relations', 'policies'] as const
+
+export const get = (program: Command): void => {
+  program
+    .command('get')
+    .summary('show applications, relations or policies')
+    .addArgument(new Argument('<what>').choices(WHAT))
+    .argument('[application]', 'of this one alone')
+    .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations')
+    .action((what: What, name: string | undefined, _: unknown, command: Command) =>
+      withServer(command, async (settings) => show(what, settings.format, await viewsOf(settings, name))),
+    )
+}
+
+type What = (typeof WHAT)[number]
+
+const viewsOf = async ({ server, namespace }: Settings, name: string | undefined): Promise<ApplicationView[]> => {
+  if (name === undefined) return await server.get(`/applications/${namespace}`)
+  const named = parseName(name, namespace)
+  return [await server.get(`/applications/${named.namespace}/${named.application}`)]
+}
+
+const show = (what: What, format: Format, views: ApplicationView[]): void => {
+  if (what === 'applications') printAs(format, views, applicationTable)
+  else if (what === 'relations') printAs(format, relationsIn(views), relationTable)
+  else printAs(format, policiesIn(views), policyTable)
+}
+
+const applicationTable = (views: readonly (ApplicationView & { problem?: string })[]): string =>
+  table(
+    ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'],
+    views.map(({ application, status, labels = {}, relations = [], config, problem }) => [
+      application,
+      problem === undefined ? status.status : 'unreadable',
+      config?.mesh ? 'beacon' : labels['istio.io/dataplane-mode'] === 'ambient' ? 'yes' : 'no',
+      String(relations.filter(({ stands }) => stands).length),
+      problem ?? status.message,
+    ]),
+  )
+
+type Related = { id: number; interface: string; provider: string; requirer: string; stands: boolean; granted?: boolean }
+
+/** Each relation once, of both sides. */
+const relationsIn = (views: readonly ApplicationView[]): Related[] => {
+  const byKey = new Map<string, Related>()
+  for (const { namespace, application, relations = [] } of views)
+    for (const { id, endpoint, interface: name, role, remote, remoteEndpoint, stands, granted } of relations) {
+      const own = `${namespace}/${application}:${endpoint}`
+      const other = remoteEndpoint === undefined ? remote : `${remote}:${remoteEndpoint}`
+      const [provider, requirer] = role === 'provides' ? [own, other] : [other, own]
+      const key = `${id} ${[`${namespace}/${application}`, remote].toSorted().join(' ')}`
+      const known = byKey.get(key)
+      const is = granted ?? known?.granted
+      byKey.set(key, {
+        ...{ id, interface: name, provider, requirer, stands },
+        ...(is !== undefined && { granted: is }),
+      })
+    }
+  return [...byKey.values()].toSorted((one, other) => one.id - other.id)
+}
+
+const relationTable = (relations: readonly Related[]): string =>
+  table(
+    ['ID', 'INTERFACE', 'PROVIDER', 'REQUIRER', 'STATE'],
+    relations.map(({ id, interface: name, provider, requirer, stands, granted }) => [
+      String(id),
+      name,
+      provider,
+      requirer,
+      stands ? (granted === undefined ? 'stands' : granted ? 'granted' : 'changing') : 'ended',
+    ]),
+  )
+
+const policiesIn = (views: readonly ApplicationView[]): ApplicationView['policies'] => {
+  const all = views.flatMap(({ policies = [] }) => policies)
+  return [...new Map(all.map((policy) => [`${policy.namespace}/${policy.name}`, policy])).values()]
+}
+
+const policyTable = (policies: ApplicationView['policies']): string =>
+  table(
+    ['NAME', 'ACTION', 'TARGET', 'FROM', 'REQUESTED BY'],
+    policies.map(({ name, action, target, sources, requestedBy }) => [
+      name,
+      action,
+      target,
+      sources.join('\n') || 'nobody',
+      requestedBy.join('\n'),
+    ]),
+  )

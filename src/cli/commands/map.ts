@@ -1,0 +1,25 @@
+import type { Command } from 'commander'
+import type { ApplicationView } from '../../http/applications.ts'
+import { type Graph, graphOf, mermaid, svg } from '../map.ts'
+import { outputOf, withServer } from '../options.ts'
+import { print } from '../output.ts'
+
+const DRAW: Readonly<Record<'mermaid' | 'svg' | 'json', (graph: Graph) => string>> = {
+  mermaid,
+  svg,
+  json: (graph) => JSON.stringify(graph, null, 2),
+}
+
+export const map = (program: Command): void => {
+  program
+    .command('map')
+    .summary('draw applications and who may use whom')
+    .description('Draws applications and their relations: -o mermaid, svg or json.')
+    .addHelpText('after', '\nExample:\n  meshstep -n bookinfo map -o svg > map.svg')
+    .action((_: unknown, command: Command) => {
+      const output = outputOf(command, ['mermaid', 'svg', 'json'])
+      return withServer(command, async ({ server, namespace }) =>
+        print(DRAW[output](graphOf(await server.get<ApplicationView[]>(`/applications/${namespace}`)))),
+      )
+    })
+}

@@ -1,0 +1,30 @@
+import { type Command, Option } from 'commander'
+import type { Plan } from '../../preview/preview.ts'
+import { readInput, withServer } from '../options.ts'
+import { say } from '../output.ts'
+import { type FailOn, printPlan } from '../plan.ts'
+
+type Options = { file: string[]; delete?: true; diff?: true; failOn: FailOn }
+
+export const plan = (program: Command): void => {
+  program
+    .command('plan')
+    .summary('say what documents and events would do')
+    .description(
+      'Says what documents and events would do, and who gains and who loses access. Exit code 2 when access is lost or an expectation is not met.',
+    )
+    .requiredOption('-f, --file <path...>', 'YAML or JSON, a folder of it, or - for stdin')
+    .option('--delete', 'as if the documents were deleted')
+    .option('--diff', 'print each object’s change as a unified diff')
+    .addOption(new Option('--fail-on <what>', 'when to exit with 2').choices(['lose', 'widen', 'none']).default('lose'))
+    .addHelpText('after', '\nExample:\n  meshstep plan -f details.yaml')
+    .action((options: Options, command: Command) =>
+      withServer(command, async ({ server, format }) => {
+        const documents = (await Promise.all(options.file.map(readInput))).join('\n---\n')
+        if (process.stderr.isTTY) say('planning …')
+        const path = options.delete ? '/plan?delete=true' : '/plan'
+        const answer = await server.post<Plan>(path, 'application/yaml', documents)
+        printPlan(format, answer, { isDiffed: options.diff === true, failOn: options.failOn })
+      }),
+    )
+}

@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import { readInput, withServer } from '../options.ts'
+import { send as sendEvent } from '../send.ts'
+import { parsed } from './config.ts'
+
+export const send = (program: Command): void => {
+  program
+    .command('send')
+    .summary('send any event')
+    .argument('<type>', 'as resync or dev.meshstep.resync.v1')
+    .argument('<subject>', 'namespace or namespace/application')
+    .option('-f, --file <path>', 'the data, YAML or JSON; - for stdin')
+    .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
+    .addHelpText('after', '\nExample:\n  meshstep send resync bookinfo')
+    .action((type: string, subject: string, { file, dryRun }: { file?: string; dryRun?: true }, command: Command) =>
+      withServer(command, async (settings) => {
+        const data = file === undefined ? {} : { data: parsed(await readInput(file), file) }
+        await sendEvent(settings, { type, subject, ...data }, dryRun)
+      }),
+    )
+}

@@ -1,0 +1,13 @@
+/** What ends a command: 1 when it could not be done, 2 when the answer is one that a script has to notice. */
+export type ExitCode = 1 | 2
+
+/** Ends the command with a message on stderr and an exit code. */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: ExitCode
+
+  constructor(message: string, code: ExitCode = 1, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

@@ -1,0 +1,68 @@
+import { Command, CommanderError, Option } from 'commander'
+import { completion } from './commands/completion.ts'
+import { config } from './commands/config.ts'
+import { expect } from './commands/expect.ts'
+import { explain } from './commands/explain.ts'
+import { get } from './commands/get.ts'
+import { lint } from './commands/lint.ts'
+import { map } from './commands/map.ts'
+import { plan } from './commands/plan.ts'
+import { record } from './commands/record.ts'
+import { relate } from './commands/relate.ts'
+import { replay } from './commands/replay.ts'
+import { send } from './commands/send.ts'
+import { tail } from './commands/tail.ts'
+import { unrelate } from './commands/unrelate.ts'
+import { Failure } from './failure.ts'
+import { say } from './output.ts'
+
+const program = new Command('meshstep')
+  .description('Relates applications, and says what that does to who may reach whom.')
+  .addOption(
+    new Option('--server <url>', 'where the functions are').env('MESHSTEP_SERVER').default('http://localhost:8080'),
+  )
+  .addOption(
+    new Option('-n, --namespace <name>', 'of applications that name none').env('MESHSTEP_NAMESPACE').default('default'),
+  )
+  .addOption(new Option('-o, --output <format>', 'table, json or yaml; of map mermaid, svg or json'))
+  .addOption(new Option('--token <token>', 'for functions that ask for one').env('MESHSTEP_TOKEN'))
+  .option('--context <name>', 'of kubectl: reach the functions of that cluster, by a port-forward')
+  .option('--target <object>', 'what to forward to, [namespace/]kind/name', 'meshstep/service/meshstep')
+  .addHelpText(
+    'after',
+    '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, or an expectation is not met.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
+  )
+  .showHelpAfterError('(--help says more)')
+  .exitOverride()
+
+for (const command of [
+  relate,
+  unrelate,
+  config,
+  send,
+  get,
+  explain,
+  plan,
+  lint,
+  expect,
+  tail,
+  map,
+  record,
+  replay,
+  completion,
+])
+  command(program)
+for (const command of program.commands) command.exitOverride()
+
+// whoever reads may have enough
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode
+  else if (error instanceof Failure) {
+    say(`${error.code === 1 ? 'error: ' : ''}${error.message}`)
+    process.exitCode = error.code
+  } else throw error
+}

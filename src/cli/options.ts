@@ -1,0 +1,60 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { Failure } from './failure.ts'
+import type { Format } from './output.ts'
+import { connect, type Server } from './server.ts'
+
+/** What every command knows. */
+export type Settings = {
+  readonly namespace: string
+  readonly format: Format
+  readonly server: Server
+}
+
+type Given = { server: string; namespace: string; output?: string; token?: string; context?: string; target: string }
+
+const FORMATS = ['table', 'json', 'yaml'] as const
+
+/** Runs a command with a connection, which ends with it. */
+export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
+  const { server: url, namespace, token, context, target } = command.optsWithGlobals<Given>()
+  const format = command.name() === 'map' ? 'json' : outputOf(command, FORMATS)
+  const server = await connect({ server: url, token, context, target })
+  try {
+    await run({ namespace, format, server })
+  } finally {
+    server.close()
+  }
+}
+
+/** The format that is asked for, the first one where none is. Throws Failure for one that the command does not have. */
+export const outputOf = <T extends string>(command: Command, formats: readonly [T, ...T[]]): T => {
+  const { output = formats[0] } = command.optsWithGlobals<Given>()
+  const found = formats.find((format) => format === output)
+  if (found === undefined) throw new Failure(`--output ${output}: expected ${formats.join(', ')}`)
+  return found
+}
+
+export type Name = { readonly namespace: string; readonly application: string; readonly endpoint?: string }
+
+/** `[namespace/]application[:endpoint]` */
+export const parseName = (given: string, namespace: string): Name => {
+  const match = /^(?:([-a-z0-9]+)\/)?([-a-z0-9]+)(?::([-\w]+))?$/.exec(given)
+  if (match === null) throw new Failure(`${given}: expected [namespace/]application[:endpoint]`)
+  const [, home = namespace, application = '', endpoint] = match
+  return { namespace: home, application, ...(endpoint !== undefined && { endpoint }) }
+}
+
+/** The text of a file, of all YAML and JSON files of a folder as documents, or of stdin for `-`. */
+export const readInput = async (path: string): Promise<string> => {
+  if (path === '-') return await text(process.stdin)
+  try {
+    if (!(await stat(path)).isDirectory()) return await readFile(path, 'utf8')
+    const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name)).toSorted()
+    return (await Promise.all(names.map((name) => readFile(join(path, name), 'utf8')))).join('\n---\n')
+  } catch (error) {
+    throw new Failure(`${path} cannot be read: ${(error as Error).message}`, 1, { cause: error })
+  }
+}

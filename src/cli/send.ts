@@ -1,0 +1,56 @@
+import type { Plan } from '../preview/preview.ts'
+import type { Handled } from '../reconcile/handle.ts'
+import type { Settings } from './options.ts'
+import { type Format, printAs, say, table } from './output.ts'
+import { printPlan } from './plan.ts'
+
+export type Sent = {
+  /** `config-changed`, or a whole type. */
+  readonly type: string
+  readonly subject: string
+  readonly data?: unknown
+}
+
+/** A CloudEvent in JSON, of this moment. */
+export const eventOf = ({ type, subject, data }: Sent): string =>
+  JSON.stringify({
+    specversion: '1.0',
+    id: crypto.randomUUID(),
+    source: '/cli',
+    type: type.includes('.') ? type : `dev.meshstep.${type}.v1`,
+    subject,
+    time: new Date().toISOString(),
+    ...(data !== undefined && { datacontenttype: 'application/json', data }),
+  })
+
+const STRUCTURED = 'application/cloudevents+json'
+
+/** Sends an event and prints what it did, or what it would do. */
+export const send = async ({ server, format }: Settings, sent: Sent, isDryRun = false): Promise<void> => {
+  const event = eventOf(sent)
+  if (isDryRun) printPlan(format, await server.post<Plan>('/plan', STRUCTURED, event), { failOn: 'lose' })
+  else printSteps(format, await server.post<Handled>('/', STRUCTURED, event))
+}
+
+/** One row for the step and for each that followed and did anything, with the objects that it wrote but for memories. */
+export const printSteps = (format: Format, handled: Handled): void => {
+  const steps = [handled, ...(handled.effects ?? [])]
+  const shown = steps.filter(({ status }, index) => index === 0 || status !== 'unchanged')
+  const rows = shown.map(({ namespace, application, status, written, removed = [], conflicts }) => [
+    [namespace, application].filter((part) => part !== undefined).join('/'),
+    status,
+    [
+      ...written.filter(isTold).map((name) => (removed.includes(name) ? `- ${name}` : name)),
+      ...conflicts.map(
+        (conflict) =>
+          `conflict with ${conflict.manager}: ${conflict.object}${'key' in conflict ? ` ${conflict.key}` : ''}`,
+      ),
+    ].join('\n'),
+  ])
+  printAs(format, handled, () => table(['APPLICATION', 'STATUS', 'WROTE'], rows))
+  if (format !== 'table') return
+  for (const message of new Set(steps.flatMap(({ messages }) => messages))) say(message)
+}
+
+/** A memory is no matter of anybody else. */
+export const isTold = (name: string): boolean => !/^ConfigMap .*\/juju-service-mesh-.*-labels$/.test(name)

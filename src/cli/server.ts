@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { Failure } from './failure.ts'
+
+/** The functions, over HTTP. */
+export type Server = {
+  get<T>(path: string, query?: Record<string, string | undefined>): Promise<T>
+  post<T>(path: string, contentType: string, body: string): Promise<T>
+  /** An answer that goes on. */
+  open(path: string, query: Record<string, string>): Promise<AsyncIterable<Uint8Array>>
+  close(): void
+}
+
+export type Reach = {
+  readonly server: string
+  readonly token?: string | undefined
+  /** Of kubectl: the functions are reached through a port-forward to `target`. */
+  readonly context?: string | undefined
+  readonly target: string
+}
+
+/** Reaches the functions at their URL, or those of a cluster. Rejects with Failure where that is not possible. */
+export const connect = async ({ server, token, context, target }: Reach): Promise<Server> => {
+  const forward = context === undefined ? undefined : await forwardTo(context, target)
+  const base = (forward?.url ?? server).replace(/\/+$/, '')
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+
+  const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = { ...authorization, ...init.headers }
+    const response = await fetch(`${base}${path}`, { ...init, headers }).catch((error: Error) => {
+      const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message
+      throw new Failure(
+        `${base} does not answer (${reason}): start it with npm start, or name it with --server or --context`,
+      )
+    })
+    if (!response.ok) throw new Failure(await problemIn(response))
+    return response
+  }
+  const read = async <T>(response: Response): Promise<T> => {
+    const text = await response.text()
+    try {
+      return JSON.parse(text) as T
+    } catch (error) {
+      throw new Failure(`${base} answers no JSON: is it meshstep?`, 1, { cause: error })
+    }
+  }
+  return {
+    get: async (path, query = {}) => read(await ask(withQuery(path, query))),
+    post: async (path, contentType, body) =>
+      read(await ask(path, { method: 'POST', headers: { 'content-type': contentType }, body })),
+    open: async (path, query) => {
+      const { body } = await ask(withQuery(path, query))
+      if (body === null) throw new Failure(`${base} answers nothing`)
+      return body
+    },
+    close: () => forward?.close(),
+  }
+}
+
+const withQuery = (path: string, query: Record<string, string | undefined>): string => {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as [string, string]],
+  )
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
+}
+
+const problemIn = async (response: Response): Promise<string> => {
+  const text = await response.text()
+  try {
+    return String((JSON.parse(text) as { message: string }).message)
+  } catch {
+    return `${response.url} answers ${response.status}: ${text.slice(0, 200)}`
+  }
+}
+
+/** Runs `kubectl port-forward` to a free port, until it is closed. */
+const forwardTo = async (context: string, target: string): Promise<{ url: string; close(): void }> => {
+  const [namespace, name = ''] = target.includes('/')
+    ? [target.split('/')[0], target.slice(target.indexOf('/') + 1)]
+    : ['meshstep', target]
+  const args = ['--context', context, '--namespace', String(namespace), 'port-forward', name, ':80']
+  const child = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const errors: string[] = []
+  child.stderr.on('data', (chunk) => errors.push(String(chunk)))
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', (error) => reject(new Failure(`kubectl cannot be run: ${error.message}`)))
+    child.once('exit', (code) =>
+      reject(new Failure(`kubectl port-forward ended with ${code}: ${errors.join('').trim()}`)),
+    )
+  })
+  const forwarding = (async () => {
+    for await (const line of createInterface(child.stdout)) {
+      const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1]
+      if (port !== undefined) return `http://127.0.0.1:${port}`
+    }
+    return await failed
+  })()
+  failed.catch(() => undefined)
+  return { url: await Promise.race([forwarding, failed]), close: () => child.kill() }
+}

@@ -1,0 +1,13 @@
+import { stringify } from 'yaml'
+import { asyncApi, eventTypes, schemas } from './schemas.ts'
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+/** The generated files of docs/reference, by name. */
+export const referenceFiles = (): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [`${name}.schema.json`, json(schema())])),
+  'asyncapi.json': json(asyncApi()),
+  'event-types.yaml': eventTypes()
+    .map((object) => stringify(object))
+    .join('---\n'),
+})

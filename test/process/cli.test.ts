@@ -1,0 +1,214 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ensureBundle, serve, temporaryDirectory, until } from './helpers.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+type Ran = { code: number | null; stdout: string; stderr: string }
+
+type Running = { child: ChildProcess; text(): string; ended: Promise<Ran> }
+
+const begin = (
+  args: readonly string[],
+  {
+    input = '',
+    entry = 'meshstep.mjs',
+    env = {},
+  }: { input?: string; entry?: string; env?: Record<string, string> } = {},
+): Running => {
+  const environment = { PATH: process.env.PATH ?? '', MESHSTEP_NAMESPACE: 'bookinfo', ...env }
+  const child = spawn(process.execPath, [join(ROOT, entry), ...args], { env: environment })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let [stdout, stderr] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    stderr += chunk
+  })
+  child.stdin.end(input)
+  const ended = new Promise<Ran>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+  return { child, text: () => `${stdout}${stderr}`, ended }
+}
+
+const POLICIES = 'policies: [{ type: app, relation: use, endpoints: [{ ports: [9080], methods: [GET] }] }]'
+
+/** `npm start` with a mesh on which `productpage` may GET of `details`, and a command for it. */
+const withMesh = async () => {
+  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const run = (args: readonly string[], input = ''): Promise<Ran> =>
+    begin(['--server', server.url, ...args], { input }).ended
+  for (const [args, input] of [
+    [['config', 'beacon', '-f', '-'], 'mesh: {}'],
+    [['config', 'details', '-f', '-'], POLICIES],
+    [['relate', 'details', 'beacon'], ''],
+    [['relate', 'productpage', 'beacon'], ''],
+    [['relate', 'details:use', 'productpage'], ''],
+  ] as const)
+    expect(await run(args, input)).toMatchObject({ code: 0 })
+  return { server, run }
+}
+
+describe('the command', () => {
+  test('relates once, and ends what it related', async () => {
+    const { run } = await withMesh()
+    await run(['relate', 'details:use', 'productpage'])
+    const relations = async () => JSON.parse((await run(['get', 'relations', '-o', 'json'])).stdout)
+    expect(await relations()).toMatchObject([
+      { id: 1 },
+      { id: 2 },
+      { id: 3, provider: 'bookinfo/details:use', stands: true },
+    ])
+    expect(await run(['unrelate', 'details', 'nobody'])).toMatchObject({
+      code: 1,
+      stderr: 'error: bookinfo/details has no such relation with nobody\n',
+    })
+    expect((await run(['unrelate', 'details:use', 'productpage'])).code).toBe(0)
+    expect(await relations()).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3, stands: false }])
+  })
+
+  test('exits with 2 where access would be lost, widened, or a request is refused', async () => {
+    const { run } = await withMesh()
+    const codes = async (...runs: (readonly [readonly string[], string?])[]) => {
+      const found: (number | null)[] = []
+      for (const [args, input] of runs) found.push((await run(args, input)).code)
+      return found
+    }
+    const typo = POLICIES.replace('use', 'sue')
+    const widened = POLICIES.replace('[GET]', '[GET, POST]')
+    const event = (config: string) =>
+      `{specversion: '1.0', id: x, source: /me, type: dev.meshstep.config-changed.v1, subject: bookinfo/details, data: { config: { ${config} } } }`
+    const explain = ['explain', 'productpage', 'details', '--port', '9080', '--method']
+    expect(
+      await codes(
+        [['config', 'details', '-f', '-', '--dry-run'], typo],
+        [['plan', '-f', '-'], event(typo)],
+        [['plan', '-f', '-', '--fail-on', 'none'], event(typo)],
+        [['plan', '-f', '-'], event(widened)],
+        [['plan', '-f', '-', '--fail-on', 'widen'], event(widened)],
+        [[...explain, 'GET']],
+        [[...explain, 'POST']],
+        [['lint']],
+        [
+          ['expect', '-f', '-'],
+          'expect: [{ from: bookinfo/productpage, to: bookinfo/details, port: 9080, method: GET, allowed: false }]',
+        ],
+      ),
+    ).toEqual([2, 2, 0, 0, 2, 0, 2, 0, 2])
+  })
+
+  test('prints data to stdout, as JSON and YAML as well, and everything else to stderr', async () => {
+    const { run } = await withMesh()
+    const [json, yaml] = [await run(['get', 'policies', '-o', 'json']), await run(['get', 'policies', '-o', 'yaml'])]
+    expect(JSON.parse(json.stdout)).toHaveLength(2)
+    expect(yaml.stdout).toMatch(/^- namespace: bookinfo\n {2}name: beacon-/)
+    expect([json.stderr, yaml.stderr]).toEqual(['', ''])
+    expect(await run(['lint', '-o', 'xml'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('expected table, json, yaml'),
+    })
+    const diff = await run(['config', 'details', '-f', '-', '--dry-run', '-o', 'json'], '{}')
+    expect(JSON.parse(diff.stdout).objects[0].diff).toContain('--- AuthorizationPolicy')
+  })
+
+  test('draws a map in each form', async () => {
+    const { run } = await withMesh()
+    expect((await run(['map'])).stdout).toMatch(/^graph LR\n/)
+    expect((await run(['map', '-o', 'svg'])).stdout).toMatch(/^<svg .*<\/svg>\n$/s)
+    expect(JSON.parse((await run(['map', '-o', 'json'])).stdout).edges).toEqual([
+      { from: 'bookinfo/productpage', to: 'bookinfo/details', label: 'use' },
+    ])
+  })
+
+  test('shows steps as they are taken, and records events, which can be sent again', async () => {
+    const { server, run } = await withMesh()
+    const file = join(await temporaryDirectory(), 'events.jsonl')
+    const tail = begin(['--server', server.url, 'tail', '--count', '1'])
+    const record = begin(['--server', server.url, 'record', file, '--port', '0'])
+    await until('somebody watches', () => tail.text().includes('watching bookinfo'))
+    const url = await until('it records', () => /http:\/\/\S+/.exec(record.text())?.[0])
+    const sent = await begin(['--server', url, 'unrelate', 'details:use', 'productpage']).ended
+    expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining('bookinfo/beacon') })
+    expect((await tail.ended).stdout).toMatch(/details +unchanged +relation-broken/)
+    record.child.kill('SIGINT')
+    expect((await record.ended).code).toBe(0)
+    expect(JSON.parse((await readFile(file, 'utf8')).trim())).toMatchObject({ type: 'dev.meshstep.relation-broken.v1' })
+    const again = await run(['replay', file, '--shuffle', '7', '--repeat', '2'])
+    expect(again).toMatchObject({ code: 0, stderr: 'seed 7\n' })
+    expect(again.stdout.split('\n')).toHaveLength(4)
+    expect(await run(['replay', '-'], '{"id":"x"}\n')).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('refused'),
+    })
+  })
+
+  test('reaches a cluster through a port-forward of kubectl', async () => {
+    const { server } = await withMesh()
+    const folder = await temporaryDirectory()
+    const kubectl = `#!/bin/sh\necho "$@" > '${folder}/args'\necho 'Forwarding from 127.0.0.1:${server.port} -> 8080'\nexec sleep 60\n`
+    await writeFile(join(folder, 'kubectl'), kubectl)
+    await chmod(join(folder, 'kubectl'), 0o755)
+    const env = { PATH: `${folder}:${process.env.PATH}` }
+    expect(await begin(['get', 'applications', '--context', 'far'], { env }).ended).toMatchObject({ code: 0 })
+    expect(await readFile(join(folder, 'args'), 'utf8')).toBe(
+      '--context far --namespace meshstep port-forward service/meshstep :80\n',
+    )
+    await writeFile(join(folder, 'kubectl'), '#!/bin/sh\necho "no such context" >&2\nexit 1\n')
+    expect(await begin(['get', 'applications', '--context', 'far'], { env }).ended).toMatchObject({
+      code: 1,
+      stderr: 'error: kubectl port-forward ended with 1: no such context\n',
+    })
+  })
+})
+
+describe('without a server', () => {
+  test.each<[string, readonly string[], number, RegExp]>([
+    [
+      'says what to start',
+      ['lint', '--server', 'http://127.0.0.1:9'],
+      1,
+      /error: http:\/\/127\.0\.0\.1:9 does not answer .*npm start/,
+    ],
+    ['names a command that is none', ['nonsense'], 1, /unknown command 'nonsense'/],
+    [
+      'names a name that is none',
+      ['relate', 'a b', 'c'],
+      1,
+      /error: a b: expected \[namespace\/\]application\[:endpoint\]/,
+    ],
+    ['names a file that is not there', ['config', 'a', '-f', '/nowhere'], 1, /error: \/nowhere cannot be read/],
+    ['names what is wrong in YAML', ['config', 'a', '-f', '-'], 1, /error: -: /],
+  ])('%s', async (_, args, code, message) => {
+    const ran = await begin(args, { input: '{' }).ended
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('each command says what it does, with an example', async () => {
+    const { stdout } = await begin(['--help']).ended
+    const names = [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => name !== 'help')
+    expect(names.length).toBeGreaterThan(12)
+    for (const name of names) expect((await begin([name, '--help']).ended).stdout).toMatch(/Example:\n {2}.*meshstep /)
+  })
+
+  test.each(['bash', 'zsh', 'fish'])('prints a completion for %s', async (shell) => {
+    expect((await begin(['completion', shell]).ended).stdout).toMatch(/relate.*fail-on/s)
+  })
+})
+
+describe('the bundle of the command', () => {
+  beforeAll(ensureBundle)
+
+  test('is the same command', async () => {
+    const [bundle, sources] = [
+      await begin(['--help'], { entry: 'dist/meshstep.mjs' }).ended,
+      await begin(['--help']).ended,
+    ]
+    expect(bundle).toEqual(sources)
+  })
+})

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import { createAuthenticate } from '../../src/access/authorize.ts'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { features } from '../../src/features.ts'
+import { createKubernetes } from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createFeedback } from '../../src/reconcile/feedback.ts'
+import { createHandler, type Handle } from '../../src/reconcile/handle.ts'
+import { createQueue } from '../../src/reconcile/queue.ts'
+import { createStep } from '../../src/reconcile/step.ts'
+import { functions } from '../helpers/functions.ts'
+import { createWorld, event, isWrite, meshRelation, setLabels, type World } from '../helpers/world.ts'
+
+type Told = { readonly world: World; readonly handle: Handle; readonly warnings: unknown[]; readonly calls: string[] }
+
+const telling = (world = createWorld(), isSecured = false): Told => {
+  const { api, clock } = world
+  const calls: string[] = []
+  const warnings: unknown[] = []
+  const connect = (deadline: number) =>
+    createKubernetes({
+      clock,
+      deadline,
+      transport: async (request) => {
+        calls.push(`${request.method} ${request.path.replace(/\?.*/, '')}`)
+        return (await world.intercept?.(request)) ?? api.handle(request)
+      },
+    })
+  const silent = () => undefined
+  const log = { info: silent, error: silent, warn: (fields: unknown) => void warnings.push(fields) }
+  const handle = createHandler({
+    features,
+    functions,
+    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
+    connect,
+    publish: async () => undefined,
+    authenticate: isSecured ? createAuthenticate({ audience: 'meshstep', clock }) : undefined,
+    clock,
+    timeoutMilliseconds: 10_000,
+    feedback: createFeedback({ connect, clock, log }),
+  })
+  return { world, handle, warnings, calls }
+}
+
+const eventsIn = ({ api }: World): KubernetesObject[] => api.objects().filter(({ kind }) => kind === 'Event')
+
+const conflicting = (): World => {
+  const world = createWorld()
+  setLabels(world, 'somebody', { 'istio.io/dataplane-mode': 'none' })
+  return world
+}
+
+const fromDocument = (data: Record<string, string>): Event => ({
+  id: '1',
+  source: 'http://cluster',
+  type: 'dev.knative.apiserver.resource.update',
+  extensions: { apiversion: 'v1', kind: 'ConfigMap', name: 'web-config', namespace: 'shop' },
+  data: {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'web-config', namespace: 'shop', labels: { 'meshstep.dev/kind': 'config' } },
+    data,
+  },
+})
+
+describe('a Kubernetes Event', () => {
+  test('tells of a conflict, on the workload', async () => {
+    const { world, handle } = telling(conflicting())
+    await handle(event('relation-changed', meshRelation()), {})
+    expect(eventsIn(world)).toMatchObject([
+      {
+        metadata: { namespace: 'shop', name: expect.stringMatching(/^web\.[0-9a-f]{16}$/) },
+        ...{ type: 'Warning', reason: 'Conflict', action: 'Reconcile' },
+        note: 'StatefulSet shop/web istio.io/dataplane-mode is held by somebody',
+        regarding: { kind: 'StatefulSet', name: 'web', namespace: 'shop', uid: expect.any(String) },
+      },
+    ])
+  })
+
+  test('tells what is waited for', async () => {
+    const { world, handle } = telling(createWorld([]))
+    world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }])
+    await handle(event('relation-changed', meshRelation()), {})
+    expect(eventsIn(world)).toMatchObject([
+      { type: 'Normal', reason: 'Waiting', regarding: { kind: 'ConfigMap', name: 'juju-service-mesh-web-labels' } },
+    ])
+  })
+
+  test('tells of a document that is refused, on the document', async () => {
+    const { world, handle } = telling()
+    await expect(handle(fromDocument({ application: 'web', config: '{ polices: [] }' }), {})).rejects.toThrow('polices')
+    expect(eventsIn(world)).toMatchObject([
+      {
+        ...{ type: 'Warning', reason: 'Refused', note: expect.stringContaining('polices') },
+        regarding: { kind: 'ConfigMap', name: 'web-config', namespace: 'shop' },
+      },
+    ])
+  })
+
+  test('is not repeated: not by this process, and not by another one', async () => {
+    const { world, handle } = telling(conflicting())
+    await handle(event('relation-changed', meshRelation()), {})
+    const before = JSON.stringify(world.api.objects())
+    const again = telling(world)
+    for (const one of [{ handle }, again]) await one.handle(event('resync', {}), {})
+    expect(JSON.stringify(world.api.objects())).toBe(before)
+    expect(again.warnings).toEqual([])
+  })
+
+  test('is made of nothing that is as it should be', async () => {
+    const { world, handle, calls } = telling()
+    await handle(event('relation-changed', meshRelation()), {})
+    calls.length = 0
+    await handle(event('resync', {}), {})
+    expect([eventsIn(world), calls.filter(isWrite)]).toEqual([[], []])
+  })
+
+  test('is no reason for a step to fail', async () => {
+    const { world, handle, warnings } = telling(conflicting())
+    world.intercept = async ({ path }) =>
+      path.includes('/events') ? { status: 403, headers: {}, body: '{"kind":"Status","message":"no"}' } : undefined
+    expect((await handle(event('relation-changed', meshRelation()), {})).status).toBe('conflict')
+    expect(warnings).toMatchObject([{ reason: 'Conflict', problem: expect.stringContaining('403') }])
+  })
+
+  test.each([
+    ['may send events for all of the namespace', () => true, 1],
+    ['may send events for nobody', () => false, 0],
+  ])('of a refused event is made for a sender who %s', async (_, allows, count) => {
+    const { world, handle } = telling(createWorld(undefined, { allows }), true)
+    const sent = event('config-changed', { config: { polices: [] } }, { subject: 'shop/web' })
+    await expect(handle(sent, { authorization: 'Bearer good' })).rejects.toThrow()
+    expect(eventsIn(world)).toHaveLength(count)
+  })
+
+  test.each([
+    ['who may not send it', event('resync', {}), 403],
+    ['with a name that is none', event('config-changed', { config: 1 }, { subject: '../x' }), 400],
+  ])('is not made of an event from somebody %s', async (_, sent, status) => {
+    const { world, handle } = telling(createWorld(undefined, { allows: () => status !== 403 }), true)
+    await expect(handle(sent, { authorization: 'Bearer good' })).rejects.toMatchObject({ status })
+    expect(eventsIn(world)).toEqual([])
+  })
+})
