@@ -6,9 +6,9 @@ const SLOW = [
   'test/explorer/**',
   'test/simulator/**',
   'test/process/**',
-  'test/reconcile/cluster-orders.test.ts',
+  'test/coordinated-workers/cluster-orders.test.ts',
   'test/reconcile/properties.test.ts',
-  'test/reconcile/guarded-always.test.ts',
+  'test/service-mesh/guarded-always.test.ts',
 ]
 
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */

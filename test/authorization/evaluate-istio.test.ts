@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { type AccessRequest, decide, type PeerAuthentication, type World } from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy, Condition, Operation, Rule, Source } from '../../src/istio/authorization-policy.ts'
 import { custom, pods, service } from '../istio/bookinfo.ts'
-import { outcomesOf } from '../istio/istio/route.ts'
 import { always } from '../istio/samples.ts'
+import { outcomesOf } from './istio/route.ts'
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const WAYPOINT = { namespace: 'shop', name: 'w', serviceAccount: 'w' }

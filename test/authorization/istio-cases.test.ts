@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type AccessRequest, decide, type World } from '../../src/authorization/evaluate.ts'
 import type { Condition, Operation, Rule, Source } from '../../src/istio/authorization-policy.ts'
 import { custom, pods, service } from '../istio/bookinfo.ts'
-import { outcomesOf } from '../istio/istio/route.ts'
+import { outcomesOf } from './istio/route.ts'
 
 /** What Istio's and ztunnel's own tests hold for true, as what becomes of three connections. */
 

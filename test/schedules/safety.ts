@@ -1,5 +1,5 @@
+import { outcomesOf } from '../authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
-import { outcomesOf } from '../istio/istio/route.ts'
 import { NAMESPACE } from './fixture.ts'
 import type { Knowledge } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startIstio } from '../../src/embedded/demo/istio.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { linesOf } from '../coordinated-workers/nginx/nginx-file.ts'
 import {
   COORDINATOR,
   configure,
@@ -18,6 +17,7 @@ import {
   WORKERS,
 } from '../helpers/cluster.ts'
 import { APPLICATION, createWorld, isWrite, service, type World, workload } from '../helpers/world.ts'
+import { linesOf } from './nginx/nginx-file.ts'
 
 const ORIGIN = 'http://tempo.shop.svc.cluster.local:3300'
 

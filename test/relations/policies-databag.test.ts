@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { MeshPolicy } from '../../src/istio/models.ts'
 import { policiesDatabag, readPolicies as readAll } from '../../src/relations/policies-databag.ts'
 import type { Databag } from '../../src/state/relation.ts'
-import { almostPolicies, meshPolicy } from './arbitraries.ts'
+import { almostPolicies, meshPolicy } from '../service-mesh/arbitraries.ts'
 
 const GOOD = { source_namespace: 'clients', source_app_name: 'web', target_namespace: 'shop', target_app_name: 'db' }
 const READ = MeshPolicy.parse(GOOD)

@@ -15,7 +15,7 @@ import {
   writesOf,
 } from '../helpers/application.ts'
 import { createWorld, event, MESH_LABELS, meshRelation, service, type World, workload } from '../helpers/world.ts'
-import { reordered } from '../workload/samples.ts'
+import { reordered } from './samples.ts'
 
 const answerTo = async (world: World, data: Record<string, unknown>) => {
   const response = await world.post(event('config-changed', data))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Policy } from '../../src/istio/models.ts'
-import { issuesOf } from './issues.ts'
+import { issuesOf } from '../service-mesh/issues.ts'
 
 describe('policies of the config', () => {
   test.each([

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { makeCertificate } from '../coordinated-workers/nginx/certificate.ts'
-import { linesOf } from '../coordinated-workers/nginx/nginx-file.ts'
 import {
   COORDINATOR,
   COORDINATOR_CONFIG,
@@ -17,6 +15,8 @@ import {
 } from '../helpers/cluster.ts'
 import { isWrite, NAMESPACE, type World } from '../helpers/world.ts'
 import { hasOpenssl } from '../process/https-server.ts'
+import { makeCertificate } from './nginx/certificate.ts'
+import { linesOf } from './nginx/nginx-file.ts'
 
 const tell = (world: World, told: object) => world.send('relation-changed', { application: COORDINATOR, ...told })
 
