@@ -1,15 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { nginxProgram } from '../coordinated-workers/nginx/nginx-program.ts'
 import { hasPrometheus } from '../coordinated-workers/nginx/prometheus-program.ts'
-import { sharedFile } from './shared.ts'
 
 const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0
 
 /** What is missing here, and what is therefore not tested. */
 const skipped = (): string[] => [
-  ...(sharedFile('fixtures') === undefined
-    ? ['requests of real Knative, schemas of the manifests: no recordings beside the repository']
-    : []),
   ...(runs('kubectl', 'kustomize', '--help')
     ? []
     : ['kubectl against the embedded API, the manifests: no kubectl of 1.22 or later']),

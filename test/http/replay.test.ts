@@ -1,21 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { sharedFile } from '../helpers/shared.ts'
+import { knativeRequests } from '../helpers/recorded.ts'
 import { createWorld, type World, workload } from '../helpers/world.ts'
 
-const LINES = sharedFile('fixtures/apiserversource/rolling-update.jsonl')
-const raw = (name: string) => sharedFile(`fixtures/apiserversource/${name}.http`)
+const { requests, rollingUpdate } = knativeRequests()
 
-const missing = LINES === undefined ? ': skipped, the captured requests are not beside the repository' : ''
-
-/** A captured request, sent with the bytes of its body as they are. */
-const sendRaw = async (world: World, file: string) => {
-  const [head = '', body = ''] = readFileSync(file, 'utf8').split(/\r?\n\r?\n/, 2)
-  const headers = head
-    .split(/\r?\n/)
-    .slice(1)
-    .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
-  const response = await world.app.request('/', { method: 'POST', headers, body: body.trimEnd() })
+const sendRecorded = async (world: World, name: string) => {
+  const response = await world.app.request('/', { method: 'POST', ...requests[name] })
   return {
     status: response.status,
     body: (await response.json()) as { status?: string; application?: string; messages?: string[] },
@@ -28,7 +18,7 @@ const inNamespace = (namespace: string, name: string, kind: 'StatefulSet' | 'Dep
   return [{ ...object, metadata: { ...object.metadata, namespace } }, service]
 }
 
-describe.skipIf(LINES === undefined)(`what Knative's ApiServerSource really sends${missing}`, () => {
+describe('what Knative’s ApiServerSource really sends', () => {
   test.each([
     ['pod-add', 'web', 'unchanged'],
     ['lease-add', 'web', 'unchanged'],
@@ -36,22 +26,22 @@ describe.skipIf(LINES === undefined)(`what Knative's ApiServerSource really send
     ['pod-update-ready', undefined, 'unchanged'],
     ['pod-delete', 'web', 'unchanged'],
     ['pod-add-reference', undefined, 'unchanged'],
-  ])('%s.http', async (name, application, status) => {
+  ])('%s is taken', async (name, application, status) => {
     const world = createWorld(inNamespace('cap-resource', 'web'))
-    const answer = await sendRaw(world, raw(name) ?? '')
+    const answer = await sendRecorded(world, name)
     expect(answer).toMatchObject({ status: 200, body: { status, ...(application && { application }) } })
   })
 
   test('a Pod in mode Reference is looked up', async () => {
     const world = createWorld(inNamespace('cap-reference', 'web'))
-    expect((await sendRaw(world, raw('pod-add-reference') ?? '')).body.application).toBe('web')
+    expect((await sendRecorded(world, 'pod-add-reference')).body.application).toBe('web')
   })
 
   test('a Lease makes the leader known, once', async () => {
     const world = createWorld(inNamespace('cap-resource', 'web'))
-    await sendRaw(world, raw('lease-add') ?? '')
+    await sendRecorded(world, 'lease-add')
     world.calls.length = 0
-    await sendRaw(world, raw('lease-update') ?? '')
+    await sendRecorded(world, 'lease-update')
     expect(world.calls.filter((call) => !call.startsWith('GET'))).toEqual([])
     const memory = world.api.objects().find(({ metadata }) => metadata.name === 'juju-service-mesh-web-labels')
     expect(JSON.parse(memory?.data?.state ?? '{}').leader).toMatchObject({ unit: 'web/0', epoch: 0 })
@@ -69,12 +59,8 @@ describe.skipIf(LINES === undefined)(`what Knative's ApiServerSource really send
           (spec?.template as { metadata: unknown } | undefined)?.metadata,
         ])
     const before = labels()
-    const lines = readFileSync(LINES ?? '', 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { headers: Record<string, string>; data: { kind: string } })
     const seen: unknown[] = []
-    for (const { headers, data } of lines) {
+    for (const { headers, data } of rollingUpdate) {
       const response = await world.app.request('/', { method: 'POST', headers, body: JSON.stringify(data) })
       expect([response.status, await response.text()]).toEqual([200, expect.anything()])
       if (data.kind === 'ConfigMap') seen.push(labels())

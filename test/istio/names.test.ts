@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,7 +10,7 @@ import {
   waypointName,
 } from '../../src/istio/names.ts'
 import { labelProblem } from '../../src/kubernetes/label-syntax.ts'
-import { sharedFile } from '../helpers/shared.ts'
+import { charmLibrary } from '../helpers/recorded.ts'
 
 const LONG = 'a-model-with-a-name-as-long-as-kubernetes-allows-for-namespaces'
 
@@ -114,23 +113,10 @@ test('the names of a beacon', () => {
   )
 })
 
-const labels = sharedFile('vectors/charm_kubernetes_label.json')
-const values = sharedFile('vectors/coordinated_workers_truncate_label_value.json')
-const recorded = (file: string | undefined) => JSON.parse(readFileSync(file ?? '', 'utf8'))
+test.each(charmLibrary().labels)('the label $label is that of the charm library', ({ given, label }) => {
+  expect(charmKubernetesLabel(given)).toBe(label)
+})
 
-describe('as recorded from the library (skipped without the recordings)', () => {
-  test.skipIf(labels === undefined)('labels', () => {
-    const vectors = recorded(labels)
-    expect(vectors.length).toBeGreaterThan(0)
-    for (const { args, out } of vectors) {
-      const { model_name: model, app_name: application, ...parts } = args
-      expect(charmKubernetesLabel({ model, application, ...parts }), JSON.stringify(args)).toBe(out)
-    }
-  })
-
-  test.skipIf(values === undefined)('label values', () => {
-    const vectors = recorded(values)
-    expect(vectors.length).toBeGreaterThan(0)
-    for (const { in: value, out } of vectors) expect(truncateLabelValue(value)).toBe(out)
-  })
+test.each(charmLibrary().labelValues)('the label value $value is that of the charm library', ({ given, value }) => {
+  expect(truncateLabelValue(given)).toBe(value)
 })

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Ajv, type ValidateFunction } from 'ajv'
-import { parse } from 'yaml'
-import * as z from 'zod'
+import { schemas } from '../helpers/recorded.ts'
 
 type Schema = { [keyword: string]: unknown }
 
@@ -42,28 +40,13 @@ const closed = (schema: unknown): unknown => {
   }
 }
 
-const Crd = z.object({
-  spec: z.object({
-    group: z.string(),
-    names: z.object({ kind: z.string() }),
-    versions: z.array(
-      z.object({
-        name: z.string(),
-        schema: z.object({ openAPIV3Schema: z.looseObject({ properties: z.record(z.string(), z.unknown()) }) }),
-      }),
-    ),
-  }),
-})
-
 const envelope = { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { type: 'object' } }
 
-/** One validator for each version that a CRD file defines, by `group/version kind`. */
-export const validators = (file: string): [type: string, validate: ValidateFunction][] => {
-  const { group, names, versions } = Crd.parse(parse(readFileSync(file, 'utf8'))).spec
-  return versions.map(({ name, schema }) => {
-    const { openAPIV3Schema: root } = schema
+/** A validator for each kind of which the schema is recorded, by `group/version kind`. */
+export const validators = new Map(
+  Object.entries(schemas()).map(([type, root]): [type: string, validate: ValidateFunction] => {
     const whole = { ...root, properties: { ...root.properties, ...envelope } }
     const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
-    return [`${group}/${name} ${names.kind}`, ajv.compile(closed(whole) as Schema)]
-  })
-}
+    return [type, ajv.compile(closed(whole) as Schema)]
+  }),
+)

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MeshPolicy, Policy } from '../../src/istio/models.ts'
 import { policiesDatabag } from '../../src/relations/policies-databag.ts'
 import { type PolicyRelation, type PolicyRequest, requestPolicies } from '../../src/service-mesh/request-policies.ts'
-import { sharedFile } from '../helpers/shared.ts'
+import { charmLibrary } from '../helpers/recorded.ts'
 
 const DB: Policy = { type: 'app', relation: 'db', endpoints: [] }
 const METRICS: Policy = { type: 'unit', relation: 'metrics', ports: [9113] }
@@ -174,31 +173,16 @@ test('each relation gets all of its policies or waits, all of them good, in an o
   )
 })
 
-const vectors = sharedFile('vectors/consumer_policies_databag.json')
+const { namespace, application: consumer, relations: recorded, cases } = charmLibrary().databags
 
-test.skipIf(vectors === undefined)('the databag as it was recorded (skipped without the recording)', () => {
-  type Recorded = { kind: 'AppPolicy' | 'UnitPolicy'; relation: string }
-  const { model, app, relations, cases } = JSON.parse(readFileSync(vectors ?? '', 'utf8'))
-  const masked = Object.entries<string>(relations).map(([endpoint, remote], id) => {
-    const [, alias = remote, application, namespace] = /^(\S+) \(cmr (\S+)\/(\S+)\)$/.exec(remote) ?? []
-    return { id, endpoint, alias, application, namespace }
+test.each(cases)('the databag of $name is that of the charm library', ({ policies, databag }) => {
+  const result = ask({
+    namespace,
+    application: consumer,
+    policies: policies.map((policy) => Policy.parse(policy)),
+    relations: recorded.map(({ endpoint, application }, id) => relation(id, endpoint, application)),
+    identities: Object.fromEntries(recorded.flatMap(({ application, real }) => (real ? [[application, real]] : []))),
   })
-  const real = masked.flatMap(({ alias, application, namespace }) =>
-    application === undefined || namespace === undefined ? [] : [[alias, { application, namespace }] as const],
-  )
-  expect(real).toHaveLength(2)
-  expect(cases.length).toBeGreaterThan(0)
-  for (const { case: title, policies, databag_policies: databag } of cases) {
-    const result = ask({
-      namespace: model,
-      application: app,
-      policies: policies.map(({ kind, ...policy }: Recorded) =>
-        Policy.parse({ type: kind === 'AppPolicy' ? 'app' : 'unit', ...policy }),
-      ),
-      relations: masked.map(({ id, endpoint, alias }) => relation(id, endpoint, alias)),
-      identities: Object.fromEntries(real),
-    })
-    expect(result.waiting, title).toEqual([])
-    expect(policiesDatabag(result.policies), title).toBe(databag)
-  }
+  expect(result.waiting).toEqual([])
+  expect(policiesDatabag(result.policies)).toBe(databag)
 })

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -8,7 +7,7 @@ import {
   type Routing,
 } from '../../../src/coordinated-workers/nginx/routing.ts'
 import { scrapeJobs } from '../../../src/coordinated-workers/nginx/scrape-jobs.ts'
-import { sharedFile } from '../../helpers/shared.ts'
+import { charmLibrary } from '../../helpers/recorded.ts'
 import { routing } from './arbitraries.ts'
 import { linesOf } from './nginx-file.ts'
 import { found, routingOf } from './routing.ts'
@@ -255,33 +254,27 @@ test('500 workers: all that is published fits', () => {
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(900 * 1024)
 })
 
-const recorded = sharedFile('vectors/nginx_telemetry_plain.json')
-
-test.skipIf(recorded === undefined)(
-  'paths and URLs as recorded from the library (skipped without the recordings)',
-  () => {
-    const vector = JSON.parse(readFileSync(recorded ?? '', 'utf8'))
-    const given = routingOf({
-      hostname: 'tempo.cos.svc.cluster.local',
-      ports: { httpPort: vector.proxy_port, httpsPort: 443 },
-      workers: vector.topology,
-      workerMetricsPort: vector.worker_metrics_port,
-      logging: Object.entries<string>(vector.loki).map(([unit, url]) => ({ unit, url })),
-      remoteWrite: vector.remote_write,
-      charmTracing: vector.charm_tracing,
-      workloadTracing: vector.workload_tracing,
-    })
-    expect(proxiedEndpoints(given)).toEqual({
-      loki_endpoints: vector.proxied_urls.loki,
-      remote_write_endpoints: vector.proxied_urls.remote_write.map(({ url }: { url: string }) => ({
-        url: expect.stringMatching(`^${url.replace(/\/write$/, '\\.[0-9a-f]{12}/write')}$`),
-      })),
-      charm_tracing_receivers: vector.proxied_urls.charm,
-      workload_tracing_receivers: vector.proxied_urls.workload,
-    })
-    const recordedFile = readFileSync(sharedFile('vectors/nginx_telemetry_plain.conf') ?? '', 'utf8')
-    // each backend of remote write has a path that depends on its URL alone besides
-    const paths = proxied(nginxConfiguration(given).text).filter((path) => !/\.[0-9a-f]{12}\/write$/.test(path))
-    expect(paths).toEqual(proxied(recordedFile))
-  },
-)
+test('paths and URLs are those of the charm library', () => {
+  const { telemetry } = charmLibrary()
+  const given = routingOf({
+    hostname: 'tempo.cos.svc.cluster.local',
+    ports: { httpPort: telemetry.proxyPort, httpsPort: 443 },
+    workers: telemetry.topology,
+    workerMetricsPort: telemetry.workerMetricsPort,
+    logging: Object.entries(telemetry.loki).map(([unit, url]) => ({ unit, url })),
+    remoteWrite: telemetry.remoteWrite,
+    charmTracing: telemetry.charmTracing,
+    workloadTracing: telemetry.workloadTracing,
+  })
+  expect(proxiedEndpoints(given)).toEqual({
+    loki_endpoints: telemetry.proxied.loki,
+    remote_write_endpoints: telemetry.proxied.remoteWrite.map(({ url }) => ({
+      url: expect.stringMatching(`^${url.replace(/\/write$/, '\\.[0-9a-f]{12}/write')}$`),
+    })),
+    charm_tracing_receivers: telemetry.proxied.charmTracing,
+    workload_tracing_receivers: telemetry.proxied.workloadTracing,
+  })
+  // each backend of remote write has a path that depends on its URL alone besides
+  const paths = proxied(nginxConfiguration(given).text).filter((path) => !/\.[0-9a-f]{12}\/write$/.test(path))
+  expect(paths).toEqual(telemetry.paths)
+})
