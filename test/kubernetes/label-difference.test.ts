@@ -31,7 +31,7 @@ type Row = {
 
 const rows: Row[] = [
   {
-    name: 'a foreign value is a conflict and stays (L2)',
+    name: 'a foreign value is a conflict and stays',
     held: { a: { value: '1', by: ['juju'] } },
     wanted: want({ a: '2', b: '2' }),
     apply: { b: '2' },
@@ -52,13 +52,13 @@ const rows: Row[] = [
   },
   { name: 'a label nobody has is applied', held: {}, wanted: want({ a: '1' }), apply: { a: '1' } },
   {
-    name: 'a label that was deleted by hand comes back (L8)',
+    name: 'a label that was deleted by hand comes back',
     held: { b: { value: '1', by: ['us'] } },
     wanted: want({ a: '1', b: '1' }),
     apply: { a: '1', b: '1' },
   },
   {
-    name: 'our own value changes with what is wanted (L15)',
+    name: 'our own value changes with what is wanted',
     held: { a: { value: '1', by: ['us'] } },
     wanted: want({ a: '2' }),
     apply: { a: '2' },
@@ -70,7 +70,7 @@ const rows: Row[] = [
     apply: {},
   },
   {
-    name: 'nothing differs, nothing is written (L9)',
+    name: 'nothing differs, nothing is written',
     held: { a: { value: '1', by: ['us'] } },
     wanted: want({ a: '1' }),
     apply: undefined,

@@ -72,7 +72,7 @@ describe('an application joins the mesh', () => {
     })
   })
 
-  test('the same event again writes nothing (L9)', async () => {
+  test('the same event again writes nothing', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation(), SAME)
     world.calls.length = 0
@@ -111,13 +111,13 @@ describe('an application joins the mesh', () => {
     expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': '2', 'istio.io/use-waypoint-namespace': '1' })
   })
 
-  test('a Deployment is as good as a StatefulSet (L12)', async () => {
+  test('a Deployment is as good as a StatefulSet', async () => {
     const world = createWorld([workload('Deployment'), service()])
     expect((await world.send('relation-changed', meshRelation())).status).toBe('changed')
     expect(world.labels().template).toMatchObject(MESH_LABELS)
   })
 
-  test('a workload and a Service of other names are found by the config, and let go of when the config changes (L12)', async () => {
+  test('a workload and a Service of other names are found by the config, and let go of when the config changes', async () => {
     const world = createWorld([workload(), service(), workload('Deployment', 'other'), service('other')])
     await world.send('config-changed', {
       config: { workload: { kind: 'Deployment', name: 'other' }, service: 'other' },
@@ -154,7 +154,7 @@ describe('an application joins the mesh', () => {
 })
 
 describe('what others own', () => {
-  test('a key with another value is a conflict: its value stays, the rest is applied (L2)', async () => {
+  test('a key with another value is a conflict: its value stays, the rest is applied', async () => {
     const world = createWorld()
     const key = 'istio.io/use-waypoint-namespace'
     setLabels(world, 'juju', { [key]: 'blue' })
@@ -194,7 +194,7 @@ describe('what others own', () => {
     expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint-namespace': '1' })
   })
 
-  test('a key with the same value is shared, and outlives us (L13)', async () => {
+  test('a key with the same value is shared, and outlives us', async () => {
     const world = createWorld()
     setLabels(world, 'kubectl', { 'istio.io/use-waypoint': 'on' })
     expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))).status).toBe(
@@ -204,7 +204,7 @@ describe('what others own', () => {
     expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })
   })
 
-  test('a key that somebody takes from us is theirs from then on (L15)', async () => {
+  test('a key that somebody takes from us is theirs from then on', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     setLabels(world, 'kubectl-label', { 'istio.io/use-waypoint': 'off' })
@@ -221,18 +221,15 @@ describe('drift', () => {
     ['leader-elected', { unit: 'web/1' }],
     ['config-changed', { config: {} }],
     ['resync', {}],
-  ])(
-    'a label that was removed by hand, or by a rewritten template, comes back at the next %s (L8)',
-    async (type, data) => {
-      const world = createWorld()
-      await world.send('relation-changed', meshRelation())
-      setLabels(world, 'juju', { 'istio.io/dataplane-mode': null })
-      expect((await world.send(type, data)).status).toBe('changed')
-      expect(world.labels().template).toMatchObject(MESH_LABELS)
-    },
-  )
+  ])('a label that was removed by hand, or by a rewritten template, comes back at the next %s', async (type, data) => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    setLabels(world, 'juju', { 'istio.io/dataplane-mode': null })
+    expect((await world.send(type, data)).status).toBe('changed')
+    expect(world.labels().template).toMatchObject(MESH_LABELS)
+  })
 
-  test('a memory that was deleted by hand leaves no label behind (L3)', async () => {
+  test('a memory that was deleted by hand leaves no label behind', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint-namespace': '1' }))
     world.api.handle({
@@ -258,7 +255,7 @@ describe('drift', () => {
     expect(world.labels()).toEqual(before)
   })
 
-  test('the end of a relation of the mesh while no memory is there lets go of what our field manager still holds (L6, L7)', async () => {
+  test('the end of a relation of the mesh while no memory is there lets go of what our field manager still holds', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.api.handle({
@@ -300,7 +297,7 @@ describe('drift', () => {
 })
 
 describe('a workload that does not exist', () => {
-  test('is waited for, and labelled by the next pod-restarted (L12)', async () => {
+  test('is waited for, and labelled by the next pod-restarted', async () => {
     const world = createWorld([service()])
     const outcome = await world.send('relation-changed', meshRelation())
     expect(outcome).toMatchObject({
@@ -313,7 +310,7 @@ describe('a workload that does not exist', () => {
     expect(world.labels().template).toMatchObject(MESH_LABELS)
   })
 
-  test('a Service that does not exist is waited for, unless the config says there is none (L12)', async () => {
+  test('a Service that does not exist is waited for, unless the config says there is none', async () => {
     const world = createWorld([workload()])
     expect(await world.send('relation-changed', meshRelation())).toMatchObject({
       status: 'waiting',
@@ -329,7 +326,7 @@ describe('a workload that does not exist', () => {
   })
 })
 
-describe('what cannot be read changes nothing (L4)', () => {
+describe('what cannot be read changes nothing', () => {
   test.each([
     ['labels that are broken JSON', { labels: '{"a":' }, /data\.labels is not a JSON object of strings/],
     ['labels that are a list', { labels: '[]' }, /data\.labels/],
@@ -350,7 +347,7 @@ describe('what cannot be read changes nothing (L4)', () => {
     expect(response.status).toBe(500)
     const { message: text } = (await response.json()) as { message: string }
     expect(text).toMatch(message)
-    expect(text).toMatch(/Repair data\.(labels|state) \(kubectl/)
+    expect(text).toMatch(/Repair data\.(labels|state) \(kubectl|Rename or delete it/)
     expect([world.labels(), world.object('ConfigMap', 'juju-service-mesh-web-labels')]).toEqual(before)
     expect(world.calls.filter(isWrite)).toEqual([])
   })
@@ -367,7 +364,7 @@ describe('what cannot be read changes nothing (L4)', () => {
     expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'on' })
   })
 
-  test('a bad label is named, the good ones are applied (L10)', async () => {
+  test('a bad label is named, the good ones are applied', async () => {
     const world = createWorld()
     const outcome = await world.send(
       'relation-changed',
@@ -500,7 +497,7 @@ describe('in-place enrolment', () => {
       .filter(({ kind }) => kind === 'Pod')
       .map(({ metadata }) => [metadata.name, metadata.labels?.['istio.io/use-waypoint'], metadata.uid])
 
-  test('labels the running pods and not the template: no pod is restarted (L14)', async () => {
+  test('labels the running pods and not the template: no pod is restarted', async () => {
     const world = createWorld()
     const before = pods(world)
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
@@ -591,7 +588,7 @@ describe('pods of others, in place', () => {
 })
 
 describe('an application is removed', () => {
-  test('and nothing of it is left, wherever it was (L11)', async () => {
+  test('and nothing of it is left, wherever it was', async () => {
     const world = createWorld([workload(), service(), service('other')])
     await world.send('config-changed', { config: { service: 'other', labels: { extra: '1' } } })
     await world.send('relation-changed', meshRelation())

@@ -39,7 +39,7 @@ describe('what cannot be read keeps what is held', () => {
     expect(messages).toEqual([expect.stringMatching(message)])
   })
 
-  test('a bad label is named, and the good ones are wanted (L10)', () => {
+  test('a bad label is named, and the good ones are wanted', () => {
     const { labels, unknown, messages } = desired([
       relation(7, { labels: { 'istio.io/use-waypoint': 'x', 'bad key': 'x', 'istio.io/use-waypoint-namespace': 5 } }),
     ])

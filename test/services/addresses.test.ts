@@ -38,7 +38,7 @@ const databagFor = (world: World, application: string) => {
 describe('a provider', () => {
   const offers = (services: Data) => ({ config: { services } })
 
-  test('says the name of its Service, good in every namespace, and the port as text, whichever unit leads (P6, J18)', async () => {
+  test('says the name of its Service, good in every namespace, and the port as text, whichever unit leads', async () => {
     const world = createEmptyWorld()
     await world.send('config-changed', offers({ database: { name: 'db-primary', port: 5432 } }))
     await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
@@ -64,7 +64,7 @@ describe('a provider', () => {
     ['an address', { name: '10.0.0.1', port: 1 }],
     ['the name of a pod', { name: 'db-0.db-endpoints', port: 1 }],
     ['no port', { name: 'db', port: 0 }],
-  ])('is refused %s (J12)', async (_, database) => {
+  ])('is refused %s', async (_, database) => {
     const response = await createEmptyWorld().post(event('config-changed', offers({ database })))
     expect([response.status, await response.text()]).toEqual([
       400,
@@ -76,7 +76,7 @@ describe('a provider', () => {
 describe('a requirer', () => {
   test.each([
     ['the keys of the interface', flat('db.data')],
-    ['a port that is a number (P9)', flat('db.data', 5432)],
+    ['a port that is a number', flat('db.data', 5432)],
     ['keys of other libraries', { name: 'db.data', port: '5432' }],
     ['a document in YAML', { _supported_versions: '- v1\n', data: 'service-name: db.data\nservice-port: "5432"\n' }],
     [
@@ -92,7 +92,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432'])
   })
 
-  test('is told when a service is newly complete, changed and gone, once each, and not in between (P2, P3, P4)', async () => {
+  test('is told when a service is newly complete, changed and gone, once each, and not in between', async () => {
     const world = createEmptyWorld()
     const steps: [Data, number][] = [
       [{}, 0],
@@ -125,7 +125,7 @@ describe('a requirer', () => {
     expect(world.memory()).toBeUndefined()
   })
 
-  test('has several by the id of the relation, in whatever order they are told (P7)', async () => {
+  test('has several by the id of the relation, in whatever order they are told', async () => {
     for (const ids of [
       [1, 2, 10],
       [10, 2, 1],
@@ -150,7 +150,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432'])
   })
 
-  test('has nothing of it in a unit’s memory: a pod that comes or goes changes nothing (P5, J8)', async () => {
+  test('has nothing of it in a unit’s memory: a pod that comes or goes changes nothing', async () => {
     const world = createEmptyWorld()
     await world.send('config-changed', { config: { workload: { podSpec: podSpec() } } })
     await world.send('relation-changed', related(flat('db')))
@@ -210,7 +210,7 @@ const withCrashAt = async (crash: number): Promise<{ world: World; calls: number
 const STORY = ['service-available - db:5432', 'service-changed db:5432 db:1', 'service-unavailable db:1 -']
 
 describe('a crash', () => {
-  test('at any call loses no announcement, and repeats one at most as the same event (P1)', async () => {
+  test('at any call loses no announcement, and repeats one at most as the same event', async () => {
     const { calls } = await withCrashAt(0)
     expect(calls).toBeGreaterThan(10)
     for (let crash = 1; crash <= calls; crash += 1) {

@@ -6,7 +6,7 @@ import { FLAT, forms, offeredBy, relation } from './relations.ts'
 
 const DB = 'db.shop.svc.cluster.local:5432'
 
-describe('P1: an event that nobody heard', () => {
+describe('an event that nobody heard', () => {
   test('is sent again, as the same one, until the sink has it', () => {
     const before = folded(nothing, { 7: FLAT })
     expect(told(before)).toEqual([`service-available 7 ${DB}`])
@@ -16,7 +16,7 @@ describe('P1: an event that nobody heard', () => {
   })
 })
 
-describe('P2: a service that goes is announced', () => {
+describe('a service that goes is announced', () => {
   const used = settled(folded(nothing, { 7: FLAT }))
 
   test.each([
@@ -44,7 +44,7 @@ describe('P2: a service that goes is announced', () => {
   })
 })
 
-describe('P3: the same service, removed and added again', () => {
+describe('the same service, removed and added again', () => {
   test('is announced again, under an id of its own', () => {
     const first = folded(nothing, { 7: FLAT })
     const gone = folded(settled(first), { 7: undefined })
@@ -54,7 +54,7 @@ describe('P3: the same service, removed and added again', () => {
   })
 })
 
-describe('P4: data may come with the relation, or later, with other events in between', () => {
+describe('data may come with the relation, or later, with other events in between', () => {
   test.each([
     ['with the relation', [{ 7: FLAT }]],
     ['later', [{ 7: {} }, {}, { 7: FLAT }]],
@@ -75,7 +75,7 @@ describe('P4: data may come with the relation, or later, with other events in be
   })
 })
 
-describe('P5: nothing is cached', () => {
+describe('nothing is cached', () => {
   test('what is offered is what the relations say, whatever was announced', () => {
     const { relations } = folded(nothing, { 7: FLAT })
     const announced = folded(nothing, { 7: { ...FLAT, 'service-port': '1' }, 8: FLAT }).announced
@@ -89,7 +89,7 @@ describe('P5: nothing is cached', () => {
   })
 })
 
-describe('P6: a provider publishes for the application', () => {
+describe('a provider publishes for the application', () => {
   test('the same, whichever units there are: no unit could publish something else', () => {
     const services = { db: { name: 'db', port: 5432 } }
     const publishedBeside = (units: Record<string, Record<string, unknown>>) => {
@@ -105,7 +105,7 @@ describe('P6: a provider publishes for the application', () => {
   })
 })
 
-describe('P7: several providers', () => {
+describe('several providers', () => {
   const three = { 10: { ...FLAT, 'service-name': 'ten' }, 9: { ...FLAT, 'service-name': 'nine' }, 2: FLAT }
 
   test('are in the order of their relations’ ids, whichever came first', () => {
@@ -128,7 +128,7 @@ describe('P7: several providers', () => {
   })
 })
 
-describe('P8: an event that was missed', () => {
+describe('an event that was missed', () => {
   test('is made good by the next one, whatever it is about', () => {
     const used = settled(folded(nothing, { 7: FLAT, 8: FLAT }))
     const missed: Memory = { ...used, relations: used.relations.filter(({ id }) => id !== 7) }
@@ -142,7 +142,7 @@ describe('P8: an event that was missed', () => {
   })
 })
 
-describe('P9: the same in other words is no change', () => {
+describe('the same in other words is no change', () => {
   const used = settled(folded(nothing, { 7: FLAT }))
 
   test.each(forms)('%s', (_, data) => {

@@ -8,7 +8,7 @@ const services = { db: { name: 'postgres-primary', port: 5432 } }
 
 const provides = (id: number, endpoint = 'db') => relation(id, {}, { endpoint, role: 'provides' })
 
-describe('a pod’s address cannot be offered (J18)', () => {
+describe('a pod’s address cannot be offered', () => {
   test.each([
     '10.1.232.144',
     'fd00::1',

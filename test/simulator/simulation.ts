@@ -60,7 +60,7 @@ const deliver = async ({ world }: Simulation, sent: Event, crash: number): Promi
 const tell = (simulation: Simulation, name: string, data: Record<string, unknown>, crash: number) =>
   deliver(simulation, event(name, data), crash)
 
-/** What a unit asks for counts at once, waits, or is refused before any effect, as the last view has it (J1, J2). */
+/** What a unit asks for counts at once, waits, or is refused before any effect, as the last view has it. */
 const ask = async (simulation: Simulation, asked: Asked, { index, crash }: Move): Promise<void> => {
   const unit = pick([...new Set(simulation.units.values())], index)
   if (unit === undefined) return
@@ -195,7 +195,7 @@ export const play = async (simulation: Simulation, move: Move): Promise<void> =>
   await look(simulation)
 }
 
-/** J3, J4, J15, J17: a stateful unit has its pod's number, a stateless number is one pod's for ever. */
+/** A stateful unit has its pod's number, a stateless number is one pod's for ever. */
 const checkUnits = ({ type, view: { units: seen }, units }: Simulation): void => {
   for (const { unit, pod, uid } of seen) {
     const holder = [...units].find(([, had]) => had === unit)?.[0] ?? uid
@@ -211,16 +211,16 @@ const checkUnits = ({ type, view: { units: seen }, units }: Simulation): void =>
 export const check = (simulation: Simulation): void => {
   const { world, view: seen, said } = simulation
   checkUnits(simulation)
-  // J1, J2, J7, J13: just what counts runs, whatever else was told
+  // just what counts runs, whatever else was told
   expect(imageOf(world)).toBe(simulation.image)
-  // J14: settings outlive their writer
+  // settings outlive their writer
   expect(seen.settings).toEqual(simulation.settings)
-  // J2: nothing waits while somebody leads
+  // nothing waits while somebody leads
   if (seen.leader !== undefined) expect(world.memory()?.state).not.toHaveProperty('pending')
-  // J9: only a unit that is there blocks the application
+  // only a unit that is there blocks the application
   const isBlocking = ({ uid }: { uid: string }) => said.get(uid)?.status === 'blocked'
   if (!seen.units.some(isBlocking)) expect(seen.status.status).not.toBe('blocked')
-  // J10: what was asked for stays for as long as the relation is there
+  // what was asked for stays for as long as the relation is there
   expect(seen.services.map(({ host }) => host)).toEqual(simulation.related ? ['db.shop.svc.cluster.local'] : [])
 }
 
@@ -232,15 +232,15 @@ export const checkEnd = async (simulation: Simulation): Promise<void> => {
   check(simulation)
   const alive = living(simulation).map(({ metadata }) => metadata.uid)
   expect(simulation.view.units.map(({ uid }) => uid).toSorted()).toEqual(alive.toSorted())
-  // J5, J11: whatever crashed on the way, nothing is left to do, and the same again is no write
+  // whatever crashed on the way, nothing is left to do, and the same again is no write
   const before = JSON.stringify(world.api.objects())
   await world.send('resync', {})
   expect(JSON.stringify(world.api.objects())).toBe(before)
-  // J12, J18: nothing of a pod gets out, nor into what is deployed
+  // nothing of a pod gets out, nor into what is deployed
   const owned = world.api.objects().filter(({ kind }) => !['Pod', 'ConfigMap'].includes(kind))
   const out = JSON.stringify([owned.map(({ spec }) => spec), world.published])
   for (const { metadata } of simulation.pods.values()) expect(out).not.toContain(`"${metadata.name}"`)
-  // J6: an application that never was in a loop is not found in one; J19: nor does it matter how many pods there are
+  // an application that never was in a loop is not found in one, nor does it matter how many pods there are
   expect(world.memory()?.state).not.toHaveProperty('specs.loop')
   if (alive.length > 0 && simulation.said.size === 0 && Object.keys(simulation.waiting).length === 0)
     expect(simulation.view.status.status).toBe('active')

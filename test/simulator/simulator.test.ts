@@ -21,7 +21,7 @@ const moves: fc.Arbitrary<Move[]> = fc.array(
 )
 
 describe.each(['stateless', 'stateful'] as const)('a %s application, through hundreds of histories', (type) => {
-  test('of pods, leaders, specs, reports and relations that come and go, with crashes (J1 to J19)', async () => {
+  test('of pods, leaders, specs, reports and relations that come and go, with crashes', async () => {
     await fc.assert(
       fc.asyncProperty(moves, async (history) => {
         const simulation = await begin(type)
@@ -36,7 +36,7 @@ describe.each(['stateless', 'stateful'] as const)('a %s application, through hun
     )
   })
 
-  test('of a spec that is new at each run: it is found out, whatever the pods do (J6)', async () => {
+  test('of a spec that is new at each run: it is found out, whatever the pods do', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom('kill', 'late', 'resync'), { maxLength: 4 }), async (between) => {
         const simulation = await begin(type)

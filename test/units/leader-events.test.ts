@@ -33,7 +33,7 @@ const led = async () => {
 const spec = (image: string) => deployed({ ...STATEFUL, podSpec: podSpec(image) })
 
 describe('application data', () => {
-  test('of a unit that does not lead is refused before any effect, naming unit and leader (J1)', async () => {
+  test('of a unit that does not lead is refused before any effect, naming unit and leader', async () => {
     const world = await led()
     const before = world.api.objects()
     const writes = await writesOf(world, async () => {
@@ -115,7 +115,7 @@ describe('while nobody leads', () => {
     expect(await view(await gap())).not.toHaveProperty('leader')
   })
 
-  test('what a unit asks for waits, and the next leader does it without another event (J2)', async () => {
+  test('what a unit asks for waits, and the next leader does it without another event', async () => {
     const world = await gap()
     const waiting = await world.send('config-changed', { ...asked('web:2'), unit: 'web/1' })
     expect(waiting.applicationStatus).toEqual({
@@ -162,7 +162,7 @@ describe('while nobody leads', () => {
 })
 
 describe('leader settings', () => {
-  test('are written by the leader alone, and read by everybody, also once their writer is gone (J14)', async () => {
+  test('are written by the leader alone, and read by everybody, also once their writer is gone', async () => {
     const world = await led()
     await world.send('config-changed', { settings: { key: 'a' }, unit: 'web/0' })
     expect((await answerTo(world, { settings: { key: 'b' }, unit: 'web/1' })).status).toBe(403)

@@ -30,7 +30,7 @@ const stateful = async (replicas = 2) => {
 }
 
 describe('the units of a stateless application', () => {
-  test('a pod that is replaced is a new unit, and the number of the former is never given again (J3)', async () => {
+  test('a pod that is replaced is a new unit, and the number of the former is never given again', async () => {
     const world = await stateless(2)
     expect(await unitsOf(world)).toEqual(['web/0', 'web/1'])
     const [first] = pods(world)
@@ -65,7 +65,7 @@ describe('the units of a stateless application', () => {
 })
 
 describe('the units of a stateful application', () => {
-  test('a pod that is replaced is the same unit, with another uid (J4)', async () => {
+  test('a pod that is replaced is the same unit, with another uid', async () => {
     const world = await stateful()
     const before = (await view(world)).units
     remove(world, 'Pod', 'web-1')
@@ -116,7 +116,7 @@ describe('an application that changes between the two', () => {
 })
 
 describe('what is told of pods', () => {
-  test('late, of one that was replaced, changes neither the units nor the cluster (J9)', async () => {
+  test('late, of one that was replaced, changes neither the units nor the cluster', async () => {
     const world = await stateful()
     const [former] = pods(world)
     remove(world, 'Pod', former?.metadata.name ?? '')

@@ -137,7 +137,7 @@ describe('a workload of its own', () => {
       { podSpec: podSpec('a', { ports: [] }), deployment: { service: 'cluster' } },
       'needs a port',
     ],
-  ])('%s is refused at the door, and what runs stays (J16)', async (_, changes, message) => {
+  ])('%s is refused at the door, and what runs stays', async (_, changes, message) => {
     const world = await running()
     const before = world.api.objects()
     const { status, text } = await answerTo(world, deployed(changes))
@@ -146,7 +146,7 @@ describe('a workload of its own', () => {
     expect(world.api.objects()).toEqual(before)
   })
 
-  test('the same one again writes nothing but that it was told, whatever the order of its keys (J5)', async () => {
+  test('the same one again writes nothing but that it was told, whatever the order of its keys', async () => {
     const world = await running()
     const written = await writesOf(world, () => world.send('config-changed', reordered(deployed())))
     expect(written.filter((call) => !call.includes('/configmaps/juju-service-mesh-web-labels'))).toEqual([])
@@ -247,7 +247,7 @@ describe('a spec that changes for ever', () => {
     ['a unit’s name', (run: number) => `web/${run}`],
     ['a random key', (run: number) => `k3y${(run + 7) * 7919}`],
     ['the IP address of a pod', (run: number) => `10.1.2.${run}`],
-  ])('as a unit has %s in it is found out at the sixth change, and the path is named (J6)', async (_, value) => {
+  ])('as a unit has %s in it is found out at the sixth change, and the path is named', async (_, value) => {
     const world = await running(withVariable(value(0)))
     const outcomes = []
     for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
@@ -305,7 +305,7 @@ describe('a spec that changes for ever', () => {
     expect(variableOf(world)).toBe('2')
   })
 
-  test('of two applications that take over each other’s addresses is found out, naming the other (J12)', async () => {
+  test('of two applications that take over each other’s addresses is found out, naming the other', async () => {
     const world = createEmptyWorld()
     const related = (address: string) => ({
       relation: { id: 3, endpoint: 'db', interface: 'db', role: 'requires' },
