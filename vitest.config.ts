@@ -1,14 +1,17 @@
 import { defineConfig } from 'vitest/config'
 
-/** Random histories, and real processes: minutes each. */
+/** Random histories, real processes, and the largest inputs. */
 const SLOW = [
   'test/schedules/**',
   'test/explorer/**',
   'test/simulator/**',
   'test/process/**',
   'test/coordinated-workers/cluster-orders.test.ts',
+  'test/knative/image.test.ts',
+  'test/knative/warm-cache.test.ts',
   'test/reconcile/properties.test.ts',
   'test/service-mesh/guarded-always.test.ts',
+  'test/service-mesh/policy-bounds.test.ts',
 ]
 
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */
@@ -20,6 +23,8 @@ export default defineConfig({
     exclude: ['node_modules/**', ...(TESTS === 'quick' ? SLOW : [])],
     globalSetup: ['test/helpers/announce.ts'],
     setupFiles: ['test/helpers/seed.ts'],
+    // quick ones share what they import, which costs more than most of them; with all of them each file has its own
+    isolate: TESTS !== 'quick',
     testTimeout: 300_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -5,6 +5,7 @@ import { situationOf } from '../../src/authorization/situation.ts'
 import { readAuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application, bookinfo, createMesh, waypoint } from '../helpers/mesh.ts'
+import { runs } from '../helpers/runs.ts'
 import { managed } from '../istio/bookinfo.ts'
 
 const NAMES = ['from', 'to', 'port', 'method', 'path', 'host', 'via', 'trustDomain', 'rootNamespace', '__proto__']
@@ -28,7 +29,7 @@ test('whatever is asked is answered or refused, and never breaks anything', asyn
       const body = await response.json()
       if (response.status !== 200) expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThanOrEqual(768)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
   expect(mesh.api.objects()).toEqual(before)
 })
@@ -93,7 +94,7 @@ test('whatever the object of a policy holds, it makes no yes out of a no, and wh
       const isAnywhere = 'unreadable' in read && read.attachment === undefined && namespace !== 'bank'
       expect(allowedWith(odd, 'GET').allowed && isAnywhere).toBe(false)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -103,6 +104,6 @@ test('whatever the object of a Gateway holds, there is an answer', () => {
       const odd = { ...waypoint(), spec: content as Record<string, unknown>, status }
       expect(answer(managed, [odd]).sentence).toMatch(/\.$/)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

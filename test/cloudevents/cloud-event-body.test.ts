@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InvalidEvent, readEvent } from '../../src/cloudevents/cloud-event.ts'
+import { runs } from '../helpers/runs.ts'
 import { binary, bytes, refusal } from './requests.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -131,7 +132,7 @@ test('whatever comes is an event, or refused in fewer than 512 bytes', () => {
         expect(bytes((error as InvalidEvent).message).length).toBeLessThan(512)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
+import { runs } from '../helpers/runs.ts'
 import { bytes } from './requests.ts'
 
 const reread = (given: Event): Event => {
@@ -53,7 +54,7 @@ describe('round trip', () => {
         expect(reread(given)).toEqual({ ...given, extensions: { ...others } })
         for (const value of Object.values(writeEvent(given).headers)) expect(value).toMatch(/^[ -~]*$/)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

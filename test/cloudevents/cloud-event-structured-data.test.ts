@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type EventRequest, InvalidEvent, readEvent } from '../../src/cloudevents/cloud-event.ts'
+import { runs } from '../helpers/runs.ts'
 import { bytes, refusal, structured } from './requests.ts'
 
 type Refused = [what: string, request: EventRequest, expected: string | RegExp]
@@ -98,6 +99,6 @@ test('whatever JSON comes is an event, or refused in fewer than 512 bytes', () =
         expect(bytes((error as InvalidEvent).message).length).toBeLessThan(512)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

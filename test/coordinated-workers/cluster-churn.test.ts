@@ -10,6 +10,7 @@ import {
   seen,
   WORKERS,
 } from '../helpers/cluster.ts'
+import { runs } from '../helpers/runs.ts'
 import { isWrite, NAMESPACE, type World } from '../helpers/world.ts'
 
 type Worker = (typeof WORKERS)[number]
@@ -117,7 +118,7 @@ const churn = (minimalDeployment: readonly string[], project: (world: World) => 
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-const RUNS = { numRuns: 25 }
+const RUNS = { numRuns: runs(25) }
 
 test('whatever comes and goes in whatever order, relations that are the same end the same', async () => {
   await fc.assert(churn([], seen), RUNS)

@@ -5,6 +5,7 @@ import { readCoordinator } from '../../src/coordinated-workers/databag.ts'
 import { work } from '../../src/coordinated-workers/worker.ts'
 import { MeshPolicy } from '../../src/istio/models.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
+import { least, runs } from '../helpers/runs.ts'
 import { byId, CONFIG, provider, READER, unitData, WRITER } from './samples.ts'
 
 const almost = <T>(good: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
@@ -93,10 +94,10 @@ test('whatever the other sides say, nothing is thrown, and the good ones are not
       const worked = work({ application: 'tempo', config: { roles: ['read'] }, relations: byId(...hostile), units: [] })
       expectBounded(worked.messages)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
-  expect(units).toBeGreaterThan(0)
-  expect(receivers).toBeGreaterThan(0)
+  expect(units).toBeGreaterThan(least(0))
+  expect(receivers).toBeGreaterThan(least(0))
 })
 
 test('a unit cannot take the name of an application that is not its own', () => {

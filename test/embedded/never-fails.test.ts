@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../helpers/runs.ts'
 import {
   type Client,
   CONFIG_MAPS,
@@ -199,6 +200,6 @@ test('no request is answered with an error of the server itself, and a refused o
       for (const step of steps) take(client, step)
       for (const path of Object.keys(objects).slice(0, -2)) expect(client.get(path).status).toBe(200)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

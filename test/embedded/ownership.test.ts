@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../helpers/runs.ts'
 import { type Answered, CONFIG_MAPS, configMap, createClient } from './client.ts'
 
 type Data = Record<string, string>
@@ -119,5 +120,5 @@ const check = (steps: readonly Step[]): void => {
 }
 
 test('any sequence of applies and updates keeps to the rules, and repeating one writes nothing', () => {
-  void fc.assert(fc.property(fc.array(step, { maxLength: 12 }), check), { numRuns: 300 })
+  void fc.assert(fc.property(fc.array(step, { maxLength: 12 }), check), { numRuns: runs(300) })
 })

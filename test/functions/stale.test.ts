@@ -232,13 +232,4 @@ describe('pods', () => {
       departed: [{ uid: 'a', pod: 'web-0', number: 0 }],
     })
   })
-
-  test('do not fill the memory', async () => {
-    const world = createWorld()
-    await world.send('relation-changed', meshRelation())
-    for (let index = 0; index < 510; index += 1)
-      await world.send('pod-restarted', { pod: { name: `web-${index}`, uid: `u${index}` } })
-    const present = Object.keys(units(world).present)
-    expect([present.length, present[0], present.at(-1)]).toEqual([500, 'u10', 'u509'])
-  })
 })

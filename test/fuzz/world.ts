@@ -2,12 +2,10 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { expect } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { isWhole } from '../helpers/runs.ts'
 import { createWorld, isWrite, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
 
-/** `npm run test:all` tries this many cases in all, and `npm test` a few of each kind. */
-const isWhole = process.env.TESTS === 'all' || process.env.TESTS === 'slow'
-
-/** FUZZ is a factor: 10 for ten times as many. */
+/** `npm test` tries a few cases of each kind. FUZZ is a factor: 10 for ten times as many. */
 const casesOf = (whole: number): number => Math.ceil(whole * Number(process.env.FUZZ ?? (isWhole ? 1 : 0.03)))
 
 /** Runs the cases, says how many and from which seed, and how one that failed comes again. */

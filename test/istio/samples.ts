@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
 import type { Owner, PolicyRequest } from '../../src/istio/grant.ts'
 import type { MeshPolicy } from '../../src/istio/models.ts'
+import { runs } from '../helpers/runs.ts'
 
 export const owner: Owner = {
   namespace: 'shop',
@@ -131,4 +132,4 @@ export const arbitraryCall = fc.record({
   host: fc.constantFrom('db.shop', 'web.shop', 'dB.other', 'other'),
 })
 
-export const always = <T>(property: fc.IProperty<T>, numRuns = 100): void => fc.assert(property, { numRuns })
+export const always = <T>(property: fc.IProperty<T>, whole = 100): void => fc.assert(property, { numRuns: runs(whole) })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { isApplied } from '../../src/kubernetes/applied.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { runs } from '../helpers/runs.ts'
 
 const MANAGER = 'meshstep/web'
 
@@ -98,6 +99,6 @@ test.each<[string, fc.Arbitrary<Content>]>([
       else if (after.metadata.resourceVersion === live.metadata.resourceVersion)
         expect(JSON.stringify(desired)).toMatch(/\{\}|\[\]/)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

@@ -13,6 +13,7 @@ import {
   scale,
   view,
 } from '../helpers/application.ts'
+import { runs } from '../helpers/runs.ts'
 import { createWorld, type World, workload } from '../helpers/world.ts'
 
 type Status = 'error' | 'blocked' | 'maintenance' | 'waiting' | 'active'
@@ -91,8 +92,8 @@ describe('the status of an application', () => {
 
 const MISSING = 'Please add relationship to sse endpoint'
 
-/** con6 with unit 2 alone: two specs have come and gone. */
-const con6 = async () => {
+/** The application with unit 2 alone: two specs have come and gone. */
+const unitTwoAlone = async () => {
   const world = createEmptyWorld()
   for (const image of ['web:0', 'web:1', 'web:2'])
     await world.send('config-changed', deployed({ podSpec: podSpec(image) }))
@@ -114,22 +115,22 @@ const log = (two: KubernetesObject, three: (world: World) => KubernetesObject): 
   const relation = { id: 4, endpoint: 'sse', interface: 'sse', role: 'requires' }
   return [
     [
-      'con6/2 relation-changed',
+      'web/2 relation-changed',
       (world) => world.send('relation-changed', { relation, remote: { application: 'sse', data: {} } }),
     ],
     [
-      'con6/2 sets the spec, with a warning that it does not lead',
+      'web/2 sets the spec, with a warning that it does not lead',
       (world) => world.post({ ...specOf('web/2'), id: 'spec' }),
     ],
-    ['con6/2 status active', says(() => two, 'active')],
+    ['web/2 status active', says(() => two, 'active')],
     [
-      'con6/3 is denied leadership, as con6/2 has it',
+      'web/3 is denied leadership, as web/2 has it',
       (world) => world.send('leader-elected', { unit: 'web/2', epoch: 1 }),
     ],
-    ['con6/3 start', third('blocked')],
-    ['con6/3 leader-settings-changed', (world) => world.send('resync', {})],
-    ['con6/3 config-changed', third('blocked')],
-    ['con6/2 relation-departed', says(() => two, 'blocked', MISSING)],
+    ['web/3 start', third('blocked')],
+    ['web/3 leader-settings-changed', (world) => world.send('resync', {})],
+    ['web/3 config-changed', third('blocked')],
+    ['web/2 relation-departed', says(() => two, 'blocked', MISSING)],
   ]
 }
 
@@ -146,11 +147,11 @@ const specOf = (unit: string) => ({
   },
 })
 
-describe('the log of con6: unit 2 sets a spec and goes, unit 3 comes', () => {
+describe('unit 2 sets a spec and goes, unit 3 comes', () => {
   const lastPod = (world: World) => podAt(world, pods(world).length - 1)
 
-  test('the application is never blocked, though both units say so (J9)', async () => {
-    const world = await con6()
+  test('the application is never blocked, though both units say so', async () => {
+    const world = await unitTwoAlone()
     const two = podAt(world, 0)
     await report(world, two, 'active')
     const seen = []
@@ -188,7 +189,7 @@ describe('the log of con6: unit 2 sets a spec and goes, unit 3 comes', () => {
   test('nor in any order in which the rest is told, and any of it twice', async () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7, 4, 7], { minLength: 1 }), async (order) => {
-        const world = await con6()
+        const world = await unitTwoAlone()
         const two = podAt(world, 0)
         await report(world, two, 'active')
         // the spec that unit 2 asked for is what makes unit 3
@@ -201,7 +202,7 @@ describe('the log of con6: unit 2 sets a spec and goes, unit 3 comes', () => {
         }
         expect(imageOf(world)).toBe('web:3')
       }),
-      { numRuns: 40, seed: 9 },
+      { numRuns: runs(40), seed: 9 },
     )
   })
 })

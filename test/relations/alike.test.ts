@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { some } from '../helpers/runs.ts'
 import type { World } from '../helpers/world.ts'
 import {
   CONFIGS,
@@ -50,7 +51,10 @@ describe('parallel relations', () => {
   )
 
   test.each(
-    TOLD.flatMap(({ told }) => [RW, RO].flatMap((gone) => ['db', 'web'].map((ender) => ({ told, gone, ender })))),
+    some(
+      TOLD.flatMap(({ told }) => [RW, RO].flatMap((gone) => ['db', 'web'].map((ender) => ({ told, gone, ender })))),
+      3,
+    ),
   )(
     'two relations of one interface between the same two applications told to $told leave the other one when $gone.endpoint is broken at $ender',
     async ({ told, gone, ender }) => {

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { pythonJson } from '../../src/base/python-json.ts'
 import { payload, publishable } from '../../src/relations/codec.ts'
 import { read } from '../../src/relations/databag.ts'
+import { runs } from '../helpers/runs.ts'
 
 const BOTH = [0, 1] as const
 const CONTENT = { labels: '{"tier": "b\\u00e9"}', mesh_type: '"istio"' }
@@ -172,6 +173,6 @@ test('no databag throws, and a problem is a line', () => {
       if ('data' in said) expect(said.data).toBeTypeOf('object')
       else expect(Object.values(said)).toEqual([expect.stringMatching(/^.{1,400}$/s)])
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })

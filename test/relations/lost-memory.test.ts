@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { some } from '../helpers/runs.ts'
 import type { World } from '../helpers/world.ts'
 import {
   applyDocument,
@@ -58,7 +59,7 @@ const expectAlive = async (world: World): Promise<void> => {
 }
 
 describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
-  test.each(CASES)(
+  test.each(some(CASES, 7))(
     'the memory of $lost is lost, the relation was told to $told: $event told to $to opens and un-enrols nothing',
     async ({ told, lost, to, speak }) => {
       const world = await startPair(createPair(delivery, ['reviews']), told)
@@ -71,7 +72,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   )
 })
 
-test.each(CASES)(
+test.each(some(CASES, 7))(
   'the memory of $lost is lost, the relation was told to $told: after $event told to $to it works as before',
   async ({ told, lost, to, speak }) => {
     const world = await startPair(createPair('broker', ['reviews']), told)
@@ -120,7 +121,7 @@ describe('both memories are lost, and nothing is a document', () => {
     return world
   }
 
-  test.each(PAIRS)('$first, then $second, opens nothing and takes nobody off the mesh', async ({ speak }) => {
+  test.each(some(PAIRS, 5))('$first, then $second, opens nothing and takes nobody off the mesh', async ({ speak }) => {
     const world = await lose()
     const seen = atEveryWrite(world, () => [effects(world), isCaptured(world, 'productpage')])
     for (const one of [...speak, ...speak]) await one(world)

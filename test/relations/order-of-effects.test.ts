@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { some } from '../helpers/runs.ts'
 import type { World } from '../helpers/world.ts'
 import {
   atEveryWrite,
@@ -32,7 +33,7 @@ const SIDES = [['details'], ['beacon'], ['details', 'beacon'], ['beacon', 'detai
 const CASES = DELIVERIES.flatMap((delivery) => SIDES.map((told) => ({ delivery, told })))
 
 describe('enrolment and policies', () => {
-  test.each(CASES)(
+  test.each(some(CASES, 3))(
     'an application whose users are named is enrolled only once they are let in, told to $told, delivered by: $delivery',
     async (one) => {
       const world = await startPair(createPair(one.delivery), [])
@@ -43,7 +44,7 @@ describe('enrolment and policies', () => {
     },
   )
 
-  test.each(CASES)(
+  test.each(some(CASES, 3))(
     'an application whose users are named is un-enrolled before they are shut out, ended at $told, delivered by: $delivery',
     async (one) => {
       const world = await startPair(createPair(one.delivery), ['details', 'beacon'])

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { MeshPolicy } from '../../src/istio/models.ts'
 import { policiesDatabag, readPolicies as readAll } from '../../src/relations/policies-databag.ts'
 import type { Databag } from '../../src/state/relation.ts'
+import { runs } from '../helpers/runs.ts'
 import { almostPolicies, meshPolicy } from '../service-mesh/arbitraries.ts'
 
 const GOOD = { source_namespace: 'clients', source_app_name: 'web', target_namespace: 'shop', target_app_name: 'db' }
@@ -166,7 +167,7 @@ test('any JSON is read without an exception, and what is kept is good', () => {
       for (const problem of result.problems) expect(problem.length).toBeLessThan(500)
       kept += result.policies.length
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
   expect(kept).toBeGreaterThan(0)
 })

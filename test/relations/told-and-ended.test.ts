@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { some } from '../helpers/runs.ts'
 import type { World } from '../helpers/world.ts'
 import {
   BEACON_CONFIG,
@@ -52,7 +53,7 @@ const resyncBoth = async (world: World): Promise<void> => {
 }
 
 describe('histories of a relation', () => {
-  test.each(HISTORIES)(
+  test.each(some(HISTORIES, 5))(
     'a relation told to $teller, ended at $ender and told to $teller again works, ordered by $order, delivered by: $delivery',
     async ({ delivery, attributesOf, teller, ender }) => {
       const world = await startPair(createPair(delivery), [])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { some } from '../helpers/runs.ts'
 import type { Intercept, World } from '../helpers/world.ts'
 import {
   atEveryWrite,
@@ -37,7 +38,7 @@ const EVENTS: readonly (readonly [name: string, data: Record<string, unknown>])[
 ]
 
 describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
-  test.each(EVENTS)(
+  test.each(some(EVENTS, 2))(
     'a %s is answered 200 while the memory of the beacon cannot be read, and takes nothing off',
     async (name, data) => {
       const world = await startPair(createPair(delivery))
@@ -90,7 +91,7 @@ const pageFor =
     method === 'GET' && isMemoryOf(name, path) ? page : undefined
 
 describe('pages of a proxy', () => {
-  test.each(EVENTS)(
+  test.each(some(EVENTS, 2))(
     'a 404 page of a proxy in place of its own memory is no answer: a %s is 503, and takes nothing off',
     async (name, data) => {
       const world = await startPair(createPair())
@@ -104,7 +105,7 @@ describe('pages of a proxy', () => {
     },
   )
 
-  test.each(EVENTS)(
+  test.each(some(EVENTS, 2))(
     'a 404 page of a proxy in place of the memory of the beacon takes nothing off at a %s',
     async (name, data) => {
       const world = await startPair(createPair())

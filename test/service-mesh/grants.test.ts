@@ -6,6 +6,7 @@ import { nameOf } from '../../src/kubernetes/objects.ts'
 import { grantsFor, servicesAsked } from '../../src/service-mesh/grants.ts'
 import type { Relation } from '../../src/state/relation.ts'
 import { type EffectiveState, emptyState } from '../../src/state/state.ts'
+import { runs } from '../helpers/runs.ts'
 
 const BEACON = { namespace: 'shop', application: 'beacon' }
 const NAME = 'app.kubernetes.io/name'
@@ -146,6 +147,6 @@ test('whatever a consumer asks for, nothing is granted or guarded but its own po
       const problems = messages.filter((one) => !one.startsWith('nobody may reach '))
       expect(requests.length + problems.length + waiting.length).toBe(policies.length)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

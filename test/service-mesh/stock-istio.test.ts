@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { configure, createMesh, related, requires } from '../helpers/beacon-world.ts'
 import { application } from '../helpers/mesh.ts'
+import { some } from '../helpers/runs.ts'
 import { passes, worldOf } from '../helpers/safety.ts'
 import type { World } from '../helpers/world.ts'
 
@@ -66,7 +67,7 @@ const tables: readonly [string, Record<string, unknown>, readonly Row[]][] = [
 
 describe.each(tables)('%s', (_, mesh, rows) => {
   const cells = rows.flatMap((row) => [false, true].map((autoAllow) => ({ ...row, autoAllow })))
-  test.each(cells)(
+  test.each(some(cells, 3))(
     'a policy for $name, auto-allow $autoAllow',
     async ({ policies, service: atService, pod, autoAllow }) => {
       const seen = worldOf((await createShop(mesh, policies)).api, { autoAllow })

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Announcement } from '../../src/feature/feature.ts'
 import { accepted } from '../../src/services/announced.ts'
 import type { Databag } from '../../src/state/relation.ts'
+import { runs } from '../helpers/runs.ts'
 import { folded, type Memory, nothing, settled, toSend } from './application.ts'
 import { FLAT, offeredBy } from './relations.ts'
 
@@ -25,7 +26,7 @@ const data = fc.constantFrom<(Databag | undefined)[]>(
   undefined,
 )
 
-const runs = (sends: fc.Arbitrary<Run['sends']>, lateBy: fc.Arbitrary<number>): fc.Arbitrary<Run[]> =>
+const anyRuns = (sends: fc.Arbitrary<Run['sends']>, lateBy: fc.Arbitrary<number>): fc.Arbitrary<Run[]> =>
   fc.array(fc.record({ id: fc.constantFrom(7, 8), data, now: fc.nat(20), sends, lateBy }), { maxLength: 20 })
 
 type World = {
@@ -74,18 +75,18 @@ const sends = fc.oneof(fc.constant('all' as const), fc.nat(2))
 
 test('however processes crash, repeat and overtake each other, what is believed in the end is what is offered', () => {
   fc.assert(
-    fc.property(runs(sends, fc.nat(4)), (run) => {
+    fc.property(anyRuns(sends, fc.nat(4)), (run) => {
       const { memory, sink } = atRest(run)
       expect(believed(sink)).toEqual(offeredBy(memory.relations, memory.announced).services)
       expect(toSend(memory)).toEqual([])
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
 })
 
 test('one id is one event', () => {
   fc.assert(
-    fc.property(runs(sends, fc.nat(4)), (run) => {
+    fc.property(anyRuns(sends, fc.nat(4)), (run) => {
       const { sink } = atRest(run)
       const byId = new Map(sink.map(({ event }) => [event.id, event]))
       for (const { event } of sink) expect(event).toEqual(byId.get(event.id))
@@ -96,7 +97,7 @@ test('one id is one event', () => {
 
 test('without a crash each change is announced once, and nothing else is', () => {
   fc.assert(
-    fc.property(runs(fc.constant('all'), fc.constant(0)), (run) => {
+    fc.property(anyRuns(fc.constant('all'), fc.constant(0)), (run) => {
       let memory = nothing
       let changes = 0
       for (const { id, data: databag } of run) {
@@ -112,7 +113,7 @@ test('without a crash each change is announced once, and nothing else is', () =>
 
 test('who hears of available and unavailable alone knows in the end which relations offer something', () => {
   fc.assert(
-    fc.property(runs(sends, fc.nat(4)), (run) => {
+    fc.property(anyRuns(sends, fc.nat(4)), (run) => {
       const { memory, sink } = atRest(run)
       const heard = sink.filter(({ event }) => !event.type.endsWith('service-changed.v1'))
       const relations = (services: unknown[]) => services.map((service) => (service as { relation: number }).relation)

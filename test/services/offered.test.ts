@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { announce, nothingAnnounced } from '../../src/services/announced.ts'
 import { offered } from '../../src/services/offered.ts'
+import { runs } from '../helpers/runs.ts'
 import { FLAT, forms, offeredBy, relation } from './relations.ts'
 
 const SERVICE = { relation: 7, endpoint: 'db', application: 'postgres', host: 'db.shop.svc.cluster.local', port: 5432 }
@@ -126,6 +127,6 @@ test('no databag throws, and each relation is told of once', () => {
       for (const text of [...waiting, ...blocked, ...problems]) expect(text.length).toBeLessThan(400)
       for (const { host } of services) expect(host).toMatch(/^[-.a-z0-9]+$/)
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })

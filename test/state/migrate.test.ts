@@ -7,6 +7,7 @@ import type { State } from '../../src/state/state.ts'
 import { noUnits } from '../../src/units/units.ts'
 import { createEmptyWorld, patch } from '../helpers/application.ts'
 import { ON_MESH } from '../helpers/mesh.ts'
+import { some } from '../helpers/runs.ts'
 import { isWrite, type World } from '../helpers/world.ts'
 import {
   atEveryWrite,
@@ -438,20 +439,23 @@ describe('applications with memories of version 1 work on', () => {
     Object.keys(eventsOf).map((name) => ({ sides: sides.join(' and '), name })),
   )
 
-  test.each(histories)('$name is the first event, the relation was told to $sides', async ({ sides, name }) => {
-    const world = await startPair(createPair(), sides.split(' and '))
-    expect(effects(world)).toEqual(WORKING)
-    goBack(world)
-    const seen = atEveryWrite(world, () => effects(world))
-    await eventsOf[name]?.(world)
-    expect(seen).toEqual([WORKING])
-    for (const again of Object.values(eventsOf)) await again(world)
-    expect(seen).toEqual([WORKING])
-    expect(versions(world)).toEqual([2, 2])
-    expect(await quiet(world)).toEqual([])
-    await endRelation(world, sides.split(' and ')[0] ?? '', MESH)
-    expect(effects(world)).toEqual(OFF)
-  })
+  test.each(some(histories, 7))(
+    '$name is the first event, the relation was told to $sides',
+    async ({ sides, name }) => {
+      const world = await startPair(createPair(), sides.split(' and '))
+      expect(effects(world)).toEqual(WORKING)
+      goBack(world)
+      const seen = atEveryWrite(world, () => effects(world))
+      await eventsOf[name]?.(world)
+      expect(seen).toEqual([WORKING])
+      for (const again of Object.values(eventsOf)) await again(world)
+      expect(seen).toEqual([WORKING])
+      expect(versions(world)).toEqual([2, 2])
+      expect(await quiet(world)).toEqual([])
+      await endRelation(world, sides.split(' and ')[0] ?? '', MESH)
+      expect(effects(world)).toEqual(OFF)
+    },
+  )
 
   test.each(['details', 'beacon'])('also where that of %s alone is of version 1', async (name) => {
     const world = await startPair(createPair())

@@ -9,6 +9,7 @@ import {
   settlePending,
 } from '../../src/units/leader.ts'
 import { noUnits, observePods, type Units } from '../../src/units/units.ts'
+import { runs } from '../helpers/runs.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
 
@@ -81,7 +82,7 @@ test('the config changes when the leader asks, or for what waited once somebody 
           ])
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })
 
@@ -96,7 +97,7 @@ test('what is refused leaves no trace', () => {
       expect(authority.refused).toContain(currentLeader({ application: 'web', ...memory })?.unit ?? 'no leader')
       expect(asked(memory, claim, 'refused')).toEqual(memory)
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 
@@ -124,6 +125,6 @@ test('what was asked last while nobody led is done once whoever is elected next 
       )
       expect(going.reduce((memory, go) => go(memory), led).config).toBe('asked in the gap')
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })

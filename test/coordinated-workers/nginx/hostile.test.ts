@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Directive } from '../../../src/coordinated-workers/nginx/directives.ts'
 import { nginxConfiguration, proxiedEndpoints } from '../../../src/coordinated-workers/nginx/routing.ts'
+import { runs } from '../../helpers/runs.ts'
 import { hasOpenssl } from '../../process/https-server.ts'
 import { pathAndQuery, routing } from './arbitraries.ts'
 import { startHttpBackend } from './backends.ts'
@@ -66,7 +67,7 @@ describe.skipIf(nginxProgram === undefined)('a real nginx (skipped without one)'
       fc.asyncProperty(hasOpenssl ? routing : routing.filter(({ tls }) => !tls), async (given) => {
         expect(await objection(directory, nginxConfiguration(given).text)).toBeUndefined()
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

@@ -19,6 +19,7 @@ import { plan } from '../../../src/reconcile/plan/plan.ts'
 import type { Situation } from '../../../src/reconcile/plan/situation.ts'
 import { emptyState } from '../../../src/state/state.ts'
 import { fakeClock } from '../../helpers/clock.ts'
+import { runs } from '../../helpers/runs.ts'
 
 const SUBJECT = { namespace: 'shop', application: 'beacon' }
 const OWNER = { ...SUBJECT, labels: ownerLabels(SUBJECT) }
@@ -139,7 +140,7 @@ describe('at every moment between two sets of grants', () => {
       fc.asyncProperty(granted, granted, fc.boolean(), async (before, after, isHardened) => {
         await check(before, after, isHardened)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

@@ -9,6 +9,7 @@ import {
   type PodObservation,
   Units,
 } from '../../../src/units/units.ts'
+import { runs } from '../../helpers/runs.ts'
 
 /** What the scheduler does: a pod starts at one of a few places, or the one that is there goes; and events are told, late, twice or never. */
 type Move = { start: number } | { stop: number } | { tell: number; again: boolean } | 'list'
@@ -99,7 +100,7 @@ describe.each([
   const assert = (check: (world: World) => void, end: (world: World) => void = () => undefined) =>
     fc.assert(
       fc.property(moves, (history) => end(played(deployed, history, check))),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
 
   test('never has two pods in one unit, and a pod keeps the number it has', () => {

@@ -10,6 +10,7 @@ import {
   withoutRun,
 } from '../../../src/workload/churn/history.ts'
 import type { PodSpec } from '../../../src/workload/pod-spec.ts'
+import { runs } from '../../helpers/runs.ts'
 import { podSpec, reordered } from '../samples.ts'
 
 const START = Date.parse('2026-01-01T00:00:00Z')
@@ -301,7 +302,7 @@ test('what runs is the spec that was told last, or a loop says why not; a person
       if (loopOf(history) === undefined || last?.by !== 'unit') expect(history?.spec).toEqual(last?.spec)
       else expect(history?.spec).toEqual(before?.spec)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 
@@ -321,6 +322,6 @@ test('no place is changed by units more often than the config allows', () => {
       for (const [index, time] of times.entries())
         expect(time - (times[index - changes] ?? 0)).toBeGreaterThanOrEqual(minutes * MINUTE)
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
 })
