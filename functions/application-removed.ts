@@ -5,8 +5,8 @@ import { defineFunction } from '../src/reconcile/event-function.ts'
 import { removeApplication } from '../src/reconcile/removal.ts'
 
 /**
- * The application goes, and so everything is let go of. Events are not ordered between functions: what comes after the removal is kept,
- * what came before is forgotten but for tombstones, whichever of them arrives first.
+ * The application is removed. Events are not ordered between functions: in whichever order they arrive, what came after the removal is
+ * kept, and of what came before only tombstones stay.
  */
 export const createApplicationRemoved = (features: Pick<Features, 'parts'>) =>
   defineFunction({
@@ -14,7 +14,7 @@ export const createApplicationRemoved = (features: Pick<Features, 'parts'>) =>
     data: { document: ObjectName.optional() },
     look: ({ document }) => ({ everything: true, ...(document !== undefined && { document }) }),
     fold: (state, { document }, { position, now }) => {
-      // the config is kept in another document by now
+      // the config has moved to another document
       if (document !== undefined && state.document !== undefined && state.document !== document) return { state }
       const removed = removeApplication(features, state, position, now)
       return 'state' in removed ? removed : { state, ...lateMessage(removed.late, 'the application') }

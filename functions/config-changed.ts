@@ -14,8 +14,8 @@ import { LeaderSettings } from '../src/units/leader-settings.ts'
 import type { Conceal } from '../src/workload/conceal.ts'
 
 /**
- * The application's config as a whole: it replaces the one before. So do the `settings`, and the `databag`, what the application says in its
- * relations. A `unit` that sends them must lead; while nobody does, what it sends waits for the next leader.
+ * Replaces the application's config as a whole, and likewise its `settings` and `databag`, which it publishes in relations. A `unit` that
+ * sends them must lead; without a leader, its data are applied once a leader is elected.
  */
 export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig'>) =>
   defineFunction({
@@ -26,7 +26,7 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
       databag: Databags.optional(),
       unit: z.string().min(1).max(253).optional(),
       epoch: z.int().nonnegative().optional(),
-      /** Of the unit's pod. */
+      /** The uid of the unit's pod. */
       uid: z.string().min(1).max(128).optional(),
       document: ObjectName.optional(),
     },
@@ -45,7 +45,7 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
     },
   })
 
-/** What one leader is to do is added up; of two the later one counts. */
+/** Pending data of one leader accumulate; of two leaders the later one counts. */
 const withPending = (state: State, leader: Leader, data: ApplicationData): State => {
   const { pending } = state
   const isAdded = pending !== undefined && pending.epoch === leader.epoch
@@ -75,7 +75,7 @@ const newsIn = (told: ApplicationData, marks: Marks): ApplicationData =>
 
 type Marks = { [about in keyof ApplicationData]?: Mark }
 
-/** Each has an order of its own: one that is told without the others does not overtake them. */
+/** Each part has a position of its own: one that comes alone does not overtake the others. */
 const newsOf = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
   const advanced = Object.keys(told).map((about) => {
     const before = at(state.marks, about as keyof Marks)
@@ -86,14 +86,14 @@ const newsOf = (state: State, told: ApplicationData, position: Position): { mark
   return { marks: Object.fromEntries(marks), ...(late && marks.length === 0 && { late }) }
 }
 
-/** A config brings an application back that was removed, and says in which document it is kept. */
+/** A config brings a removed application back, and names its document. */
 const withData = (state: State, data: ApplicationData, document: string | undefined): State => {
   if (data.config === undefined) return { ...state, ...data }
   const { removed: _r, document: _d, ...others } = state
   return defined({ ...others, document, ...data })
 }
 
-/** What waited for a leader was asked for before, unless it waits for the leader of a later epoch than that of the one who speaks. */
+/** New data replace pending data, unless these wait for the leader of a later epoch than the sender's. */
 const withoutPending = (state: State, data: ApplicationData, unit: string | undefined): State => {
   const { pending, ...others } = state
   if (pending === undefined || (unit !== undefined && pending.epoch !== undefined)) return state

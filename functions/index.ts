@@ -8,7 +8,7 @@ import { relationBroken } from './relation-broken.ts'
 import { relationChanged } from './relation-changed.ts'
 import { resync } from './resync.ts'
 
-/** Every function there is, for applications with these features. */
+/** Creates every function, for applications with these features. */
 export const createFunctions = (features: Features): EventFunction[] => [
   relationChanged,
   relationBroken,

@@ -4,7 +4,7 @@ import { defineFunction } from '../src/reconcile/event-function.ts'
 import { isRemoved } from '../src/state/state.ts'
 import { isLaterElection, Leader } from '../src/units/leader.ts'
 
-/** A unit leads from now on. The `epoch` only grows: a lower one is a deposed leader's, but of a Lease that was made anew. */
+/** A unit becomes the leader. The `epoch` only grows: a lower one is a deposed leader's, unless the Lease was recreated. */
 export const leaderElected = defineFunction({
   name: 'leader-elected',
   data: Leader.shape,
@@ -14,7 +14,7 @@ export const leaderElected = defineFunction({
     // its last pods still renew their Lease
     if (isRemoved(state)) return { state, stale: 'the application was removed' }
     const elected = electedIn(leader, { unit, ...told })
-    // a Lease is renewed every few seconds, which says nothing new
+    // a Lease is renewed every few seconds without news
     if (leader && isSame(leader, elected)) return { state }
     const isLater = isLaterElection({ application, leader, units }, elected)
     if (leader && isLater === false) return { state, stale: deposed(leader, elected) }
@@ -27,7 +27,7 @@ export const leaderElected = defineFunction({
   },
 })
 
-/** What is told without a count goes on with the one before. */
+/** An election without an epoch continues the count of the one before. */
 const electedIn = (leader: Leader | undefined, { unit, epoch, lease }: Leader): Leader => {
   const isOfOneCount = lease === undefined || lease.uid === leader?.lease?.uid
   return defined({

@@ -10,7 +10,7 @@ import { withDatabag, withReport } from '../src/units/reports.ts'
 import { numberNamed, observePods, type Units, unitName } from '../src/units/units.ts'
 import { deployedAs } from '../src/workload/deployed-as.ts'
 
-/** A pod started, says how it is, or is gone. Pods alone are no memory: of an application that is not known otherwise nothing is kept. */
+/** A pod started, reports its status, or is gone. Pods alone make no memory: those of unknown applications are ignored. */
 export const podRestarted = defineFunction({
   name: 'pod-restarted',
   data: {
@@ -18,10 +18,10 @@ export const podRestarted = defineFunction({
     pod: z.strictObject({
       name: ObjectName,
       uid: z.string().min(1).max(128),
-      /** When it was created. */
+      /** The creation time of the pod. */
       created: z.iso.datetime({ offset: true }).optional(),
     }),
-    /** It was deleted, has ended, or was evicted. */
+    /** The pod was deleted, ended, or was evicted. */
     gone: z.literal(true).optional(),
     status: Report.optional(),
     databag: Databags.optional(),
@@ -41,7 +41,7 @@ export const podRestarted = defineFunction({
   },
 })
 
-/** A unit writes its own databag alone: the pod must be the unit that is named. */
+/** A unit writes its own databag alone: the pod must belong to the named unit. */
 const refuseOthers = (units: Units, application: string, { uid }: { uid: string }, unit: string | undefined): void => {
   const own = at(units.present, uid)?.number
   if (unit === undefined || own === undefined || numberNamed(units, application, unit) === own) return

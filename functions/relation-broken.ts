@@ -6,13 +6,13 @@ import { defineFunction } from '../src/reconcile/event-function.ts'
 import { end, keysOfDocument } from '../src/relations/words.ts'
 import { RelationIdentity } from '../src/state/relation.ts'
 
-/** A relation is named by its id, and by the document it is kept in: what that says may have become unreadable. */
+/** A relation is named by its id, and by its document, whose content may have become unreadable. */
 const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id: RelationIdentity.shape.id })
 
-/** The other side of the relation, where that is known. */
+/** The other side of the relation, where it is known. */
 const BrokenRemote = z.strictObject({ application: Application, namespace: Namespace.optional() })
 
-/** A platform tells that a relation is gone: a tombstone keeps late events from bringing it back. */
+/** The platform reports the end of a relation: a tombstone keeps late events from bringing it back. */
 export const relationBroken = defineFunction({
   name: 'relation-broken',
   data: { relation: BrokenRelation.optional(), remote: BrokenRemote.optional(), document: ObjectName.optional() },

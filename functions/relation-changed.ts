@@ -4,7 +4,7 @@ import { defineFunction } from '../src/reconcile/event-function.ts'
 import { tell } from '../src/relations/words.ts'
 import { RelationIdentity, Remote } from '../src/state/relation.ts'
 
-/** A platform tells a relation: it stands, and the databags of a remote application that does not speak for itself are these now. */
+/** The platform reports a relation, with the databags of a remote application that does not publish its own. */
 export const relationChanged = defineFunction({
   name: 'relation-changed',
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },

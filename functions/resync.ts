@@ -7,9 +7,9 @@ import { defineFunction } from '../src/reconcile/event-function.ts'
 import { OwnedKind, withFormer } from '../src/state/state.ts'
 
 /**
- * Says nothing new: the step repairs drift, reads all documents and memories that name the application, and tells the other sides to look
- * as well. A resync of a namespace has looked them up for all of its applications: `documents` and `named` are the names of those that
- * name this one, `former` objects that carry the labels of a memory that was lost, and `owned` the kinds of its objects.
+ * A no-op change. The step repairs drift, reads all documents and memories that name the application, and notifies the other sides. A
+ * resync of a namespace looks these up for all of its applications: `documents` and `named` are the names of those that name this one,
+ * `former` objects with the labels of a lost memory, and `owned` the kinds of its objects.
  */
 export const resync = defineFunction({
   name: 'resync',

@@ -12,7 +12,7 @@ type About = {
   readonly effect?: Effect | undefined
 }
 
-/** `extra` may narrow what a user is allowed, as an authorizer sees it. */
+/** `extra` may narrow the user's permissions. */
 type User = {
   readonly username: string
   readonly uid?: string
@@ -25,19 +25,19 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 
 /** A principal that sends events. */
 export type Sender = {
-  /** Rejects with Refused, 403, unless the sender may send events about the application, or about the whole namespace, or ask for the effect. */
+  /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, or ask for the effect. */
   authorize(about: About): Promise<void>
-  /** Answers whether the sender may get the AuthorizationPolicies of a namespace. */
+  /** The sender may get the AuthorizationPolicies of the namespace. */
   mayReadPolicies(namespace: string): Promise<boolean>
 }
 
 /**
- * Lets the API server decide: a TokenReview names the sender, and `audience` the token must be for; a SubjectAccessReview answers whether
- * RBAC lets that user `update` the `applications.meshstep.dev` of that name, or a subresource of it. There is no such resource; a Role may
+ * Lets the API server decide. A TokenReview names the sender, and requires `audience` of the token; a SubjectAccessReview tells whether
+ * RBAC lets that user `update` the `applications.meshstep.dev` of that name, or a subresource of it. No such resource exists; a Role may
  * name it all the same.
  *
- * Answers are kept for ten seconds, so that a burst of events costs two calls, and a deleted account or binding counts within that. A
- * refusal is not kept: a grant counts at once.
+ * Results are cached for ten seconds: a burst of events costs two calls, and a deleted account or binding counts within that time. A
+ * refusal is not cached: a grant counts at once.
  */
 export const createAuthenticate = ({ audience, clock }: { audience: string; clock: Clock }): Authenticate => {
   const users = createCache<User>(clock)
@@ -56,7 +56,7 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
       },
       authorize: async (about) => {
         const { namespace, application, effect } = about
-        // who may send for the whole namespace, as a Trigger, is asked about once and not for each application
+        // a sender for the whole namespace, as a Trigger, is asked about once and not for each application
         const asked = application === undefined ? [may(about)] : [may(about), may({ namespace, effect }, () => true)]
         if ((await Promise.all(asked)).some(isAllowed)) return
         throw new Refused(
@@ -103,7 +103,7 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
     spec: { token, audiences: [audience] },
   })
   const { authenticated, user, audiences = [], error } = (answer.status ?? {}) as TokenStatus
-  // an authenticator that knows no audiences answers none: the token is good for the API server, and for nobody else
+  // an authenticator without audiences returns none: its token is good for the API server alone
   if (authenticated === true && user && audiences.includes(audience)) return user
   throw new Refused(
     401,
@@ -111,7 +111,7 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
   )
 }
 
-/** What a SubjectAccessReview asks about. */
+/** The attributes of a SubjectAccessReview. */
 type Attributes = Readonly<Record<string, string | undefined>>
 
 const updateOf = ({ namespace, application, effect }: About): Attributes => ({

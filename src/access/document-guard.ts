@@ -5,7 +5,7 @@ import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind } from '../kubernetes/objects.ts'
 
-/** Finds out whether the API server asks who writes documents in a namespace. Answers what is missing for that, if anything. */
+/** Checks that the API server authorizes writers of documents in a namespace. Returns the problem, if any. */
 export type DocumentGuard = (namespace: string) => Promise<string | undefined>
 
 type Dependencies = {
@@ -13,10 +13,10 @@ type Dependencies = {
   clock: Clock
 }
 
-/** A step can do without the answer. */
+/** A step can do without the result. */
 const TIMEOUT_MILLISECONDS = 2_000
 
-/** Looks for the ValidatingAdmissionPolicy of `components/authentication` and its binding, by their names; keeps the answer for ten seconds. */
+/** Finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name; caches the result for ten seconds. */
 export const createDocumentGuard = ({ connect, clock }: Dependencies): DocumentGuard => {
   const answers = createCache<string | undefined>(clock)
   return (namespace) =>

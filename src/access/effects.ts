@@ -8,8 +8,8 @@ import type { State } from '../state/state.ts'
 const EFFECTS: readonly Effect[] = ['workload', 'policies', 'mesh', 'root']
 
 /**
- * Finds effects that a state asks for, now or once a leader is elected, and that the state before did not ask for in the same way: whoever
- * sends what leads from one to the other needs a permission for each. To ask for less needs none.
+ * Finds the effects that a change asks for anew, now or once a leader is elected. The sender of the change needs a permission for each;
+ * asking for less needs none.
  */
 export const newEffects = (
   features: Pick<Features, 'effects'>,

@@ -21,16 +21,16 @@ import type {
 } from './feature.ts'
 import type { Mesh } from './mesh.ts'
 
-/** What all features add up to. Where order counts it is theirs. */
+/** The combined features; where the order counts it is theirs. */
 export type Features = {
   readonly mesh: Mesh
-  /** A config as it is remembered: every key is optional, unknown keys are errors. */
+  /** A config as remembered: every key is optional, unknown keys are errors. */
   readonly config: z.ZodType<Config>
-  /** A config as it is given, which has no problems. */
+  /** A config as given, free of problems. */
   readonly givenConfig: z.ZodType<Config>
   readonly parts: StateParts
   readonly memories: Memories
-  /** The leftovers of another program that the application takes over, if it does. */
+  /** The leftovers of another program that the application takes over. */
   leftovers(config?: Config): readonly Leftovers[]
   effects(subject: Subject, config: Config): readonly Partial<Record<Effect, unknown>>[]
   targets(application: string, config?: Config): LabelTarget[]
@@ -51,7 +51,7 @@ export type Features = {
   reports(subject: Subject, state: State, resolved: Effective): ApplicationStatus[]
 }
 
-/** Combines features, in the order in which they count, over a mesh. */
+/** Combines features, in order of precedence, over a mesh. */
 export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
   const config: z.ZodType<Config> = z.strictObject({
     ...Object.assign({}, ...features.map((feature) => feature.config)),
@@ -82,7 +82,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
     desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
     publications: (input) =>
-      // of two that publish in one relation the first counts
+      // the first of two features that publish in one relation wins
       Object.assign({}, ...features.map((feature) => feature.publications?.(input)).toReversed()),
     keeps: (resolved, relation) => features.some((feature) => feature.keeps?.(resolved, relation)),
     leaves: (state, relation) => features.some((feature) => feature.leaves?.(state, relation)),

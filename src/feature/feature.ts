@@ -12,7 +12,7 @@ import type { Relation } from '../state/relation.ts'
 import type { EffectiveState, OwnedKind, State, StatePart } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 
-/** What the process knows of the cluster it runs in. */
+/** The process's knowledge of its cluster. */
 export type Environment = {
   /** The IP address of the cluster's DNS. */
   readonly resolver: string
@@ -20,17 +20,17 @@ export type Environment = {
   readonly clusterDomain?: string | undefined
 }
 
-/** What a step sees of the cluster that the desired state may depend on. */
+/** The observed cluster that the desired state may depend on. */
 export type Seen = {
   /** The objects that features look up. */
   readonly lookups: Lookups
-  /** The live pods of the application; undefined where nobody looked. */
+  /** The live pods of the application; undefined where they were not listed. */
   readonly pods?: readonly KubernetesObject[] | undefined
   /** The live objects of the application by kind; undefined where the API server does not serve the kind. */
   readonly owned: readonly { readonly kind: string; readonly live: readonly KubernetesObject[] | undefined }[]
 }
 
-/** All that the desired state of an application follows from. */
+/** The input of an application's desired state. */
 export type Input = {
   readonly subject: Subject
   readonly resolved: Effective
@@ -41,14 +41,14 @@ export type Input = {
 /** The labels that an application should hold on its workload and its Services. */
 export type DesiredLabels = {
   readonly labels: Readonly<Record<string, string>>
-  /** Keys that cannot be read, and therefore stay as they are where we hold them; or all of them. */
+  /** Keys with unknown values, which keep their live values where we hold them; or all. */
   readonly unknown: 'all' | readonly string[]
   readonly messages: readonly string[]
-  /** There must be a workload and a Service to hold them: a beacon need not have any. */
+  /** A missing workload or Service is reported: a beacon need not have any. */
   readonly required: boolean
 }
 
-/** What one feature desires of the cluster. */
+/** The part of the desired state that one feature contributes. */
 export type Contribution = {
   readonly labels?: DesiredLabels
   /** Of the template of the application's pods. */
@@ -56,29 +56,29 @@ export type Contribution = {
   readonly objects?: readonly KubernetesObject[]
   readonly requests?: readonly PolicyRequest[]
   readonly guards?: readonly Guard[]
-  /** Requesters whose requests cannot be read: what was made for them stays. */
+  /** Requesters with unknown requests: objects made for them stay. */
   readonly unknown?: readonly string[]
   /** Requesters whose policies are written as dry runs. */
   readonly audited?: 'all' | readonly string[]
-  /** What does not exist yet, a sentence each: the step is not done before it does. */
+  /** Missing preconditions, a sentence each: the step is not done before they hold. */
   readonly waiting?: readonly string[]
   readonly messages?: readonly string[]
 }
 
-/** The databags that one side publishes in a relation: of its application, and of its units. Each value is JSON, as Python writes it. */
+/** The databags that one side publishes in a relation: the application's and its units'. Values are JSON, as Python writes it. */
 export type OwnSide = {
   readonly data: Readonly<Record<string, string>>
   readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** More is published once nothing is missing for it. */
+  /** Published incompletely; more follows. */
   readonly partial?: true
-  /** Keys of `data` that stay as they were published before, and are not there where they were not. */
+  /** Keys of `data` that keep their published values, and stay absent where they were not published. */
   readonly kept?: readonly string[]
 }
 
 /** The databags that are published in relations, by the relations' keys. */
 export type Publications = Readonly<Record<string, OwnSide>>
 
-/** A change of the state, whose consequences within the memory are derived. */
+/** A change of the state, to derive its consequences from. */
 export type Derivation = {
   readonly subject: Subject
   readonly before: State
@@ -95,15 +95,15 @@ export type Leftovers = {
 }
 
 /**
- * An effect beyond the objects that carry the application's own name, as a subresource of `applications.meshstep.dev` that RBAC can name:
- * `workload` runs pods, or labels and restarts a workload or Service of another name; `policies` writes policies as they are given;
- * `mesh` decides about policies and labels of others; `root` about those of the whole mesh.
+ * An effect beyond the objects of the application's own name, for RBAC a subresource of `applications.meshstep.dev`. `workload` runs
+ * pods, or labels and restarts a workload or Service of another name; `policies` writes raw policies; `mesh` decides about policies and
+ * labels of other applications; `root` about those of the whole mesh.
  */
 export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 
 /**
- * A feature: a folder that adds keys to the config and parts to the state, and says what follows from them. The reconciler knows features
- * by this contract alone. Every hook is optional and pure.
+ * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
+ * features by this contract alone. Every hook is optional and pure.
  */
 export type Feature = {
   readonly name: string
@@ -111,43 +111,42 @@ export type Feature = {
   readonly config?: Readonly<Record<string, z.ZodType>>
   /** Parts of the state. */
   readonly state?: Readonly<Record<string, StatePart>>
-  /** The problems of a config as it is given; one that is remembered may have them. */
+  /** The problems of a config as given; a remembered one may have them. */
   problems?(config: Config): readonly { readonly path: readonly (string | number)[]; readonly message: string }[]
   /** The effects that a config asks for, each with the part of the config that has it. */
   effects?(subject: Subject, config: Config): Partial<Record<Effect, unknown>>
   /** The leftovers of another program, while the config takes them over. */
   leftovers?(config: Config): Leftovers | undefined
-  /** Where the application holds labels. */
+  /** The objects that hold the application's labels. */
   targets?(application: string, config: Config): readonly LabelTarget[]
-  /** Names of Services that hold labels as well, when they are the application's. */
+  /** Names of Services of the application that hold labels as well. */
   services?(application: string, config: Config): readonly string[]
-  /** The kinds of which the config may desire objects. */
+  /** The kinds of objects that the config may desire. */
   kinds?(config: Config): readonly OwnedKind[]
   /** The objects of others that the desired state depends on. */
   lookups?(subject: Subject, resolved: Effective): readonly Reference[]
-  /** The labels that are desired. */
   labels?(subject: Subject, resolved: Effective): DesiredLabels
   desire?(input: Input): Contribution
   /** The databags of the application's relations. */
   publications?(input: Input): Publications
-  /** The databag of the relation stays as it was published while something is unknown. */
+  /** The relation's databag keeps its published data while something is unknown. */
   keeps?(resolved: Effective, relation: Relation): boolean
-  /** Nothing to publish in the relation withdraws nothing. */
+  /** A databag without content withdraws nothing. */
   leaves?(state: EffectiveState, relation: Relation): boolean
-  /** Something is said once the policies stand that are written now. */
+  /** Published data wait until the policies of this step stand. */
   isHeldBack?(input: Input): boolean
-  /** What is said, or done, depends on which units there are. */
+  /** Published data or the desired state depend on the units. */
   dependsOnUnits?(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
-  /** The state with what follows from a change. */
+  /** Derives the consequences of a change. */
   derive?(state: State, derivation: Derivation): State
-  /** The state with the announcements that are planned, once all is resolved. */
+  /** Plans announcements, once all data are resolved. */
   plan?(state: State, resolved: Effective, now: Date): State
-  /** The announcements that the sink has not taken yet. */
+  /** The announcements that the sink has not accepted yet. */
   announcements?(subject: Subject, state: State): readonly Announcement[]
-  /** The state once announcements of these numbers were taken by the sink. */
+  /** Marks announcements as accepted by the sink. */
   announced?(state: State, numbers: readonly number[]): State
-  /** What the application's status is made of. */
+  /** The statuses that the application's status combines. */
   reports?(subject: Subject, state: State, resolved: Effective): readonly ApplicationStatus[]
 }
-/** An event for the sink, and the number by which it is accepted. */
+/** An event for the sink, and the number to mark it accepted. */
 export type Announcement = { readonly number: number; readonly event: Event }

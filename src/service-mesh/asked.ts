@@ -4,16 +4,16 @@ import { type Guarded, readGuards } from '../relations/guarded-databag.ts'
 import { readPolicies } from '../relations/policies-databag.ts'
 import { type Databag, type Relation, requesterName } from '../state/relation.ts'
 
-/** A consumer, and how its requests are named in messages and on what is made for them. */
+/** A consumer, and the name of its relation in messages and on objects made for it. */
 export type Requester = Subject & { readonly relation: string }
 
 /**
- * A target as a policy of the requester for itself; and, where a person should know when nothing is granted there, the endpoints
- * without a relation that would let somebody in.
+ * A target as a policy of the requester for itself. `unrelated` are the endpoints without a relation, for a message that nothing is
+ * granted there.
  */
 export type Declared = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
 
-/** What a consumer asks for, and the targets that it declares, those of its requests and of what is wrong in its databag among them. */
+/** The requests of a consumer and the targets it declares, including those of requests that cannot be read. */
 export type Asked = {
   readonly requester: Requester
   readonly policies: readonly MeshPolicy[]
@@ -21,7 +21,7 @@ export type Asked = {
   readonly problems: readonly string[]
   readonly isUnknown: boolean
 }
-/** Reads what a consumer says. What cannot be read is as it was before. */
+/** Reads a consumer's databag; an unreadable key keeps its last readable value. */
 export const asked = (subject: Subject, relation: Relation): Asked => {
   const { namespace = subject.namespace, application } = relation.remote
   const requester = { namespace, application, relation: requesterName(subject, relation) }
@@ -43,7 +43,7 @@ export const asked = (subject: Subject, relation: Relation): Asked => {
 
 type Readable = { readonly problems: string[] }
 
-/** The value of a key as it is, else as it could be read last; undefined where it never could. */
+/** Reads a key, falling back to its last readable value; undefined where it never was readable. */
 const lastReadable = <T extends Readable>(
   { remote, kept = {} }: Relation,
   key: string,
@@ -58,14 +58,13 @@ const lastReadable = <T extends Readable>(
   }
 }
 
-/** The targets that an application guards. */
 export const declaredBy = (requester: Subject, guards: readonly Guarded[]): Declared[] =>
   guards.map((guarded) => ({
     policy: targetPolicy(requester, guarded),
     ...(guarded.unrelated?.length && { unrelated: guarded.unrelated }),
   }))
 
-/** A target is named as in a request; who sends does not matter. */
+/** Names a target as a request does; the source does not matter. */
 const targetPolicy = (requester: Subject, { type, service }: Guarded): MeshPolicy => ({
   ...sourceIn(requester),
   target_namespace: requester.namespace,
@@ -81,7 +80,7 @@ const sourceIn = ({ namespace, application }: Subject) => ({
   source_app_name: application,
 })
 
-/** The target of a request that is wrong otherwise; where not even that can be read, all that it could be. */
+/** The target of an invalid request; where that cannot be read either, every target it could have. */
 const declaredIn = (requester: Requester, element: unknown): Declared[] => {
   const fields = typeof element === 'object' && element !== null ? element : {}
   const { data } = MeshPolicy.safeParse({ ...fields, ...sourceIn(requester), endpoints: [] })

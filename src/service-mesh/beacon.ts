@@ -27,7 +27,7 @@ import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, servicesAsked } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
 
-/** The labels of the applications that a beacon serves; none while all of its namespace is on the mesh. */
+/** The labels of the applications that a beacon serves; none while the whole namespace is on the mesh. */
 export const beaconLabels = (subject: Subject, mesh: MeshConfig): Record<string, string> =>
   mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, mesh)
 
@@ -40,31 +40,30 @@ export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshC
   return { 'istio.io/dataplane-mode': mode, ...(isRunning(mesh) && behindWaypoint) }
 }
 
-/** The objects of others that a beacon has to see. */
+/** The objects of others that a beacon reads. */
 export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
   ...waypointDeployment(subject, mesh),
   ...(isManaging(mesh) ? servicesAsked(subject, state) : []),
   ...ingressGateway(subject, mesh),
 ]
 
-/** The Gateway that external traffic passes, where something is to be said of that. */
+/** The Gateway that external traffic passes; none where the config has no rule for that traffic. */
 const ingressGateway = (
   { namespace, application: name }: Subject,
   { externalTraffic: cidrs, externalAuthorizer: provider }: MeshConfig,
 ): Reference[] => (cidrs || provider !== undefined ? [{ kind: 'Gateway', namespace, name }] : [])
 
-/** What a beacon holds: who asked for what, the objects besides, and what there is to say of them. */
+/** The desired state of a beacon. */
 export type BeaconDesire = {
   requests: PolicyRequest[]
   guards: Guard[]
-  /** The relations of which it cannot be known what they ask for. */
+  /** Relations whose requests are unknown. */
   unknown: string[]
   objects: KubernetesObject[]
   waiting: string[]
   messages: string[]
 }
 
-/** What the beacon grants, runs and denies. */
 export const beaconDesire = (
   subject: Subject,
   state: EffectiveState,
@@ -92,7 +91,7 @@ export const beaconDesire = (
   }
 }
 
-/** Whether the beacon grants what its relations ask for. */
+/** The beacon grants what its relations request. */
 export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
   manageAuthorizationPolicies !== false
 
@@ -110,7 +109,7 @@ const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConf
   }
 }
 
-/** What lets the gateway of an ingress in would shut the waypoint out. */
+/** Guards the pods of backends: a policy that lets in the ingress gateway would otherwise shut the waypoint out. */
 const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
   const principals = waypointPrincipals(subject, mesh)
   if (principals.length === 0) return []
@@ -140,7 +139,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
   ]
 }
 
-/** Each application once, with all of its ports. */
+/** Merges the ports of each application's backends. */
 const backendsOf = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): Backend[] =>
   groups(
     backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),

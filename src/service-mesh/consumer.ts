@@ -13,10 +13,10 @@ import { declaredGuards, nobodyMayReach } from './guards.ts'
 import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
 
-/** What an application asks for, what it waits for, and what of its relations cannot be read. */
+/** The requests of an application, and the problems found in its relations. */
 export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
 
-/** What the config and the relations of an application ask for; a name that Kubernetes would refuse is nobody's, a wildcard above all. */
+/** Derives requests from config and relations. Names that Kubernetes refuses are dropped: a wildcard above all would match anybody. */
 export const consumerPolicies = (
   subject: Subject,
   state: EffectiveState,
@@ -28,7 +28,7 @@ export const consumerPolicies = (
   const requested = requestPolicies({
     ...subject,
     policies,
-    // whoever has a relation to tell its name is not what it is called here
+    // a remote side with a cross_model_mesh relation has another name than its local one
     relations: relations.map((relation) => ({
       ...relation,
       crossModel: crossModel.some(({ remote }) => isSameRemote(remote, relation.remote)),
@@ -49,7 +49,7 @@ export const consumerPolicies = (
   }
 }
 
-/** Reports what a consumer waits for, and what a person should know of its policies: nothing of an application without a beacon. */
+/** Reports the problems of a consumer's policies; empty for an application without a beacon. */
 export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
@@ -75,13 +75,13 @@ export const closedTargets = (subject: Subject, state: EffectiveState): string[]
 
 const Guard = z.string()
 
-/** Whether the beacon guards what is declared: one that something else runs may not. */
+/** The beacon guards declared targets; one that runs elsewhere may not. */
 const isGuarding = ({ speaks, remote }: Relation): boolean => {
   const guard = read(remote.data, 'guard', Guard)
   return speaks === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 
-/** What the config says of who may talk to the application; a coordinator is scraped besides. */
+/** The policies of the config; a coordinator adds those for metrics scraping. */
 export const authorPolicies = ({ config }: EffectiveState): Policy[] =>
   config?.coordinator ? externalPolicies(config.coordinator, config.policies ?? []) : (config?.policies ?? [])
 
@@ -91,7 +91,7 @@ const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boole
 
 type Known = { alias: string; identity: CrossModelIdentity }
 
-/** Under its alias alone only where no other namespace has an application of the same alias. */
+/** Keys identities by namespace and alias; by the alias alone where it is unambiguous. */
 const byAlias = (known: readonly Known[]): Record<string, CrossModelIdentity> => {
   const qualified = known.map(({ alias, identity }) => [`${identity.namespace}/${alias}`, identity] as const)
   const unique = known.filter(({ alias, identity }) =>

@@ -11,8 +11,8 @@ import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
 
 /**
- * What an application says in a relation of the mesh: a consumer what it asks for, a beacon which labels to hold, the requirer of
- * `cross_model_mesh` what it is really called. Undefined in a relation in which it has nothing to say.
+ * The databag of a relation of the mesh; undefined in relations of other interfaces. A consumer publishes its requests, a beacon the
+ * labels to hold, the requirer of `cross_model_mesh` its identity.
  */
 export const meshDatabag = (
   subject: Subject,
@@ -27,13 +27,13 @@ export const meshDatabag = (
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
     case 'cross_model_mesh provides':
-      return {} // but for the versions that are spoken here
+      return {} // the protocol versions alone
     default:
       return undefined
   }
 }
 
-/** Whoever never asks for policies may be run by something else, which does: what a platform says of that holds. */
+/** An application without policies may be run by another program that asks for them: its published data stay. */
 const asks = ({ config }: EffectiveState): boolean =>
   config?.policies !== undefined || config?.coordinator !== undefined
 

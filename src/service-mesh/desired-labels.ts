@@ -11,7 +11,7 @@ import { type Relation, relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { enrolmentLabels } from './beacon.ts'
 
-/** Where labels come from; `labels` is undefined when nothing is said, `unreadable` says why it cannot be known. */
+/** A source of labels; `labels` is undefined where it has none, `unreadable` is the reason why they are unknown. */
 type Source = {
   name: string
   labels?: Record<string, unknown> | undefined
@@ -23,8 +23,8 @@ type Source = {
 }
 
 /**
- * The union of what the config, the `service_mesh` relations and the `cluster` relations ask for. Where two ask for different values of a
- * key the earlier of these wins, among relations the lower id. Of other applications only labels of their mesh and their cluster are taken.
+ * The union of the labels of the config, the `service_mesh` relations and the `cluster` relations. For a key with different values the
+ * earlier of these wins, among relations the lower id. From other applications only labels of their mesh and their cluster are taken.
  */
 export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
   const own = config?.mesh && enrolmentLabels(subject, config.mesh)

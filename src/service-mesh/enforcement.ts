@@ -5,11 +5,11 @@ import { relationsWith } from '../relations/select.ts'
 import { requesterName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 
-/** How a consumer tells its beacon that what it asks for is not to be enforced yet. */
+/** The consumer's databag entry that asks its beacon for dry runs. */
 export const enforcementDatabag = ({ config }: EffectiveState): Record<string, string> =>
   config?.enforcement === 'audit' ? { enforcement: '"audit"' } : {}
 
-/** Who of an application's requesters is audited: everybody where its own config says so, else those that ask for it themselves. */
+/** The requesters whose policies are dry runs: all where the application's own config says so, else those that ask for it. */
 export const auditedRequesters = (
   subject: Subject,
   { config, relations }: EffectiveState,

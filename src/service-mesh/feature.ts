@@ -90,11 +90,11 @@ export const serviceMesh = {
       }),
     ),
   keeps: ({ unknown }: Effective, { interface: name, role }: Relation) =>
-    // requests depend on who an alias is
+    // requests depend on the identity behind an alias
     name === 'service_mesh' && role === 'requires' && unknown.some((one) => one.interface === 'cross_model_mesh'),
 } satisfies Feature
 
-/** The callers that policies name: with other identities the same policies let in somebody else. */
+/** The identities that policies name: when they change, the same policies let in others. */
 const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
   trustDomain,
   serviceAccounts,

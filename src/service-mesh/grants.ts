@@ -15,12 +15,12 @@ import { asked, type Declared, type Requester } from './asked.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import { HEADLESS } from './services.ts'
 
-/** What the beacon may grant of what its relations ask for, what waits for something, and what is wrong with the rest. */
+/** The requests that a beacon grants, and the problems of the rest. */
 export type Grants = {
   requests: PolicyRequest[]
-  /** What is guarded whatever is granted there. */
+  /** Targets that stay guarded where nothing is granted. */
   guards: Guard[]
-  /** The relations of which it cannot be known what they ask for, as their requests name them. */
+  /** Relations with unknown data, by the names of their requests. */
   unknown: string[]
   waiting: string[]
   messages: string[]
@@ -29,7 +29,7 @@ export type Grants = {
 /** Each costs every step a read. */
 const MOST_OTHER_SERVICES = 20
 
-/** Services that policies name besides the requester's own: whose they are can only be seen in the cluster. */
+/** Services that policies name besides the requester's own; the cluster tells their application. */
 export const servicesAsked = (subject: Subject, state: EffectiveState): Reference[] =>
   consumersOf(state).flatMap((relation) => {
     const { requester, declared } = asked(subject, relation)
@@ -37,8 +37,8 @@ export const servicesAsked = (subject: Subject, state: EffectiveState): Referenc
   })
 
 /**
- * The requests of all consumers, each checked on its own: one that is wrong is named and skipped. A requester may only ask for itself;
- * for a Service of another name when that selects its pods. What it declares is guarded, also where its request is wrong.
+ * Checks the requests of all consumers one by one, and names and skips the invalid ones. A requester may only ask for itself; for a
+ * Service of another name only when that selects its pods. A declared target is guarded even where its request is invalid.
  */
 export const grantsFor = (subject: Subject, state: EffectiveState, facts: Lookups, mesh: MeshConfig = {}): Grants => {
   const each = consumersOf(state).map((relation) => grantsTo(subject, relation, facts, mesh))
@@ -61,7 +61,7 @@ const grantsTo = (subject: Subject, relation: Relation, facts: Lookups, mesh: Me
   const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
   const named = (problem: 'refused' | 'waiting') =>
     checked.flatMap((one) => (one[problem] === undefined ? [] : [`${requester.relation}: ${one[problem]}`]))
-  // of a Service that does not exist it cannot be seen whose it is: until it can, nobody is let in
+  // the owner of a missing Service is unknown: nobody is let in until it exists
   const own = declared.filter(({ policy }) => !problemOf({ requester, policy }, services, facts, {}).refused)
   const requests = granted.map(({ policy }) => policy)
   const isGuarding = mesh.guard !== 'whenGranted'
@@ -75,7 +75,7 @@ const grantsTo = (subject: Subject, relation: Relation, facts: Lookups, mesh: Me
   }
 }
 
-/** The other Services that a requester names for itself, as many of them as are looked at. */
+/** The other Services that a requester names for itself, up to the limit. */
 const otherServices = (requester: Requester, declared: readonly Declared[]): string[] => {
   const named = declared.filter(({ policy }) => isItself(requester, policy))
   return [...new Set(named.flatMap(({ policy }) => otherService(requester, policy) ?? []))].slice(
@@ -123,7 +123,6 @@ const problemOf = (
   return other === undefined ? {} : problemOfService(requester, other, services, facts)
 }
 
-/** What guards a Service is its waypoint. */
 export const NO_WAYPOINT =
   'which nothing guards without a waypoint: not granted; set waypoint and units of the beacon, or ask for type unit'
 

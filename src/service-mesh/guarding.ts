@@ -8,8 +8,8 @@ import type { Declared, Requester } from './asked.ts'
 import { nobodyMayReach } from './guards.ts'
 
 /**
- * The guards of an application's targets, and of the way past its waypoint: the pods behind a guarded Service let the waypoint pass, and
- * nobody else whom no policy for pods lets in. Without a waypoint, which nothing could guard a Service with, they let nobody pass.
+ * Guards an application's targets and the way around its waypoint. Pods behind a guarded Service let in the waypoint, and peers that a
+ * policy for pods lets in. Without a waypoint, nothing enforces policies for a Service, and its pods let in nobody else.
  */
 export const guardsFor = (
   beacon: Subject,
@@ -22,7 +22,7 @@ export const guardsFor = (
   const services = targets.filter(isService)
   const behind = podsOf(namespace, application)
   const pods = [...targets.filter((target) => !isService(target)), ...(services.length > 0 ? [behind] : [])]
-  // what passed the waypoint must not end at a ztunnel that lets nobody in
+  // a ztunnel that lets nobody in must not end what passed the waypoint
   const isHardened = mesh.hardened === true && isRunning(mesh)
   const guards = [
     ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
@@ -34,7 +34,7 @@ export const guardsFor = (
 
 const isService = ({ spec }: Target): boolean => 'targetRefs' in spec
 
-/** Names the declared targets at which nothing is granted, and why, where the reason is known. */
+/** Names the declared targets that nobody may reach, and the reason where it is known. */
 export const unreachable = (
   subject: Subject,
   declared: readonly Declared[],

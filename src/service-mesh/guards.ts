@@ -4,10 +4,10 @@ import type { Guarded } from '../relations/guarded-databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 
-/** `endpoint` is where a person may look for whoever should be let in; what the application asks for of itself has none. */
+/** `endpoint` is the endpoint whose relations would let somebody in; targets of the application's own requests have none. */
 type Declared = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
 
-/** Finds the targets that `policies` declare, and those of its own that the config does, each once, whether or not anybody is related. */
+/** Finds the targets that `policies` and the config's own requests declare, each once, related or not. */
 export const declaredGuards = (
   subject: Subject,
   { relations, config }: EffectiveState,
@@ -32,7 +32,7 @@ export const declaredGuards = (
   })
 }
 
-/** Null for the one of the application's name, and for pods. */
+/** Null for the Service of the application's name, and for pods. */
 const serviceOf = ({ application }: Subject, policy: Policy): string | null => {
   const service = policy.type === 'app' ? policy.service : undefined
   return service && service !== application ? service : null
@@ -46,11 +46,10 @@ const ownTarget = (
   return [{ type, service: target_service === application ? null : target_service, isRelated: true }]
 }
 
-/** Names a target to a person. */
 export const guardTitle = ({ namespace, application }: Subject, { type, service }: Guarded): string =>
   type === 'app' ? `${namespace}/${service ?? application}` : `the pods of ${namespace}/${application}`
 
-/** The reason why nobody may reach a target at which nothing is granted. */
+/** The reason why nobody may reach a guarded target. */
 export const nobodyMayReach = (subject: Subject, guarded: Guarded): string => {
   const { unrelated } = guarded
   const reason = unrelated?.length ? `no relation of endpoint ${unrelated.join(', ')}` : 'nothing is granted there'

@@ -5,7 +5,7 @@ import { serviceOf } from '../workload/label-targets.ts'
 /** Each costs every step a read, here and at the beacon. */
 const MOST_NAMED_SERVICES = 20
 
-/** The Services that policies name, besides the one to label: without the waypoint's label nothing would enforce what is granted there. */
+/** The Services that policies name, besides the labelled one. Without the waypoint's label, nothing enforces their policies. */
 export const namedServices = (application: string, config: Config = {}): string[] => {
   const named = (config.policies ?? []).flatMap((policy) =>
     policy.type === 'app' ? [policy.service || application] : [],
@@ -14,6 +14,5 @@ export const namedServices = (application: string, config: Config = {}): string[
   return [...new Set(named)].filter((name) => name !== own).slice(0, MOST_NAMED_SERVICES)
 }
 
-/** The Services of the application's policies hold the waypoint's label as well. */
 export const policyTargets = (application: string, config: Config = {}): LabelTarget[] =>
   namedServices(application, config).map((name) => ({ kind: 'Service', name }))

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 const INSTANCE = 'app.kubernetes.io/instance'
 const SCOPE = 'kubernetes-resource-handler-scope'
 
-/** How the charm library called its owner over the years. */
+/** The names of the library's instances, by generation. */
 const instances = ({ namespace, application }: Subject): string[] => [
   charmKubernetesLabel({ model: namespace, application, separator: '-' }),
   truncateLabelValue(`${application}-${namespace}`),
@@ -27,13 +27,12 @@ const scopes = ({ namespace, application }: Subject): string[] => [
 export const librarySelector = (subject: Subject): string =>
   `${INSTANCE} in (${instances(subject).join(',')}),${SCOPE} in (${scopes(subject).join(',')})`
 
-/** The field managers under which it wrote for its owner. */
+/** The field managers of the library. */
 const managers = ({ namespace, application }: Subject): string[] => [application, `${application}-${namespace}`]
 
 /**
- * Whether the charm library made the object for the application. Its labels and names join namespace and application by hyphens, so that
- * two may have the same; together with its field manager, which has the application's name, they are one's alone. The first labels did
- * not say in which namespace that is.
+ * Recognizes an object of the charm library. Labels and names join namespace and application by hyphens and so may be ambiguous; together
+ * with its field manager, which has the application's name, they are not. The first generation of labels has no namespace.
  */
 export const isLibrarys = (subject: Subject, object: KubernetesObject): boolean => {
   const { labels, managedFields = [] } = object.metadata
@@ -46,7 +45,7 @@ export const isLibrarys = (subject: Subject, object: KubernetesObject): boolean 
   )
 }
 
-/** Whether the object has a name that the library gave to objects of the application. */
+/** The object has a name that the library gives to objects of the application. */
 const isNamed = ({ namespace, application }: Subject, { kind, metadata }: KubernetesObject): boolean => {
   const { name } = metadata
   if (kind !== 'AuthorizationPolicy') return name === waypointName(namespace, application)

@@ -11,10 +11,10 @@ import { type Grants, NO_WAYPOINT } from './grants.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import { declaredGuards, guardTitle } from './guards.ts'
 
-/** A beacon's own waypoint answers who scrapes it, on this port. */
+/** The waypoint of a beacon serves its metrics on this port. */
 const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]
 
-/** What the beacon grants for itself. */
+/** The requests that a beacon makes for itself. */
 export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Grants => {
   const policies = authorPolicies(state)
   const { requested, waiting, messages } = consumerPolicies(subject, state, [...OWN_POLICIES, ...policies])

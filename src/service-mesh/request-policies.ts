@@ -4,13 +4,13 @@ import type { MeshPolicy, Policy } from '../istio/models.ts'
 import type { CrossModelIdentity } from '../relations/cross-model.ts'
 import { relationName } from '../state/relation.ts'
 
-/** A relation as its own side sees it: `remote.application` may be an alias, `remote.namespace` is the platform's word. */
+/** A relation from its own side. `remote.application` may be an alias, `remote.namespace` comes from the platform. */
 export type PolicyRelation = {
   readonly id: number
   readonly endpoint: string
   readonly role?: 'provides' | 'requires' | 'peers'
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
-  /** True when the platform knows that the remote side is in another model, though not in which. */
+  /** The remote side is in another namespace, which the platform may not know. */
   readonly crossModel?: boolean
 }
 
@@ -19,19 +19,19 @@ export type PolicyRequest = {
   readonly application: string
   readonly policies: readonly Policy[]
   readonly relations: readonly PolicyRelation[]
-  /** What applications of other models are really called, by their alias here, or by `{namespace}/{alias}`. */
+  /** The identities of applications of other namespaces, by alias or by `{namespace}/{alias}`. */
   readonly identities: Readonly<Record<string, CrossModelIdentity>>
 }
 
-/** `relation` is the one that a policy follows from; `waiting` says of each that gets no policy yet what it waits for. */
+/** `relation` is the one that a policy follows from; `waiting` has a sentence for each that gets no policy yet. */
 export type RequestedPolicies = {
   readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
   readonly waiting: string[]
 }
 
 /**
- * What an application asks for: one policy for each of `policies`, in their order, and each relation of its endpoint, by id. A relation
- * with another model counts only once the remote side's real name is known: a guess would let in somebody else.
+ * Derives one request per entry of `policies`, in order, and relation of its endpoint, by id. A relation with another namespace waits for
+ * the remote side's identity: a guess would let in somebody else.
  */
 export const requestPolicies = (request: PolicyRequest): RequestedPolicies => {
   const sources = request.relations

@@ -4,19 +4,19 @@ import { Policy } from '../istio/models.ts'
 import { type PartsOf, part } from '../state/state.ts'
 
 export const serviceMeshConfig = {
-  /** Labels to hold besides the mesh's. Each is checked on its own, so that a bad one does not stop the others. */
+  /** Labels to hold besides the mesh's. Each is checked on its own: an invalid one is skipped. */
   labels: z.record(z.string(), z.unknown()).optional(),
-  /** Who may talk to the application, in terms of its relations. A beacon grants it. */
+  /** Requests to let in related applications. A beacon grants them. */
   policies: z.array(Policy).optional(),
   /** Granted by the application itself, without a beacon. */
   meshPolicies: z.array(CustomMeshPolicy).optional(),
   /** AuthorizationPolicies to hold as they are, besides. */
   rawPolicies: z.array(RawPolicy).optional(),
-  /** `audit` writes policies as dry runs, the application's own and, by its beacon, those that it asks for. @default enforce */
+  /** `audit` writes policies as dry runs: the application's own, and its requests at its beacon. @default enforce */
   enforcement: Enforcement.optional(),
   /** Makes the application a beacon. */
   mesh: MeshConfig.optional(),
-  /** Of the identities in this application's own policies. @default that of `mesh`, else cluster.local */
+  /** The trust domain in this application's own policies. @default that of `mesh`, else cluster.local */
   trustDomain: TrustDomain.optional(),
   serviceAccounts: ServiceAccounts.optional(),
 }

@@ -7,7 +7,7 @@ import { serviceOf } from '../workload/label-targets.ts'
 import { namedServices } from './label-targets.ts'
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
-/** The Services that an application's own policies name: those that a step reads to label them. */
+/** The Services that an application's own policies name, to read and label. */
 export const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
   const own = serviceOf(application, config ?? {})
   const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
@@ -15,7 +15,7 @@ export const servicesOfPolicies = ({ namespace, application }: Subject, { config
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
 
-/** The Services among them at which nothing would enforce what is granted, and the way out. */
+/** Services without a waypoint, where nothing enforces what is granted, with the remedy. */
 export const unenforceable = (subject: Subject, state: EffectiveState, facts: Lookups): string[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
@@ -31,6 +31,6 @@ export const unenforceable = (subject: Subject, state: EffectiveState, facts: Lo
     ]
   })
 
-/** The one that the config labels anyway is missed by whoever labels it. */
+/** The Service that the config labels is reported by whoever labels it. */
 const isNamed = ({ application }: Subject, { config }: EffectiveState, { name = '' }: Reference): boolean =>
   namedServices(application, config).includes(name)
