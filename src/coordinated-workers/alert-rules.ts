@@ -9,7 +9,7 @@ const Labels = z.record(z.string().regex(/^[a-zA-Z_]\w*$/, A_LABEL), z.string())
 
 const A_METRIC = 'expected the name of a metric'
 
-/** One rule of Prometheus or Loki. In `expr`, `%%juju_topology%%` becomes the labels of the application that it is for. */
+/** One rule of Prometheus or Loki. In `expr`, `%%juju_topology%%` becomes the labels of its application. */
 const Rule = z.union(
   [
     z.strictObject({
@@ -42,18 +42,18 @@ const ByKind = z.strictObject({
   logs: Groups.optional(),
 })
 
-/** Groups of rules, as Prometheus and Loki have them, each for every application of workers, or for the coordinator. */
+/** Groups of rules in the format of Prometheus and Loki, for each application of workers or for the coordinator. */
 export const AlertRules = z.strictObject({ workers: ByKind.optional(), coordinator: ByKind.optional() })
 export type AlertRules = z.infer<typeof AlertRules>
 
 type Group = z.infer<typeof Group>
 
-/** The labels that tell whose a metric or a log is. */
+/** The labels that identify the source of a metric or a log. */
 type Labels = Readonly<Record<string, string>>
 
 /**
- * The rules that are published to Prometheus (`metrics`) or Loki (`logs`): for each application in their order, with its labels on
- * each rule and in its expression. Undefined where there are none.
+ * The rules to publish to Prometheus (`metrics`) or Loki (`logs`), undefined for none. Each application, in order, gets its labels on
+ * each rule and in its expression.
  */
 export const alertRules = (
   rules: AlertRules | undefined,
@@ -87,7 +87,7 @@ const labelsOf = ({ model, modelUuid, application, charm }: JujuTopology): Label
   juju_charm: charm,
 })
 
-/** As JSON, a string of PromQL and of LogQL is in double quotes, with the same escapes. */
+/** Strings of PromQL and LogQL have JSON's double quotes and escapes. */
 const selectorOf = (labels: Labels): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)

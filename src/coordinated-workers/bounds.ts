@@ -1,12 +1,12 @@
 import { lengthOf, literal } from './nginx/directives.ts'
 
-/** What one relation asks to be routed. */
+/** The items that one relation asks to route. */
 export type Share<T> = { readonly relation: string; readonly items: readonly T[] }
 
-/** A ConfigMap holds 1 MiB: these are the bytes of the file that one relation may take, all of the workers, and all of the backends. */
+/** The most bytes of nginx.conf for one relation, all workers, and all backends. A ConfigMap holds 1 MiB. */
 export const MOST_BYTES = { relation: 192 * 1024, workers: 256 * 1024, backends: 384 * 1024 } as const
 
-/** A location without the address that it passes to, and the name that it may have besides. */
+/** The bytes of a location without its address, including the name that it may have. */
 const LOCATION_BYTES = 256
 
 /** The most bytes that the routes to a URL or an address take in the file. */
@@ -15,8 +15,8 @@ export const routeBytes = (address: string): number => 2 * lengthOf(literal(addr
 type Bounded<T> = { readonly items: readonly T[]; readonly problems: readonly string[] }
 
 /**
- * What there is room for, in the order given. A relation that would take too much is left out as a whole and named, and where all together are too much,
- * those that take most: so none keeps the file from following the others.
+ * Limits items to the room in the file, in order. A relation that takes too much is left out as a whole and named; where all together
+ * take too much, the largest ones are: none keeps the others from being routed.
  */
 export const bounded = <T>(
   shares: readonly Share<T>[],

@@ -7,16 +7,15 @@ import { jsonAt } from './read.ts'
 import { titleOf, unitsOf } from './relations.ts'
 import { endpointsOf } from './settings.ts'
 
-/** The certificates of authorities, PEM, one after another; undefined where no relation passes any. */
+/** The certificates of authorities, concatenated PEM; undefined without any relation that passes one. */
 export type Authorities = { readonly pem: string | undefined; readonly problems: readonly string[] }
 
-/** As many bytes of certificates as go into the ConfigMap of nginx. */
+/** The most bytes of certificates in the ConfigMap of nginx. */
 const MOST_BYTES = 128 * 1024
 
 /**
- * The authorities that relations of the interface `certificate_transfer` pass: a list of the application (its version 1), or `ca` and
- * `chain` of each unit. The cluster's own authority is one of them then, as its workers have certificates of it. They are in an
- * order that no event order can change.
+ * Collects the authorities of `certificate_transfer` relations: a list of the application (version 1), or `ca` and `chain` of each unit.
+ * The cluster's own authority joins them, as its workers have certificates of it. Their order does not depend on the order of events.
  */
 export const authoritiesOf = (relations: EffectiveState['relations'], config: CoordinatorConfig): Authorities => {
   const passed = relationsWith(relations, { role: 'requires', endpoint: endpointsOf(config).certificates }).map(
@@ -58,7 +57,7 @@ const passedBy = (relation: Relation): Passed => {
   }
 }
 
-/** Strings, and those of lists. PEM in a databag is a string, or JSON of one. */
+/** Strings and lists of strings. PEM in a databag is a string, or JSON of one. */
 const textsAt = (databag: Databag, keys: readonly string[]): string[] =>
   keys.flatMap((key) => {
     const value = jsonAt(databag, key)
@@ -67,7 +66,7 @@ const textsAt = (databag: Databag, keys: readonly string[]): string[] =>
 
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
-/** Each as nginx reads it, however it was written; undefined for what is none. */
+/** Certificates in the form that nginx reads; undefined for an invalid one. */
 const certificatesIn = (text: string): (string | undefined)[] =>
   [...text.matchAll(PEM)].map(([block]) => {
     try {

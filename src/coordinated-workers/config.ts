@@ -6,7 +6,7 @@ import { firstGrpcPort } from './settings.ts'
 
 const A_ROLE = 'expected a role: at most 63 letters, digits and underscores, with hyphens, dots and spaces between them'
 
-/** Roles are listed in a databag with commas between them. */
+/** Roles are listed in a databag, separated by commas. */
 const Role = z
   .string()
   .max(63, A_ROLE)
@@ -23,14 +23,14 @@ const DnsName = z
 const A_COUNT = 'expected a number of units: an integer from 0'
 const Count = z.int(A_COUNT).min(0, A_COUNT)
 
-/** How many units are to have a role. */
+/** The number of units that should have a role. */
 const UnitCounts = z
   .strictObject({
-    /** The cluster does not work with fewer. */
+    /** With fewer units the cluster does not work. */
     minimum: Count.optional(),
-    /** With fewer it works, and says so. */
+    /** With fewer units the cluster works, degraded. */
     recommended: Count.optional(),
-    /** More are superfluous; 0 where the role has no place in the cluster. */
+    /** More units are superfluous; 0 for a role without a place in the cluster. */
     maximum: Count.optional(),
   })
   .refine(
@@ -38,9 +38,9 @@ const UnitCounts = z
     'expected minimum, recommended and maximum in ascending order',
   )
 
-/** What tells where pods are found. */
+/** The names of pods. */
 const PodNames = {
-  /** The headless Service of the pods, which makes their names. @default {application}-endpoints, as Juju calls it */
+  /** The headless Service that names the pods. @default {application}-endpoints, as Juju calls it */
   headlessService: DnsName.optional(),
   /** The DNS domain of the cluster. @default that of the cluster that the functions run in */
   clusterDomain: DnsName.optional(),
@@ -51,7 +51,7 @@ const PodNames = {
 const EndpointName = z.string().min(1).max(253)
 const Text = z.string().min(1)
 
-/** What relations are called at this application. */
+/** The names of the application's endpoints. */
 const Endpoints = z
   .strictObject({
     /** @default any endpoint of the interface `cluster` */
@@ -66,7 +66,7 @@ const Endpoints = z
     charmTracing: EndpointName.optional(),
     /** @default workload-tracing */
     workloadTracing: EndpointName.optional(),
-    /** Certificates of authorities, of the interface `certificate_transfer`. @default receive-ca-cert */
+    /** Certificates of authorities, interface `certificate_transfer`. @default receive-ca-cert */
     certificates: EndpointName.optional(),
     /** @default service-mesh */
     serviceMesh: EndpointName.optional(),
@@ -84,52 +84,52 @@ const Endpoints = z
 
 const Fields = z.strictObject({
   roles: Roles,
-  /** Roles that stand for several: `{ all: [read, write] }`. The names are roles themselves. */
+  /** Roles that stand for several: `{ all: [read, write] }`. Their names are roles themselves. */
   metaRoles: z.record(Role, Roles).optional(),
-  /** What the cluster does not work without. @default no role in particular */
+  /** Roles that the cluster does not work without. @default no role in particular */
   minimalDeployment: Roles.optional(),
-  /** How many units are to have a role: what goes beyond one of each in `minimalDeployment`. */
+  /** The number of units for a role, beyond one of each in `minimalDeployment`. */
   units: z.record(Role, UnitCounts).optional(),
-  /** Where workers serve their metrics. @default 8080 */
+  /** The port of the workers' metrics. @default 8080 */
   workerMetricsPort: Port.optional(),
-  /** Where the coordinator serves those of its nginx. @default 9113 */
+  /** The port of the coordinator's nginx metrics. @default 9113 */
   nginxExporterPort: Port.optional(),
-  /** Where the coordinator takes the workers' telemetry to route it, with TLS and without. Not routed when absent. */
+  /** The ports at which the coordinator routes the workers' telemetry, without TLS and with it. Not routed when absent. */
   telemetryProxy: z
     .strictObject({
       httpPort: Port,
       httpsPort: Port,
-      /** For gRPC tracing of workloads, with TLS and without; that of charms has the port after it. @default the first two after httpPort that are not httpsPort */
+      /** The port of gRPC tracing of workloads; that of charms is the next. @default the first two after httpPort that are not httpsPort */
       grpcPort: Port.optional(),
     })
     .optional(),
-  /** What the coordinator's nginx serves besides: the API of the cluster. */
+  /** The API of the cluster, served by the coordinator's nginx as well. */
   nginx: Gateway.optional(),
-  /** A change of the nginx file rolls the coordinator's pods out, by an annotation, and others are told of it once they have it. */
+  /** A change of nginx.conf restarts the coordinator's pods, by an annotation; routes are published once all pods have them. */
   reload: z.boolean().optional(),
-  /** Whether the cluster speaks TLS, and what workers need for it where that is passed on to them. PEM, and the id of a secret. */
+  /** The cluster speaks TLS. Certificates are PEM, the key the id of a secret; workers get these over the relation. */
   tls: z
     .union(
       [
         z.boolean(),
         z.strictObject({ caCert: Text, serverCert: Text, privkeySecretId: Text }),
-        /** A Secret of the type kubernetes.io/tls, which the coordinator's pods mount, and the certificate of its authority. */
+        /** A Secret of type kubernetes.io/tls that the coordinator's pods mount, and the certificate of its authority. */
         z.strictObject({ secret: DnsName, caCert: Text.optional() }),
       ],
       'expected true, false, a secret, or caCert, serverCert and privkeySecretId',
     )
     .optional(),
-  /** What workers are configured with: text, passed on as it is, or an object, passed on as JSON. */
+  /** The workers' config: text, passed on as it is, or an object, passed on as JSON. */
   workerConfig: z.union([z.string(), z.record(z.string(), z.unknown())], 'expected text or an object').optional(),
-  /** What workers open: all the same, or each what its roles need. */
+  /** The ports that workers open: one list for all, or a list for each role. */
   workerPorts: z.union([Ports, z.record(Role, Ports)], 'expected ports: a list, or a list for each role').optional(),
   /** PEM. */
   s3TlsCaChain: Text.optional(),
-  /** Inside the cluster only the ports that are configured here are open; `ports` are the coordinator's own, besides the proxy's. */
+  /** Opens only the configured ports inside the cluster; `ports` are the coordinator's own, besides the proxy's. */
   leastPrivilege: z.union([z.boolean(), z.strictObject({ ports: Ports })], 'expected true, false, or ports').optional(),
-  /** Asked for at the relation, and of what is offered there only these are used. @default [otlp_http] */
+  /** Protocols requested in the relation; of the offered receivers only these are used. @default [otlp_http] */
   charmTracingProtocols: z.array(Text).optional(),
-  /** The same for the workload. @default none is asked for, all are used */
+  /** The same for the workload. @default none are requested, all are used */
   workloadTracingProtocols: z.array(Text).optional(),
   /** Published to whoever scrapes metrics and takes logs. */
   alertRules: AlertRules.optional(),
@@ -139,7 +139,7 @@ const Fields = z.strictObject({
   endpoints: Endpoints.optional(),
 })
 
-/** Config of an application that coordinates workers. The defaults are applied where they are used, not stored. */
+/** The config of a coordinator. Defaults are applied where they are used, not stored. */
 export const CoordinatorConfig = Fields.superRefine((config, context) => {
   const message = rolesProblem(config)
   if (message !== undefined) context.addIssue({ code: 'custom', message })
@@ -147,11 +147,11 @@ export const CoordinatorConfig = Fields.superRefine((config, context) => {
 })
 export type CoordinatorConfig = z.infer<typeof CoordinatorConfig>
 
-/** Config of an application that works for a coordinator. Without a role it waits for one. */
+/** The config of a worker. Without a role it waits for one. */
 export const WorkerConfig = z.strictObject({ roles: Roles, ...PodNames })
 export type WorkerConfig = z.infer<typeof WorkerConfig>
 
-/** In the words of the charm library. */
+/** Messages are the charm library's. */
 const rolesProblem = ({ roles, metaRoles = {}, minimalDeployment = [] }: z.infer<typeof Fields>) => {
   const problems = [
     { names: Object.keys(metaRoles), subject: 'The meta keys', verb: 'are' },

@@ -12,34 +12,33 @@ import { type Sources, sourcesOf, tracingRequests } from './sources.ts'
 import { type Topology, topologyOf } from './topology.ts'
 import type { WorkerRelation } from './worker-relation.ts'
 
-/** Where workers send their telemetry, in the fields of the databag. */
+/** The URLs at which workers send telemetry, as databag fields. */
 export type TelemetryEndpoints = Pick<
   CoordinatorData,
   'loki_endpoints' | 'remote_write_endpoints' | 'charm_tracing_receivers' | 'workload_tracing_receivers'
 >
 
-/** What a coordinator goes by. */
+/** The input of a coordinator's desired state. */
 export type CoordinatorInput = Subject & {
   readonly config: CoordinatorConfig
   readonly relations: EffectiveState['relations']
-  /** The author's own, about who may reach the coordinator. */
+  /** The config's policies for access to the coordinator. */
   readonly policies: readonly Policy[]
-  /** The labels that the mesh wants on pods; undefined while the application is not on a mesh. */
+  /** The mesh labels for pods; undefined while the application is not on a mesh. */
   readonly mesh?: { readonly labels: Readonly<Record<string, string>> } | undefined
   readonly endpoints?: TelemetryEndpoints | undefined
-  /** The keys of the relations that were given a config before. */
+  /** The keys of relations that were given a config before. */
   readonly configured?: ReadonlySet<string> | undefined
 }
 
-/** What a coordinator wants. */
 export type Coordination = {
   /** To hold on the coordinator itself. */
   readonly labels: Readonly<Record<string, string>>
-  /** Inside the cluster: managed directly, without a beacon. None while there is no mesh. */
+  /** Policies inside the cluster, applied without a beacon; none without a mesh. */
   readonly meshPolicies: readonly PolicyRequest[]
-  /** From outside: to ask the beacon for. */
+  /** Requests to the beacon, for access from outside. */
   readonly policies: readonly Policy[]
-  /** By the key of the relation. One that is not here keeps what it was told. */
+  /** By the key of the relation. A relation that is absent keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly status: Status
   readonly messages: readonly string[]
@@ -48,8 +47,8 @@ export type Coordination = {
 }
 
 /**
- * What follows from the relations of a coordinator. While roles are missing, workers that had no config before get labels
- * alone. Nothing else waits for that: labels, policies, and what the other workers were told stay in step.
+ * Derives the desired state of a coordinator. While roles are missing, workers without a config get labels alone; policies and published
+ * data of the other workers do not wait for that.
  */
 export const coordinate = (input: CoordinatorInput): Coordination => {
   const { namespace, application, config, relations, mesh, configured = new Set() } = input
@@ -80,7 +79,7 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
   }
 }
 
-/** Why a relation is not given a config, if so. Bad data of a unit is no reason. */
+/** The reason to withhold a config from a relation. Invalid data of a unit are none. */
 const whyNot = (
   { key, announced, roles }: WorkerRelation,
   missing: readonly string[],
@@ -92,7 +91,7 @@ const whyNot = (
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 
-/** What holds for every worker. So one hears of the relation, and can announce its role, if nobody else tells it. */
+/** The labels for every worker. A relation without a config gets these, so that its other side hears of it and announces its role. */
 const labelsFor = (input: CoordinatorInput): OwnSide => ({
   data: coordinatorDatabag({ worker_labels: workerLabels(input) }),
   partial: true,

@@ -25,7 +25,7 @@ const Coordinator = z.object({
   worker_labels: z.record(z.string(), text('a value'), 'expected labels: an object').optional(),
 })
 
-/** What the coordinator tells a worker application. `worker_config` is empty where there is nothing to configure yet. */
+/** The coordinator's data for a worker application. `worker_config` is empty until there is a config. */
 export type CoordinatorData = z.infer<typeof Coordinator>
 
 const A_NAME = 'expected an application: at most 63 lower-case letters, digits and hyphens'
@@ -51,13 +51,13 @@ const Unit = z.object(
   'expected a unit: an object',
 )
 
-/** What a unit of a worker application tells the coordinator. */
+/** A unit's data for the coordinator. */
 export type WorkerUnitData = z.infer<typeof Unit>
 
 const isUnitOf = (application: string, unit: string): boolean =>
   unit.startsWith(`${application}/`) && /^\d+$/.test(unit.slice(application.length + 1))
 
-/** The coordinator's application databag: a key for each field that is there, always in the same order. */
+/** The coordinator's application databag: a key for each present field, in a fixed order. */
 export const coordinatorDatabag = (data: Partial<CoordinatorData>): Record<string, string> =>
   Object.fromEntries(
     (Object.keys(Coordinator.shape) as (keyof CoordinatorData)[])
@@ -65,25 +65,24 @@ export const coordinatorDatabag = (data: Partial<CoordinatorData>): Record<strin
       .map((key) => [key, pythonJson(data[key])]),
   )
 
-/** The worker's application databag: nothing while it has no role. */
+/** The worker's application databag: empty without a role. */
 export const workerDatabag = (roles: readonly string[]): Record<string, string> =>
   roles.length === 0 ? {} : { role: pythonJson(roles.join(',')) }
 
-/** The databag of a unit of a worker application. */
 export const workerUnitDatabag = ({ juju_topology, address }: WorkerUnitData): Record<string, string> => {
   const { application, unit, charm_name } = juju_topology
   return { juju_topology: pythonJson({ application, unit, charm_name }), address: pythonJson(address) }
 }
 
-/** What the coordinator told, undefined while it has told no config. Keys that are not known, Juju's among them, are ignored. */
+/** Reads the coordinator's data; undefined without a config. Unknown keys, among them Juju's, are ignored. */
 export const readCoordinator = (databag: Databag, name: string): Read<CoordinatorData> =>
   readModel(databag, Coordinator, ['worker_config'], name)
 
-/** What a unit of a worker told, undefined while it has told nothing. */
+/** Reads the data of a worker's unit; undefined where it has none. */
 export const readWorkerUnit = (databag: Databag, name: string): Read<WorkerUnitData> =>
   readModel(databag, Unit, ['juju_topology', 'address'], name)
 
-/** The roles that a worker application announces, meta roles among them, undefined while it has announced none. */
+/** Reads the roles of a worker application, including meta roles; undefined where it has announced none. */
 export const readRoles = (databag: Databag, name: string): Read<string[]> =>
   andThen(readKey(databag, 'role', text('roles, with commas between them'), name), (role) => {
     const roles = role
@@ -93,7 +92,7 @@ export const readRoles = (databag: Databag, name: string): Read<string[]> =>
     return { value: roles.length === 0 ? undefined : [...new Set(roles)] }
   })
 
-/** Undefined when none of the `required` keys is there. */
+/** Undefined when none of the `required` keys is present. */
 const readModel = <S extends z.ZodRawShape, T>(
   databag: Databag,
   schema: z.ZodType<T> & { shape: S },

@@ -29,15 +29,15 @@ import { type Topology, topologyOf } from './topology.ts'
 import { work } from './worker.ts'
 import type { WorkerUnit } from './worker-relation.ts'
 
-/** What belonging to a cluster of workers desires. */
+/** The desired state of a coordinator or worker. */
 export type ClusterDesire = {
   readonly objects: readonly KubernetesObject[]
   readonly requests: readonly PolicyRequest[]
   readonly guards: readonly Guard[]
-  /** What this side says, by the key of the relation; of one that is not here it stays as it is. */
+  /** Published databags, by the key of the relation; a relation that is absent keeps its own. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
-  /** What does not exist yet, a sentence each. */
+  /** Missing preconditions, a sentence each. */
   readonly waiting: readonly string[]
   /** Annotations to hold on the template of the application's pods. */
   readonly annotations: Readonly<Record<string, string>>
@@ -53,7 +53,7 @@ const NOTHING: ClusterDesire = {
   annotations: {},
 }
 
-/** What a coordinator desires, or a worker; nothing for every other application. */
+/** Derives the desired state of a coordinator or worker; empty for every other application. */
 export const clusterDesire = (subject: Subject, state: EffectiveState, surroundings: Surroundings): ClusterDesire => {
   const { coordinator, worker } = state.config ?? {}
   if (coordinator) return coordinatorDesire(subject, state, coordinator, surroundings)
@@ -62,7 +62,7 @@ export const clusterDesire = (subject: Subject, state: EffectiveState, surroundi
   return { ...NOTHING, databags, messages }
 }
 
-/** What the roles of a cluster come to for the application; undefined for one that is in none. */
+/** The status of a coordinator or worker; undefined for every other application. */
 export const clusterStatus = (subject: Subject, state: EffectiveState): Status | undefined => {
   const { coordinator, worker } = state.config ?? {}
   if (!coordinator) return worker && workOf(subject, state, worker).status
@@ -71,13 +71,13 @@ export const clusterStatus = (subject: Subject, state: EffectiveState): Status |
 }
 
 /**
- * Whether something that a cluster is made of is unknown: the mesh, a worker, or where its telemetry goes. What was made for the cluster, and
- * what was said in it, stays until that is known again.
+ * Part of the cluster is unknown: the mesh, a worker, or the target of its telemetry. Objects and published data of the cluster stay
+ * until all is known again.
  */
 export const dependsOnUnknown = ({ config }: Pick<EffectiveState, 'config'>, unknown: readonly Relation[]): boolean =>
   config?.coordinator !== undefined && unknown.length > 0
 
-/** Who asks for the policies inside of a cluster, and the file of its nginx, by their names. */
+/** The requesters of the cluster's policies, and the name of its nginx file. */
 export const clusterRequesters = (subject: Subject, { relations }: EffectiveState): string[] => {
   const owner = `${subject.namespace}/${subject.application}`
   const workers = relationsWith(relations, { role: 'provides' }).map((relation) => relationName(relation))
@@ -172,7 +172,7 @@ const jujuTopology = (
   charm: config.charm ?? application,
 })
 
-/** What tells others of routes: it stays as it was said before until the routes are there. */
+/** Keys that publish routes keep their values until the routes are served. */
 const TELEMETRY_KEYS = [
   'loki_endpoints',
   'remote_write_endpoints',
@@ -181,17 +181,17 @@ const TELEMETRY_KEYS = [
   'scrape_jobs',
 ] as const
 
-/** What takes workers to the mesh stays as it was said before until they may reach each other there. */
+/** Labels that enrol workers keep their values until policies let the workers reach each other. */
 const keptLabels = (subject: Subject, state: EffectiveState, surroundings: Surroundings): string[] =>
   awaitsPolicies(subject, state, surroundings) ? ['worker_labels'] : []
 
-/** Whether a cluster is to join a mesh, and the policies inside it do not stand yet. */
+/** The cluster is to join a mesh, and its policies do not stand yet. */
 export const awaitsPolicies = (subject: Subject, state: EffectiveState, { granted }: Surroundings): boolean =>
   state.config?.coordinator !== undefined &&
   Object.hasOwn(desiredMeshLabels(state)?.labels ?? {}, ENROLMENT_LABEL) &&
   granted?.has(clusterRequester(subject)) === false
 
-/** Pods that are labelled as they run are not restarted by their template. */
+/** Pods that are labelled in place are not restarted by their template. */
 const reloadProblems = ({ config }: EffectiveState): string[] =>
   config?.coordinator?.reload && config.enrolment === 'in-place'
     ? [
@@ -270,11 +270,11 @@ const routingOf = (
   }
 }
 
-/** Those of a Secret of the type kubernetes.io/tls have names of their own. */
+/** A Secret of type kubernetes.io/tls has file names of its own. */
 const certificateFiles = ({ tls }: CoordinatorConfig) =>
   typeof tls === 'object' && 'secret' in tls ? { certificate: 'tls.crt', key: 'tls.key' } : undefined
 
-/** Where the coordinator's nginx finds its configuration. */
+/** The ConfigMap with the coordinator's nginx.conf. */
 const configMap = ({ namespace, application }: Subject, data: Readonly<Record<string, string>>): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -287,7 +287,7 @@ type PodNames = Pick<WorkerConfig, 'headlessService' | 'clusterDomain'>
 const domainOf = (config: PodNames, environment: Pick<Environment, 'clusterDomain'> = {}): string =>
   config.clusterDomain ?? environment.clusterDomain ?? 'cluster.local'
 
-/** The units of the application, and the names that its headless Service gives its pods. */
+/** The application's units, and the names that its headless Service gives their pods. */
 const podUnits = (
   { namespace, application }: Subject,
   { units }: EffectiveState,

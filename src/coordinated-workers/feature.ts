@@ -6,7 +6,7 @@ import { clusterLookups, isSayingUnits, surroundingsOf } from './surroundings.ts
 const desireOf = ({ subject, resolved: { state }, environment, seen }: Input) =>
   clusterDesire(subject, state, surroundingsOf(environment, subject, state, seen))
 
-/** A coordinator and its workers: what they tell each other, the policies inside of the cluster, and its telemetry. */
+/** Coordinators and workers: the data they exchange, the policies inside their cluster, and its telemetry. */
 export const coordinatedWorkers = {
   name: 'coordinated-workers',
   config: coordinatedWorkersConfig,
@@ -27,7 +27,7 @@ export const coordinatedWorkers = {
   },
   publications: (input) => desireOf(input).databags,
   keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
-  // a worker of which nothing is known for now keeps what it was told
+  // a worker with unknown data keeps what was published to it
   leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
   isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
     awaitsPolicies(subject, state, surroundingsOf(environment, subject, state, seen)),

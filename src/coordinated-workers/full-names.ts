@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 
-/** Where a short name is looked up: the namespaces that it may be of, and the DNS domain of the cluster. */
+/** The namespaces of a short name, and the DNS domain of the cluster. */
 export type Search = { readonly namespaces: readonly string[]; readonly domain: string }
 
 /**
- * The URL, or `host:port`, with the full name of a Service, for nginx has no DNS search list: `loki` is one of the first namespace, `loki.logs` is full
- * where `logs` is one of the namespaces, and `loki.logs.svc` lacks the domain. Every other name is taken for a full one.
+ * Completes the Service name in a URL or `host:port`, as nginx has no DNS search list. `loki` is in the first namespace, `loki.logs` is
+ * completed where `logs` is one of the namespaces, and `loki.logs.svc` lacks the domain. Every other name counts as complete.
  */
 export const withFullName = (url: string, search: Search): string =>
   url.replace(
@@ -24,5 +24,5 @@ const fullName = (host: string, { namespaces: [first = '', ...others], domain }:
   return labels.length === 2 && [first, ...others].includes(last) ? `${host}.svc.${domain}` : host
 }
 
-/** Numbers may be an address in short form. */
+/** A numeric name may be an address in short form. */
 const isLocal = (host: string): boolean => host === 'localhost' || /^[0-9]/.test(host)

@@ -12,15 +12,15 @@ const Upstream = z.strictObject({
   /** The role of its workers, or `*` for all of them. @default the name of the upstream */
   role: z.string().min(1).max(63).optional(),
   port: Port,
-  /** Whether it is spoken to with TLS. @default whether the cluster speaks TLS */
+  /** The upstream speaks TLS. @default whether the cluster speaks TLS */
   tls: z.boolean().optional(),
 })
 
 const Location = z.strictObject({
   path: z.string('expected a path').max(1024),
-  /** `prefix`: all paths that begin so; `exact`: this one; `regex`: all that match. @default prefix */
+  /** `prefix`: all paths that begin so; `exact`: this path; `regex`: all that match. @default prefix */
   match: z.enum(['prefix', 'exact', 'regex']).optional(),
-  /** Where its requests go to, with the path that they came with. */
+  /** The upstream of its requests, which keep their path. */
   upstream: Name,
   /** Connections may become WebSockets. */
   websocket: z.boolean().optional(),
@@ -32,17 +32,17 @@ const Location = z.strictObject({
 export type Location = z.infer<typeof Location>
 
 const Server = z.strictObject({
-  /** That of the telemetry proxy is shared with it. */
+  /** May be that of the telemetry proxy. */
   port: Port,
-  /** Whether it takes TLS. @default whether the cluster speaks TLS */
+  /** The server speaks TLS. @default whether the cluster speaks TLS */
   tls: z.boolean().optional(),
-  /** It takes gRPC, and nothing else. */
+  /** The server takes gRPC alone. */
   grpc: z.boolean().optional(),
   locations: z.array(Location).min(1, 'expected a location at least'),
 })
 export type Server = z.infer<typeof Server>
 
-/** The API of a cluster: servers, whose locations pass requests on to upstreams, which are workers by role. */
+/** The API of a cluster: servers with locations, which pass requests on to upstreams, which are workers by role. */
 export const Gateway = z.strictObject({
   upstreams: z.record(Name, Upstream),
   servers: z.array(Server),
@@ -59,7 +59,7 @@ type Config = {
 
 type Issue = { readonly path: (string | number)[]; readonly message: string }
 
-/** What does not fit together. */
+/** The contradictions within a coordinator's config. */
 export const gatewayIssues = ({ nginx, ...config }: Config): Issue[] =>
   nginx === undefined
     ? []
@@ -107,7 +107,7 @@ const serverIssues = ({ upstreams, servers }: Gateway, index: number, config: Co
   ]
 }
 
-/** The port that the telemetry proxy takes HTTP at. */
+/** The port at which the telemetry proxy takes HTTP. */
 const sharedPort = ({ telemetryProxy, tls }: Config): number | undefined =>
   tls ? telemetryProxy?.httpsPort : telemetryProxy?.httpPort
 
@@ -140,7 +140,7 @@ const twice = (path: string, match: string, before: readonly Location[]): string
 const A_REGEX =
   'expected a regular expression of a path: ^ and a slash first, then letters, digits and - . _ ~ / \\ * + ? | ( ) [ ] { } $, without (? and [^'
 
-/** What JavaScript and PCRE read alike. */
+/** Accepts only regular expressions that JavaScript and PCRE read alike. */
 const isRegex = (text: string): boolean => {
   const isPlain = /^\^\/(?:[-\w.~/*+?|()[\]{}$,]|\\[dws./-])*$/.test(text)
   if (!isPlain || /\(\?|\(\*|\[\]|\[\^|\[:|\[\.|\[=|\{,/.test(text)) return false

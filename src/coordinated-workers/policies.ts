@@ -11,8 +11,8 @@ import type { Topology } from './topology.ts'
 export const partOf = (application: string): Record<string, string> => ({ 'app.kubernetes.io/part-of': application })
 
 /**
- * What the cluster needs inside: each of its applications may reach all of its pods, and the workers the coordinator's Service. As
- * objects these are two, however many workers there are. All ports are open, but with `leastPrivilege` only the configured ones.
+ * The requests inside the cluster: each application reaches all pods, and workers reach the coordinator's Service. These become two
+ * objects, however many workers there are. All ports are open; with `leastPrivilege` only the configured ones.
  */
 export const clusterPolicies = (
   subject: Subject,
@@ -31,17 +31,17 @@ export const clusterPolicies = (
   ]
 }
 
-/** Who asks for what the cluster itself needs, as it is named on policies. */
+/** The requester of the cluster's own policies, as policies name it. */
 export const clusterRequester = ({ namespace, application }: Subject): string =>
   `cluster of ${namespace}/${application}`
 
-/** The coordinator's Service, which is the cluster's own also while it has no workers. */
+/** Guards the coordinator's Service, even without workers. */
 export const clusterGuard = (subject: Subject): Guard => ({
   target: serviceOf(subject.namespace, subject.application),
   relation: clusterRequester(subject),
 })
 
-/** Who may reach the coordinator from outside the cluster: those that scrape metrics, and whom the author's `policies` name. */
+/** The requests for access from outside the cluster: metrics scraping, and the config's `policies`. */
 export const externalPolicies = (config: CoordinatorConfig, policies: readonly Policy[]): Policy[] => {
   const { metrics: relation } = endpointsOf(config)
   const { nginxExporter, proxy } = portsOf(config)
@@ -53,7 +53,7 @@ export const externalPolicies = (config: CoordinatorConfig, policies: readonly P
   ]
 }
 
-/** What the policies cannot do: they guard pods of the coordinator's namespace alone. */
+/** Names workers whose pods the policies cannot guard: those of other namespaces. */
 export const notCovered = (namespace: string, { relations }: Topology): string[] =>
   relations.flatMap(({ name, applications }) =>
     applications
@@ -64,7 +64,7 @@ export const notCovered = (namespace: string, { relations }: Topology): string[]
       ),
   )
 
-/** A selector knows no application: what is open for one worker is open at all pods of the cluster. */
+/** A selector knows no application: a port open for one worker is open at all pods of the cluster. */
 const toPods = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy => {
   const ports = [portsOf(config).workerMetrics, ...(workerPortsOf(config, config.roles) ?? [])]
   return {
@@ -76,7 +76,7 @@ const toPods = (source: Subject, { namespace, application }: Subject, config: Co
   }
 }
 
-/** No policy where no port is to be open: one without endpoints would open all. */
+/** Without open ports there is no policy: one without endpoints would open all. */
 const toService = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy[] => {
   const policy: MeshPolicy = {
     ...between(source, namespace),

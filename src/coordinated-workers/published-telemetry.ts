@@ -16,7 +16,7 @@ type Input = {
   readonly relations: EffectiveState['relations']
   readonly config: CoordinatorConfig
   readonly routing: Routing & { readonly isProxied: boolean }
-  /** Those that are routed. */
+  /** The routed workers. */
   readonly workers: readonly WorkerTopology[]
   readonly topology: Topology
   readonly coordinator: JujuTopology
@@ -24,8 +24,8 @@ type Input = {
 }
 
 /**
- * What a coordinator says to those that scrape it (interface `prometheus_scrape`: jobs, whose they are, and rules) and to those that take
- * its workers' logs (`loki_push_api`: whose they are, and rules), by the key of the relation.
+ * The coordinator's databags, by the key of the relation, for `prometheus_scrape` (jobs, topology, rules) and `loki_push_api` (topology,
+ * rules).
  */
 export const publishedTelemetry = (
   input: Input,

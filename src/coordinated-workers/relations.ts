@@ -1,14 +1,14 @@
 import { shown } from '../base/printed.ts'
 import type { Databag, Relation } from '../state/relation.ts'
 
-/** A unit's name as messages show it: it comes from outside. */
+/** A unit's name for messages: it comes from outside. */
 export const titleOf = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : shown(unit))
 
-/** The remote units and their databags, in the order of their numbers. */
+/** The remote units and their databags, by unit number. */
 export const unitsOf = ({ remote }: Relation): [unit: string, databag: Databag][] =>
   Object.entries(remote.units ?? {}).toSorted(([one], [other]) => compareUnits(one, other))
 
-/** `worker/2` before `worker/10`. */
+/** Orders `worker/2` before `worker/10`. */
 export const compareUnits = (one: string, other: string): number => (orderOf(one) < orderOf(other) ? -1 : 1)
 
 const orderOf = (unit: string): string => {

@@ -1,10 +1,10 @@
 import { at } from '../base/own-value.ts'
 import type { CoordinatorConfig } from './config.ts'
 
-/** What an application reports of itself. */
+/** The status that a coordinator or worker reports. */
 export type Status = { readonly status: 'active' | 'waiting' | 'blocked'; readonly message: string }
 
-/** `roles` with each meta role replaced by what it stands for, once each, sorted. */
+/** Expands meta roles; each role once, sorted. */
 export const expandRoles = (roles: readonly string[], { metaRoles }: CoordinatorConfig): string[] =>
   [...new Set(roles.flatMap((role) => at(metaRoles, role) ?? [role]))].toSorted()
 
@@ -13,8 +13,8 @@ type Counts = Readonly<Record<string, number>>
 const countOf = (present: Counts, role: string): number => at(present, role) ?? 0
 
 /**
- * The roles that the cluster does not work without and that not enough units have: one for each of the minimal deployment, and the minimum of
- * `units`. `present` counts the units of each role.
+ * The needed roles that too few units have: one unit for each role of the minimal deployment, and the minimum of `units`. `present`
+ * counts the units of each role.
  */
 export const missingRoles = (config: CoordinatorConfig, present: Counts): string[] => {
   const { minimalDeployment = [], units = {} } = config
@@ -22,13 +22,13 @@ export const missingRoles = (config: CoordinatorConfig, present: Counts): string
   return expandRoles(needed, config).filter((role) => countOf(present, role) < minimumOf(config, role))
 }
 
-/** At least one of a role that is needed: a meta role asks for the same number of each that it stands for. */
+/** At least one unit of a needed role; a meta role asks for the same number of each role it stands for. */
 const minimumOf = ({ units, metaRoles }: CoordinatorConfig, role: string): number => {
   const metas = Object.keys(metaRoles ?? {}).filter((meta) => at(metaRoles, meta)?.includes(role))
   return Math.max(1, ...[role, ...metas].map((one) => at(units, one)?.minimum ?? 0))
 }
 
-/** The roles of which there are fewer units than is recommended, or more than have a place in the cluster. */
+/** The roles with fewer units than recommended, and those with too many. */
 type Advice = { readonly scarce: readonly string[]; readonly superfluous: readonly string[] }
 
 const adviceOn = (config: CoordinatorConfig, present: Counts): Advice => {
@@ -52,7 +52,7 @@ const lack = (role: string, config: CoordinatorConfig, present: Counts): string 
   return minimum === 1 ? role : `${role} (${countOf(present, role)} of ${minimum})`
 }
 
-/** Whether a coordinator has what it needs, in the charm library's words, and beyond these what could be better. */
+/** The coordinator's status, in the charm library's words, with advice beyond these. */
 export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean, present: Counts): Status => {
   if (!hasWorkers) return { status: 'blocked', message: '[consistency] Missing any worker relation.' }
   const missing = missingRoles(config, present)
@@ -68,7 +68,7 @@ export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean
   return { status: missing.length > 0 ? 'blocked' : 'active', message }
 }
 
-/** How far a worker came: what it is related to, whether that told anything, and whether a config. */
+/** The progress of a worker's relation: missing, silent, without a config, or configured. */
 export type WorkerProgress = {
   readonly application: string
   readonly roles: readonly string[]
@@ -81,7 +81,7 @@ const WAITING_FOR = {
   'without config': { status: 'waiting', message: 'Waiting for coordinator to publish a config' },
 } as const
 
-/** What a worker lacks, in the charm library's words; of several things the worst, which are those that somebody has to do. */
+/** The worker's status, in the charm library's words: the most severe problem; those that need a person come first. */
 export const workerStatus = ({ application, roles, relation }: WorkerProgress): Status => {
   if (relation === 'missing') return WAITING_FOR.missing
   if (roles.length === 0)

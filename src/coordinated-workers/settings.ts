@@ -1,12 +1,12 @@
 import { at } from '../base/own-value.ts'
 import type { CoordinatorConfig } from './config.ts'
 
-/** `proxy` is where workers send their telemetry, undefined where it is not routed. */
+/** `proxy` is the port of the workers' telemetry, undefined where it is not routed. */
 export type ClusterPorts = {
   readonly workerMetrics: number
   readonly nginxExporter: number
   readonly proxy: number | undefined
-  /** Of tracing over gRPC. */
+  /** The ports of tracing over gRPC. */
   readonly grpc: readonly number[]
 }
 
@@ -30,7 +30,7 @@ type ProxyPorts = {
   readonly grpcPort?: number | undefined
 }
 
-/** The port of workloads' tracing over gRPC; that of charms is the next. The same with TLS and without. */
+/** The port of workloads' tracing over gRPC, with TLS or without; that of charms is the next. */
 export const firstGrpcPort = ({ httpPort, httpsPort, grpcPort }: ProxyPorts): number => {
   const next = httpPort + 1
   return grpcPort ?? (httpsPort === next || httpsPort === next + 1 ? httpsPort + 1 : next)
@@ -52,12 +52,12 @@ export const endpointsOf = ({ endpoints = {} }: CoordinatorConfig) => ({
   serviceMeshRequireCmrMesh: endpoints.serviceMeshRequireCmrMesh ?? 'require-cmr-mesh',
 })
 
-/** What a worker with `roles` opens; undefined where nothing is said. `roles` may be meta roles. */
+/** The ports that workers with `roles`, or meta roles, open; undefined where none are configured. */
 export const workerPortsOf = ({ workerPorts }: CoordinatorConfig, roles: readonly string[]): number[] | undefined => {
   if (workerPorts === undefined) return undefined
   const ports = Array.isArray(workerPorts) ? workerPorts : roles.flatMap((role) => at(workerPorts, role) ?? [])
   return inOrder(ports)
 }
 
-/** Each port once, in the order of the numbers. */
+/** Removes duplicates and sorts. */
 export const inOrder = (ports: readonly number[]): number[] => [...new Set(ports)].toSorted((one, other) => one - other)

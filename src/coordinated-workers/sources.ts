@@ -13,11 +13,11 @@ import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
 import { titleOf, unitsOf } from './relations.ts'
 import { endpointsOf } from './settings.ts'
 
-/** Where the telemetry of a cluster goes, as the other sides of the coordinator's relations tell. */
+/** The backends of a cluster's telemetry, from the coordinator's relations. */
 export type Sources = {
   readonly logging: readonly { readonly unit: string; readonly url: string }[]
   readonly remoteWrite: readonly { readonly url: string }[]
-  /** By protocol; of two receivers for one the lower relation id wins, then the earlier. A gRPC receiver is `host:port`. */
+  /** By protocol. For two receivers the lower relation id wins, then the earlier. A gRPC receiver is `host:port`. */
   readonly charmTracing: Readonly<Record<string, string>>
   readonly workloadTracing: Readonly<Record<string, string>>
   readonly problems: readonly string[]
@@ -25,7 +25,7 @@ export type Sources = {
 
 const A_URL = 'expected an http or https URL of at most 2048 characters'
 
-/** The characters of RFC 3986, and no others: a URL may end up in a config file. */
+/** Allows the characters of RFC 3986 alone: a URL may end up in a config file. */
 const isUrl = (text: string): boolean =>
   /^https?:\/\/[-\w.~:/?#[\]@!$&'()*+,;=%]{1,2040}$/.test(text) && URL.canParse(text)
 
@@ -53,11 +53,11 @@ const Receiver = z
     error: `${A_URL}, or for grpc a host and a port`,
   })
 
-/** What the relations of the coordinator with `config` tell. A unit that tells no endpoint gives none; what is wrong is named. */
+/** Collects the backends of a coordinator's relations. A unit without an endpoint has none; invalid ones are named. */
 export const sourcesOf = (
   relations: EffectiveState['relations'],
   config: CoordinatorConfig,
-  /** Makes a URL that an application of the namespace `home` told, the own one where that is undefined, one that is understood here. */
+  /** Completes a URL of an application in the namespace `home`, the own one where that is undefined. */
   complete: (url: string, home: string | undefined) => string = (url) => url,
 ): Sources => {
   const endpoints = endpointsOf(config)
@@ -93,7 +93,7 @@ export const sourcesOf = (
 
 type Kind = 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'
 
-/** A URL that one side of a relation tells, by the name of a unit or a protocol. */
+/** A URL by the name of its unit or protocol. */
 type Told = { readonly name: string; readonly url: string }
 
 const backends = (kind: Kind, told: readonly { relation: string; reads: readonly Read<Told>[] }[]) =>
@@ -103,7 +103,7 @@ const backends = (kind: Kind, told: readonly { relation: string; reads: readonly
     problems: problemsOf(reads),
   }))
 
-/** What is asked for at the tracing relations, by the key of the relation: a provider opens the receivers that somebody asks for. */
+/** The protocols to request in tracing relations, by the key of the relation: a provider opens the requested receivers. */
 export const tracingRequests = (
   relations: EffectiveState['relations'],
   config: CoordinatorConfig,
@@ -134,7 +134,7 @@ const unitUrls = (relation: Relation, key: string): Read<Told>[] =>
     })),
   )
 
-/** The receivers of the protocols that are wanted, of all without such. */
+/** The receivers of the wanted protocols; all where none are given. */
 const receiversOf =
   (wanted: readonly string[] | undefined) =>
   (relation: Relation): Read<Told>[] => {
@@ -148,7 +148,7 @@ const receiversOf =
     )
   }
 
-/** Of several for one protocol the first. */
+/** The first receiver of each protocol. */
 const byProtocol = (receivers: readonly Told[]): Record<string, string> =>
   Object.fromEntries(
     groups(receivers, ({ name }) => name).flatMap(([name, offers]) => offers.slice(0, 1).map(({ url }) => [name, url])),

@@ -8,22 +8,22 @@ import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { endpointsOf } from './settings.ts'
 
-/** The annotation of the coordinator's pods that tells which nginx file they started with: a hash of it. */
+/** The annotation of the coordinator's pods with the hash of the nginx.conf that they started with. */
 export const NGINX_HASH = 'meshstep.dev/nginx-hash'
 
-/** What a coordinator looks at besides its relations. */
+/** The input of a coordinator besides its relations. */
 export type Surroundings = Environment & {
-  /** The id of the model, which is the namespace. */
+  /** Juju's id of the namespace, which it calls a model. */
   readonly modelUuid?: string | undefined
-  /** Of each of its pods the nginx file that it started with; undefined where nobody looked. */
+  /** The hash of each pod's nginx.conf; undefined where pods were not listed. */
   readonly nginxHashes?: readonly (string | undefined)[] | undefined
-  /** Who asked for the policies of its own that stand; undefined where nobody looked. */
+  /** The requesters of the application's applied policies; undefined where these were not listed. */
   readonly granted?: ReadonlySet<string> | undefined
 }
 
 type Cluster = Pick<EffectiveState, 'config' | 'relations'>
 
-/** Whoever scrapes or takes logs is told the id of the model. */
+/** Scrapers and log backends need the id of the namespace. */
 const isTellingModel = ({ config, relations }: Cluster): boolean => {
   if (!config?.coordinator || config.coordinator.modelUuid !== undefined) return false
   const { metrics, logging } = endpointsOf(config.coordinator)
@@ -37,20 +37,20 @@ const isTellingModel = ({ config, relations }: Cluster): boolean => {
 export const clusterLookups = ({ namespace }: Subject, state: Cluster): Reference[] =>
   isTellingModel(state) ? [{ kind: 'Namespace', name: namespace }] : []
 
-/** Whether what the application says in a cluster follows from its pods. */
+/** The application's published data depend on its pods. */
 export const isSayingUnits = ({ config, relations }: Cluster): boolean =>
   config?.worker !== undefined ||
   (config?.coordinator !== undefined &&
     relationsWith(relations, { role: 'provides', endpoint: endpointsOf(config.coordinator).metrics }).length > 0)
 
-/** The environment with what was seen of the application's own surroundings. */
+/** The environment with the observed surroundings of the application. */
 export const surroundingsOf = (
   environment: Environment,
   { namespace }: Subject,
   { config }: Pick<EffectiveState, 'config'>,
   { lookups, pods, owned }: Seen,
 ): Surroundings => {
-  // pods that are labelled in place are not restarted by an annotation
+  // an annotation does not restart pods that are labelled in place
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
   const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
   return {
@@ -63,13 +63,13 @@ export const surroundingsOf = (
   }
 }
 
-/** A pod that was evicted stays as an object, and starts with nothing any more. */
+/** An evicted pod stays as an object, and never reloads its file. */
 const isServing = ({ status }: KubernetesObject): boolean => {
   const { phase } = (status ?? {}) as { phase?: string }
   return phase !== 'Failed' && phase !== 'Succeeded'
 }
 
-/** Juju writes the id of a model on its namespace. */
+/** Juju writes its id on the namespace. */
 const uuidOf = (namespace: KubernetesObject | undefined): string | undefined => {
   const { annotations, labels, uid } = namespace?.metadata ?? {}
   return at(annotations, 'model.juju.is/id') ?? at(labels, 'model.juju.is/id') ?? uid

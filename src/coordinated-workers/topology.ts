@@ -5,12 +5,12 @@ import type { CoordinatorConfig } from './config.ts'
 import { endpointsOf } from './settings.ts'
 import { type WorkerRelation, type WorkerUnit, workersOf } from './worker-relation.ts'
 
-/** The workers of a coordinator, as their databags tell. */
+/** The workers of a coordinator, from their databags. */
 export type Topology = {
   /** By id. */
   readonly relations: readonly WorkerRelation[]
   readonly units: readonly WorkerUnit[]
-  /** How many units have a role; a role without units is not here. */
+  /** The number of units with each role; roles without units are absent. */
   readonly roles: Readonly<Record<string, number>>
   /** Each once, sorted. */
   readonly addresses: readonly string[]
@@ -18,7 +18,7 @@ export type Topology = {
   readonly problems: readonly string[]
 }
 
-/** The workers of the coordinator with `config` in `namespace`. What cannot be read is named, and the rest counts. */
+/** Finds the workers of a coordinator in `namespace`. Unreadable data are named, and the rest counts. */
 export const topologyOf = (
   relations: EffectiveState['relations'],
   namespace: string,

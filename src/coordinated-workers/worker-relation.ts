@@ -8,7 +8,7 @@ import { andThen, problemsOf, valuesOf } from './read.ts'
 import { titleOf, unitsOf } from './relations.ts'
 import { expandRoles } from './roles.ts'
 
-/** A unit that works for the coordinator, and where it is reached. */
+/** A unit of a worker, and its address. */
 export type WorkerUnit = {
   readonly namespace: string
   readonly application: string
@@ -17,24 +17,24 @@ export type WorkerUnit = {
   readonly address: string
 }
 
-/** An application that works for the coordinator, with one unit at least, and the name of its identity. */
+/** A worker application with at least one unit, by the name of its identity. */
 export type WorkerApplication = Pick<WorkerUnit, 'namespace' | 'application'>
 
-/** The workers at the other side of one relation. */
+/** The workers at the remote side of one relation. */
 export type WorkerRelation = {
-  /** In the memory. */
+  /** The key of the relation in the memory. */
   readonly key: string
   readonly name: string
-  /** What the application announced, as it did; undefined where that cannot be read. */
+  /** The announced roles, unexpanded; undefined where they cannot be read. */
   readonly announced: readonly string[] | undefined
-  /** Of that what the cluster knows, with meta roles expanded, sorted. */
+  /** The announced roles that the cluster has, with meta roles expanded, sorted. */
   readonly roles: readonly string[]
   readonly units: readonly WorkerUnit[]
   readonly applications: readonly WorkerApplication[]
   readonly problems: readonly string[]
 }
 
-/** The workers that `relation` tells of to the coordinator with `config` in `namespace`. */
+/** Finds the workers of one relation of a coordinator in `namespace`. */
 export const workersOf = (
   relation: Relation & { key: string },
   namespace: string,
@@ -55,7 +55,7 @@ export const workersOf = (
     announced,
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
     units,
-    // a unit that cannot be read is there nevertheless, and its application does not lose its access by it
+    // an application with an unreadable unit keeps its access
     applications: isKnown && told.some(isThere) ? [{ namespace: home, application }] : applicationsOf(units),
     problems: [...problemsOf([role]), ...unknownRoles(announced ?? [], config), ...problemsOf(told)],
   }
@@ -64,8 +64,8 @@ export const workersOf = (
 const isThere = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
 
 /**
- * Within the namespace the platform says who it is, and so does what an application published itself. A unit cannot say otherwise: its
- * word opens doors. An application of another namespace that others told of may go by an alias, and only its units know its name.
+ * Checks the names that a unit gives itself. Within the namespace the platform and the application's own data name it, and a unit may not
+ * override them: unit data grants access. A remote application may have an alias that only its units resolve.
  */
 const genuine = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
   const told = data.juju_topology

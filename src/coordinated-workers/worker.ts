@@ -9,7 +9,7 @@ import { problemsOf } from './read.ts'
 import { compareUnits } from './relations.ts'
 import { type Status, type WorkerProgress, workerStatus } from './roles.ts'
 
-/** What a worker goes by. `address` is a host name or an IP address. */
+/** The input of a worker's desired state. `address` is a host name or an IP address. */
 export type WorkerInput = {
   readonly application: string
   readonly config: WorkerConfig
@@ -17,7 +17,7 @@ export type WorkerInput = {
   readonly units: readonly { readonly unit: string; readonly address: string; readonly charmName: string }[]
 }
 
-/** What a worker wants. */
+/** The desired state of a worker. */
 export type Work = {
   /** By the key of the relation. */
   readonly databags: Readonly<Record<string, OwnSide>>
@@ -25,7 +25,7 @@ export type Work = {
   readonly messages: readonly string[]
 }
 
-/** What follows from the relations of a worker. Its labels are `desiredLabels` of the same relations. */
+/** Derives the desired state of a worker. Its labels are `desiredLabels` of the same relations. */
 export const work = ({ application, config, relations, units }: WorkerInput): Work => {
   const { roles } = config
   const related = relationsWith(relations, { role: 'requires', interface: 'cluster' }).map((relation) => ({

@@ -1,12 +1,12 @@
 import { lengthOf, literal } from './directives.ts'
 import { isName, urlHost } from './hostname.ts'
 
-/** Where telemetry goes: the parts of a URL that are safe to be written into nginx's configuration. */
+/** The target of telemetry: the parts of a URL that are safe in nginx's configuration. */
 export type Backend = {
   readonly isTls: boolean
   /** A DNS name or an IP address, an IPv6 address in brackets. */
   readonly host: string
-  /** With the port when it is not the scheme's own: what the header Host says. */
+  /** The value of the header Host: with the port when it is not the scheme's default. */
   readonly authority: string
   /** Begins with a slash; percent-encoded. */
   readonly path: string
@@ -20,10 +20,10 @@ export const urlOf = ({ isTls, authority, path, query }: Backend): string =>
 /** nginx reads no parameter of more than 4096 bytes; a few are for what is added. */
 const MOST_BYTES = 4000
 
-/** A parser alone would drop line breaks, and take `http:host`. */
+/** A parser alone would drop line breaks, and accept `http:host`. */
 const URL_TEXT = /^https?:\/\/[^\s\p{Cc}]+$/iu
 
-/** The backend that a URL names, or what was expected instead. */
+/** Parses the URL of a backend, or returns what was expected instead. */
 export const backendOf = (text: string): Backend | string => {
   const url = URL_TEXT.test(text) ? URL.parse(text) : null
   if (url === null) return 'expected a URL of http or https'
@@ -49,10 +49,10 @@ const partsOf = (url: URL): Backend => {
   }
 }
 
-/** The parser takes more characters in a host than nginx's configuration should see. */
+/** The parser accepts more characters in a host than nginx's configuration should see. */
 const isHost = (host: string): boolean => host.startsWith('[') || isName(host)
 
-/** The dot at the end of a name is for resolvers with a search list, which nginx has not, and never in a certificate. */
+/** A final dot is for resolvers with a search list, which nginx has not, and never in a certificate. */
 const withoutDot = (host: string): string => host.replace(/\.$/, '')
 
 type Address = { readonly address: string; readonly port: number; readonly isTls: boolean }

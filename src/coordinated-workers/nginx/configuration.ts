@@ -13,7 +13,7 @@ type Listening = Pick<
   'ports' | 'tls' | 'certificate' | 'verified' | 'resolver' | 'ipv6' | 'gateway' | 'isProxied'
 >
 
-/** The file of the coordinator's nginx: it runs without root, without names that are known when it starts, and from 1.22 on. */
+/** The coordinator's nginx.conf. nginx needs no root and no names resolved at start, and runs from version 1.22 on. */
 export const configuration = (
   listening: Listening,
   routes: Routes,
@@ -52,10 +52,7 @@ const CERTIFICATE: CertificateFiles = { certificate: 'server.cert', key: 'server
 
 const HEALTH: Directive = ['location', '=', '/', [['return', '200', 'OK']]]
 
-/**
- * Whoever was told a path that this file does not have yet, or no more, sends again: a client drops on 404, and tries again on 503. `add_header` does
- * so for errors with `always` alone.
- */
+/** Has clients of an absent path retry: they drop data on 404, and retry on 503. For errors, `add_header` needs `always`. */
 const NOT_MOUNTED: Directive = [
   'location',
   '^~',
@@ -66,7 +63,7 @@ const NOT_MOUNTED: Directive = [
   ],
 ]
 
-/** nginx would look for a file otherwise, and Debian has some. */
+/** nginx would look for a file otherwise, and Debian ships some. */
 const NOTHING_ELSE: Directive = ['location', '/', [['return', '404']]]
 
 /** For the exporter, which runs beside nginx. */
@@ -111,13 +108,13 @@ type OwnServer = ReturnType<typeof gatewayServers>['servers'][number]
 const nothingElse = (locations: readonly Directive[]): Directive[] =>
   locations.some((location) => location[1] === '/') ? [] : [NOTHING_ELSE]
 
-/** HTTP/2 by a parameter of `listen`: the directive `http2` is not known before 1.25.1, and newer ones take both. */
+/** Enables HTTP/2 by a parameter of `listen`: the directive `http2` exists since 1.25.1, and newer versions take both. */
 const grpcServer = (listening: Listening, port: number, methods: readonly Directive[]): Directive => [
   'server',
   [...listen(listening, port, 'http2'), ...methods, ...notYet(methods), NOTHING_ELSE],
 ]
 
-/** To gRPC 503 is UNAVAILABLE, which is tried again, and 404 UNIMPLEMENTED, which is not. */
+/** gRPC reads 503 as UNAVAILABLE, which clients retry, and 404 as UNIMPLEMENTED, which they do not. */
 const notYet = (methods: readonly Directive[]): Directive[] =>
   Object.values(GRPC_METHODS)
     .flat()

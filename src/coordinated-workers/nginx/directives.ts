@@ -1,7 +1,7 @@
-/** A directive of nginx: its name, its parameters and, when it has one, its block. */
+/** A directive of nginx: its name, parameters and, optionally, its block. */
 export type Directive = readonly [name: string, ...rest: readonly (string | readonly Directive[])[]]
 
-/** The text of an nginx file, in which every parameter is read as the string that it is here. */
+/** Renders directives so that nginx reads every parameter as the string it is here. */
 export const render = (directives: readonly Directive[], indent = ''): string =>
   directives.map((directive) => rendered(directive, indent)).join('')
 
@@ -12,7 +12,7 @@ const rendered = (directive: Directive, indent: string): string => {
   return block === undefined ? `${line};\n` : `${line} {\n${render(block, `${indent}    `)}${indent}}\n`
 }
 
-/** What nginx reads as one parameter without quotes. */
+/** Characters of a parameter that needs no quotes. */
 const PLAIN = /^[-\w$./:=~^*()![\]]+$/
 
 const quoted = (word: string): string => (PLAIN.test(word) ? word : `"${word.replaceAll(/[\\"]/g, '\\$&')}"`)
@@ -20,11 +20,11 @@ const quoted = (word: string): string => (PLAIN.test(word) ? word : `"${word.rep
 /** nginx has no escape for a dollar sign: a variable holds one. */
 const DOLLAR = 'dollar'
 
-/** What has to be in `http` for `literal`. */
+/** Declares in `http` the variable that `literal` needs. */
 export const LITERALS: Directive = ['geo', `$${DOLLAR}`, [['default', '$']]]
 
-/** `text` in a parameter in which nginx looks for variables: none of its dollar signs begins one. */
+/** Escapes `text` in a parameter with variables: none of its dollar signs begins one. */
 export const literal = (text: string): string => text.replaceAll('$', `\${${DOLLAR}}`)
 
-/** The bytes that a parameter takes in the file. */
+/** The bytes of a parameter in the file. */
 export const lengthOf = (parameter: string): number => Buffer.byteLength(quoted(parameter))

@@ -6,7 +6,7 @@ import { routesOf } from './routes.ts'
 import type { Routing } from './routing.ts'
 import { unique } from './unique.ts'
 
-/** Where workers send their telemetry: keys of the databag that a coordinator shows its workers. */
+/** The URLs at which workers send telemetry: keys of the databag that a coordinator publishes to its workers. */
 export type Endpoints = {
   /** By unit of Loki. */
   loki_endpoints: Record<string, string>
@@ -16,9 +16,7 @@ export type Endpoints = {
   workload_tracing_receivers: Record<string, string>
 }
 
-/**
- * Everything that is routed, by its URL at the coordinator. A receiver of gRPC is `host:port`, as the interface `tracing` has it.
- */
+/** The URLs of all routes at the coordinator. A gRPC receiver is `host:port`, as in the interface `tracing`. */
 export const proxiedEndpoints = (routing: Routing): Endpoints => {
   const { logging, remoteWrite, tracing } = routesOf(routing)
   const origin = originOf(routing)
@@ -36,7 +34,7 @@ export const proxiedEndpoints = (routing: Routing): Endpoints => {
   }
 }
 
-/** Everything by the URL of its backend, as it came. */
+/** The URLs of the backends themselves, unchanged. */
 export const directEndpoints = (
   routing: Pick<Routing, 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'>,
 ): Endpoints => ({
@@ -51,7 +49,7 @@ const originOf = (routing: Routing): string =>
 
 type Entry = readonly [key: string, value: string]
 
-/** By key; of several with one key, the first in order. */
+/** Sorts by key; of several with one key the first stays. */
 const inOrder = (entries: readonly Entry[]): Record<string, string> =>
   Object.fromEntries(
     unique(

@@ -4,7 +4,7 @@ import { type Directive, literal } from './directives.ts'
 import { hostPort, isName, urlHost } from './hostname.ts'
 import { setTenant } from './http.ts'
 
-/** A unit that works for the coordinator, with what it may be asked for. */
+/** A unit of a worker, with its roles. */
 export type GatewayUnit = {
   readonly application: string
   readonly unit: string
@@ -18,19 +18,19 @@ export type GatewayInput = {
   readonly units: readonly GatewayUnit[]
   /** Roles that stand for several. */
   readonly metaRoles: Readonly<Record<string, readonly string[]>>
-  /** Whether the cluster speaks TLS, and whether certificates of backends are verified. */
+  /** The cluster speaks TLS; with `verified`, certificates of backends are verified. */
   readonly tls: boolean
   readonly verified: boolean
 }
 
-/** Where the requests to an upstream go: names with the number of units behind them, and the variable that picks one of several. */
+/** The hosts of an upstream with their number of units, and the variable that picks one of several. */
 type Upstream = { readonly name: string; readonly scheme: 's' | ''; readonly hosts: readonly Host[] }
 type Host = { readonly target: string; readonly units: number }
 
 /**
- * The upstreams in the order of their names. The pods of an application have one name together, that of their headless Service: nginx takes turns between
- * its addresses, tries the next one when a pod does not answer, and the file is the same however many there are. A certificate
- * is of each pod's own name.
+ * Resolves upstreams, sorted by name. The pods of an application share the name of their headless Service: nginx alternates between its
+ * addresses, tries the next when a pod does not answer, and the file is the same however many there are. A certificate names each pod
+ * itself.
  */
 const upstreamsOf = ({ gateway, units, metaRoles, tls, verified }: GatewayInput): Map<string, Upstream> => {
   const reachable = units.filter(({ address }) => urlHost(address) !== undefined)
@@ -53,13 +53,13 @@ const upstreamsOf = ({ gateway, units, metaRoles, tls, verified }: GatewayInput)
   )
 }
 
-/** `web-0.web-endpoints.shop.svc` is one of `web-endpoints.shop.svc`. */
+/** Turns `web-0.web-endpoints.shop.svc` into `web-endpoints.shop.svc`. */
 const sharedName = ({ application, address }: GatewayUnit): string => {
   const [pod = '', ...rest] = address.split('.')
   return isName(address) && rest.length > 1 && pod.startsWith(`${application}-`) ? rest.join('.') : address
 }
 
-/** Picks between applications of one role, each as often as it has units. */
+/** Picks between applications of one role, in proportion to their units. */
 const splits = (upstreams: ReadonlyMap<string, Upstream>): Directive[] =>
   [...upstreams.values()]
     .filter(({ hosts }) => hosts.length > 1)
@@ -76,7 +76,7 @@ const splits = (upstreams: ReadonlyMap<string, Upstream>): Directive[] =>
 
 const variableOf = (name: string): string => `$to_${name.replaceAll('-', '_')}`
 
-/** What the API of a cluster adds to `http`: directives, and the locations of each server. */
+/** The directives of a cluster's API for `http`, and the locations of each server. */
 export const gatewayServers = (
   input: GatewayInput,
 ): { http: Directive[]; servers: { server: Server; locations: Directive[] }[] } => {
@@ -101,7 +101,7 @@ const locationOf = (location: Location, { grpc }: Server, upstream: Upstream | u
     : passing(location, grpc ? 'grpc' : 'proxy', upstream),
 ]
 
-/** A variable in the address: its name is looked up when a request comes, and the path is the one that came. */
+/** A variable in the address has nginx look its name up per request, and keep the path. */
 const passing = (
   { websocket, headers = {} }: Location,
   module: 'proxy' | 'grpc',
@@ -113,7 +113,7 @@ const passing = (
   const variable = others.length > 0 ? variableOf(name) : '$backend'
   return [
     ...(others.length > 0 ? [] : [['set', '$backend', first?.target ?? ''] as const]),
-    // a header that is set in a location takes those of all around it away
+    // a header set in a location removes those of all enclosing blocks
     ...(all.length > 0 && !isTenant ? [setTenant(module)] : []),
     ...all.map(([header, value]): Directive => [`${module}_set_header`, header, value]),
     [`${module}_pass`, `${module === 'grpc' ? 'grpc' : 'http'}${scheme}://${variable}`],
@@ -125,7 +125,7 @@ const WEBSOCKET = [
   ['Connection', '$connection_upgrade'],
 ] as const
 
-/** What has to be in `http` for WebSockets. */
+/** Declares in `http` the variable for WebSockets. */
 export const CONNECTION: Directive = [
   'map',
   '$http_upgrade',

@@ -1,6 +1,6 @@
 import { type Backend, backendOf } from './backend.ts'
 
-/** The methods that clients of each protocol call, by the files that define it. There is nothing before a method's path. */
+/** The gRPC methods that clients of each protocol call, from the protocol's definition. Nothing precedes a method's path. */
 export const GRPC_METHODS: Readonly<Record<string, readonly string[]>> = {
   otlp_grpc: [
     '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
@@ -13,8 +13,8 @@ export const GRPC_METHODS: Readonly<Record<string, readonly string[]>> = {
 const SCHEME = /^(http|grpc)(s?):\/\//i
 
 /**
- * The backend that `url` names, `host:port` with or without a scheme; or what was expected instead. The interface `tracing` gives none:
- * then TLS is used when one of `others`, the URLs of receivers beside it, uses it on the same host.
+ * Parses `host:port` with or without a scheme, or returns what was expected instead. The interface `tracing` gives no scheme: TLS is used
+ * when a receiver in `others` uses it on the same host.
  */
 export const grpcBackend = (url: string, others: readonly string[]): Backend | string => {
   const [scheme, , secure] = SCHEME.exec(url) ?? []

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * What names `hostname` in a path: an IP address with hyphens, of a name the letters, digits and hyphens of its first label. Throws when
- * nothing is left. Different hosts may get the same name.
+ * Makes a path segment of a host. It is an IP address with hyphens, or the letters, digits and hyphens of a name's first label. Throws
+ * when nothing is left. Different hosts may get the same segment.
  */
 export const sanitizeHostname = (hostname: string): string => {
   if (isIP(hostname) !== 0) return hostname.replaceAll(/[.:]/g, '-')
@@ -13,17 +13,16 @@ export const sanitizeHostname = (hostname: string): string => {
   return name
 }
 
-/** As it is written in a URL: an IPv6 address in brackets. Undefined for what is neither a DNS name nor an IP address. */
+/** The host as written in a URL, an IPv6 address in brackets; undefined for neither a DNS name nor an IP address. */
 export const urlHost = (host: string): string | undefined => {
   if (isIP(host) === 6) return host.includes('%') ? undefined : `[${host}]` // a zone means nothing on another machine
   return isName(host) ? host : undefined
 }
 
-/** `host:port`, as URLs and targets have it. */
 export const hostPort = (host: string, port: number): string => `${urlHost(host) ?? host}:${port}`
 
 const LABEL = /^[a-z0-9]([-_a-z0-9]{0,61}[a-z0-9])?$/i
 
-/** An IPv4 address is one, too. */
+/** An IPv4 address is a name, too. */
 export const isName = (host: string): boolean =>
   host.length <= 253 && host.split('.').every((label) => LABEL.test(label))

@@ -1,6 +1,6 @@
 import { type Directive, LITERALS } from './directives.ts'
 
-/** Nothing but /tmp has to be writable. */
+/** Only /tmp is writable. */
 const TEMPORARY: readonly Directive[] = [
   ['client_body_temp_path', '/tmp/client_temp'],
   ['proxy_temp_path', '/tmp/proxy_temp_path'],
@@ -9,7 +9,7 @@ const TEMPORARY: readonly Directive[] = [
   ['scgi_temp_path', '/tmp/scgi_temp'],
 ]
 
-/** Only what fails is logged. */
+/** Logs failures alone. */
 const LOG: readonly Directive[] = [
   [
     'map',
@@ -23,12 +23,12 @@ const LOG: readonly Directive[] = [
   ['access_log', '/dev/stderr', 'combined', 'if=$loggable'],
 ]
 
-/** Gives a request to a backend the tenant that it came with, or none's. */
+/** Passes on the request's tenant, or that of requests without one. */
 export function setTenant(module: 'proxy' | 'grpc'): Directive {
   return [`${module}_set_header`, 'X-Scope-OrgID', '$tenant']
 }
 
-/** A header that is set in a location would undo these for it. nginx sends the backend's Host by itself. */
+/** A header set in a location removes these for it. nginx sends the backend's Host by itself. */
 const TENANT: readonly Directive[] = [
   [
     'map',
@@ -43,7 +43,7 @@ const TENANT: readonly Directive[] = [
   setTenant('grpc'),
 ]
 
-/** The arguments of a request, to follow others. */
+/** Appends the arguments of a request to others. */
 const MORE_ARGUMENTS: Directive = [
   'map',
   '$args',
@@ -55,8 +55,8 @@ const MORE_ARGUMENTS: Directive = [
 ]
 
 /**
- * What follows the protocol in the path of a request, as it was sent: encoded, and with its query. Empty when it leads out of the backend's
- * own path, or when its beginning is another way to write the path of the location.
+ * The part of a request's path after the protocol, still encoded, with its query. Empty when it leaves the backend's path, or when the
+ * location's own path was written in another way.
  */
 const TRACING_PATH: Directive = [
   'map',
@@ -69,13 +69,13 @@ const TRACING_PATH: Directive = [
   ],
 ]
 
-/** A body goes to the backend as it comes, which says itself what is too much for it. */
+/** Streams bodies to the backend, which enforces its own limit. */
 const BODY: readonly Directive[] = [
   ['client_max_body_size', '0'],
   ['proxy_request_buffering', 'off'],
 ]
 
-/** For `proxy` and for `grpc` alike. The name in a URL is sent for TLS; before 1.23.4 nginx does not speak TLS 1.3 by default. */
+/** For `proxy` and `grpc` alike. TLS gets the name in the URL; before 1.23.4 nginx does not speak TLS 1.3 by default. */
 const BACKENDS: readonly Directive[] = [
   ['proxy_http_version', '1.1'],
   ...['proxy', 'grpc'].flatMap((module): Directive[] => [
@@ -86,7 +86,7 @@ const BACKENDS: readonly Directive[] = [
   ]),
 ]
 
-/** What holds for all servers, whatever is routed. */
+/** Directives of all servers, whatever is routed. */
 export const COMMON: readonly Directive[] = [
   ...TEMPORARY,
   ['default_type', 'text/plain'],
@@ -99,10 +99,10 @@ export const COMMON: readonly Directive[] = [
   ...BACKENDS,
 ]
 
-/** The names of the certificate and its key in the directory of certificates. */
+/** The file names of the certificate and its key. */
 export type CertificateFiles = { readonly certificate: string; readonly key: string }
 
-/** For all servers of a coordinator that has certificates. */
+/** Directives of all servers of a coordinator with certificates. */
 export const certificateDirectives = ({ certificate, key }: CertificateFiles): readonly Directive[] => [
   ['ssl_certificate', `/etc/nginx/certs/${certificate}`],
   ['ssl_certificate_key', `/etc/nginx/certs/${key}`],
@@ -110,10 +110,10 @@ export const certificateDirectives = ({ certificate, key }: CertificateFiles): r
   ['ssl_ciphers', 'HIGH:!aNULL:!MD5'],
 ]
 
-/** The authorities of backends: a file beside that of nginx, wherever this is mounted. */
+/** The authorities of backends: a file beside nginx.conf, wherever it is mounted. */
 export const AUTHORITIES_FILE = 'ca.crt'
 
-/** Backends with TLS have to have a certificate for their name. */
+/** Requires of backends with TLS a certificate for their name. */
 export const VERIFIED: readonly Directive[] = ['proxy', 'grpc'].flatMap((module): Directive[] => [
   [`${module}_ssl_verify`, 'on'],
   [`${module}_ssl_verify_depth`, '4'],

@@ -2,15 +2,15 @@ import { urlOf } from './backend.ts'
 import { type Directive, literal } from './directives.ts'
 import type { Route } from './route.ts'
 
-// Each address holds a variable: so nginx looks up its name when a request comes, and not when it starts.
+// Each address holds a variable, so that nginx looks its name up per request and not at start.
 
-/** One path. The query of a request follows that of the backend's URL. */
+/** Routes one path. The query of a request follows that of the backend's URL. */
 export const exactLocation = ({ path, backend }: Route): Directive => {
   const query = backend.query === '' ? '$is_args$args' : '$more_arguments'
   return ['location', '=', path, [['proxy_pass', `${literal(urlOf(backend))}${query}`]]]
 }
 
-/** All paths below one. What follows it is put behind the path of the backend's URL. */
+/** Routes all paths below one to those below the backend's URL. */
 export const prefixLocation = ({ path, backend }: Route): Directive => {
   const url = urlOf({ ...backend, path: backend.path.replace(/\/+$/, '') })
   return [
@@ -24,7 +24,7 @@ export const prefixLocation = ({ path, backend }: Route): Directive => {
   ]
 }
 
-/** One method of gRPC, which has the same path at the backend. */
+/** Routes one gRPC method, which has the same path at the backend. */
 export const methodLocation = ({ path, backend: { isTls, authority } }: Route): Directive => [
   'location',
   '=',

@@ -1,17 +1,17 @@
 /** Charms and workloads send traces to different backends. */
 export type TracingKind = 'charm' | 'workload'
 
-/** A unit's name without its slash: it ends in a slash and digits, so that no two are the same. */
+/** A unit's name without its slash. It ends in a slash and digits, so the result is unique. */
 export const hyphenated = (unit: string): string => unit.replace('/', '-')
 
-/** Where the metrics of a worker are read through the coordinator. */
+/** The path at which the coordinator serves a worker's metrics. */
 export const workerMetricsPath = (unit: string): string => `/proxy/worker/${hyphenated(unit)}/metrics`
 
-/** Where logs are pushed through the coordinator to a unit of Loki. */
+/** The path at which the coordinator takes logs for a unit of Loki. */
 export const lokiPath = (unit: string): string => `/proxy/loki/${hyphenated(unit)}/push`
 
-/** Where metrics are written through the coordinator to a backend of that name. */
+/** The path at which the coordinator takes metrics for a backend of that name. */
 export const remoteWritePath = (name: string): string => `/proxy/remote-write/${name}/write`
 
-/** Below it is what is below the URL of the backend. */
+/** Paths below it map to those below the backend's URL. */
 export const tracingPath = (kind: TracingKind, protocol: string): string => `/proxy/${kind}-tracing/${protocol}/`

@@ -4,11 +4,11 @@ import type { Routing } from './routing.ts'
 
 type Listening = Pick<Routing, 'ports' | 'tls'>
 
-/** Where the coordinator's nginx takes HTTP. */
+/** The port at which the coordinator's nginx takes HTTP. */
 export const mainPort = ({ ports, tls }: Listening): number => (tls ? ports.httpsPort : ports.httpPort)
 
 /**
- * Where it takes gRPC. Workloads and charms call the same paths, so each has a port; neither is that of HTTP, as before 1.25.1 nginx does
+ * The port of gRPC. Workloads and charms call the same paths, so each has a port; neither is that of HTTP, as before 1.25.1 nginx does
  * not take HTTP/1.1 and HTTP/2 on one port without TLS.
  */
 export const grpcPort = ({ ports }: Pick<Routing, 'ports'>, kind: TracingKind): number => {
@@ -16,7 +16,7 @@ export const grpcPort = ({ ports }: Pick<Routing, 'ports'>, kind: TracingKind): 
   return kind === 'workload' ? first : first + 1
 }
 
-/** Whether there can be a server for gRPC. */
+/** A server for gRPC is possible. */
 export const hasGrpcPort = (listening: Listening, kind: TracingKind): boolean => {
   const port = grpcPort(listening, kind)
   return port !== mainPort(listening) && port <= 65535

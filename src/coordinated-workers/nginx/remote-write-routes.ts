@@ -6,8 +6,8 @@ import { remoteWritePath } from './paths.ts'
 import { problem, type Route, type Routed, routed } from './route.ts'
 
 /**
- * A backend is named after its host and a hash of its URL, with a dot between, which no host's name has. So its path follows from its URL
- * alone: whatever comes and goes beside it, whoever writes there goes on.
+ * Names a backend by its host and a hash of its URL, joined by a dot, which no host name here has. Its path depends on its URL alone, so
+ * writers keep their path when other backends come and go.
  */
 export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]): Routed =>
   routed(
@@ -20,8 +20,8 @@ export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]
   )
 
 /**
- * The paths without a hash, as the charm library has them, for workers that were told those: only where one backend has the name. They are
- * told to nobody.
+ * Paths without a hash, as the charm library has them, served for workers that know these: only for unambiguous names. They are not
+ * published.
  */
 export const formerRemoteWriteRoutes = (routes: readonly Route[]): Route[] =>
   groups(routes, ({ backend }) => hostName(backend)).flatMap(([name, same]) =>

@@ -4,12 +4,12 @@ import type { Directive } from './directives.ts'
 import { urlHost } from './hostname.ts'
 import type { Routing } from './routing.ts'
 
-/** How names are looked up when they are needed, and why they cannot be. */
+/** The directives of nginx's DNS resolver, and their problems. */
 export type Resolver = { readonly directives: readonly Directive[]; readonly problems: readonly string[] }
 
 /**
- * Names are looked up as they are, without a search list. There is no `valid`: an address is kept as long as the DNS says, and a worker that
- * moved is found again after the TTL of the cluster.
+ * Configures DNS lookups at run time, without a search list. There is no `valid`: an address is cached for the DNS TTL, after which a
+ * moved worker is found again.
  */
 export const resolverOf = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolver => {
   const address = addressOf(routing.resolver)
@@ -25,11 +25,11 @@ export const resolverOf = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolve
   }
 }
 
-/** A pod that asks its DNS over IPv6 has IPv6. Another may be on a machine without it, where listening on it stops nginx. */
+/** A pod with a DNS resolver on IPv6 has IPv6. Another may run on a machine without, where listening on IPv6 stops nginx. */
 export const hasIpv6 = ({ resolver, ipv6 }: Pick<Routing, 'resolver' | 'ipv6'>): boolean =>
   ipv6 ?? addressOf(resolver)?.startsWith('[') ?? false
 
-/** An address, with a port or without, as nginx takes it. It would look up a name when it starts, and end when that fails. */
+/** The address of a resolver, with an optional port. A name would be looked up at start, and stop nginx when that fails. */
 const addressOf = (text: string): string | undefined => {
   const host = isIP(text) === 0 ? text.replace(/:\d{1,5}$/, '') : text
   const address = host.replace(/^\[(.*)\]$/, '$1')

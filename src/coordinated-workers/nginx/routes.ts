@@ -8,19 +8,19 @@ import type { Routing } from './routing.ts'
 import { type TracingRoutes, tracingRoutes } from './tracing-routes.ts'
 import { loggingRoutes, metricsRoutes } from './unit-routes.ts'
 
-/** What goes where through the coordinator, each list in the order of its paths. */
+/** All routes of the coordinator, each list sorted by path. */
 export type Routes = {
   readonly metrics: readonly Route[]
   readonly logging: readonly Route[]
   readonly remoteWrite: readonly Route[]
-  /** Other paths to the same: served, and told to nobody. */
+  /** Other paths to the same backends: served, but not published. */
   readonly formerRemoteWrite: readonly Route[]
   readonly tracing: Readonly<Record<TracingKind, TracingRoutes>>
   /** One for each element that is not routed, in order. */
   readonly problems: readonly string[]
 }
 
-/** Everything that can be routed. Names and URLs come from other applications: one that is not good stops no other. */
+/** Builds all routes. Names and URLs come from other applications: an invalid one stops no other. */
 export const routesOf = (routing: Routing): Routes => {
   const metrics = verifiable(routing, metricsRoutes(routing.workers, routing))
   const logging = verifiable(routing, loggingRoutes(routing.logging))
@@ -48,7 +48,7 @@ const verifiableTracing = (kind: TracingKind, routing: Routing): TracingRoutes =
   }
 }
 
-/** nginx finds no address in a certificate, only names: who wants backends verified does not get there. */
+/** nginx matches names in certificates, not addresses: backends at addresses cannot be verified, and are not routed. */
 const verifiable = ({ verified }: Routing, { routes, problems }: Routed): Routed => {
   const isUnverifiable = ({ backend }: Route) => verified === true && backend.isTls && isAddress(backend.host)
   return {

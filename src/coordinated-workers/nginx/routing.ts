@@ -7,24 +7,24 @@ import { routesOf } from './routes.ts'
 
 export { directEndpoints, type Endpoints, proxiedEndpoints } from './endpoints.ts'
 
-/** A cluster whose workers send their telemetry through the coordinator, and where it goes from there. */
+/** The input of nginx.conf: a cluster whose telemetry passes the coordinator, and the backends of that telemetry. */
 export type Routing = {
   readonly namespace: string
   /** The coordinator. */
   readonly application: string
-  /** Where the coordinator is reached in the cluster: that of the application, not of a pod. */
+  /** The coordinator's host name in the cluster: that of the application, not of a pod. */
   readonly hostname: string
   readonly ports: {
     readonly httpPort: number
     readonly httpsPort: number
-    /** For gRPC tracing of workloads, with TLS and without; that of charms has the port after it. @default the one after httpPort */
+    /** The port of gRPC tracing of workloads; that of charms is the next. @default the one after httpPort */
     readonly grpcPort?: number | undefined
   }
-  /** The coordinator has a certificate and its key, in /etc/nginx/certs. Its workers have one, too. */
+  /** The coordinator has a certificate and key in /etc/nginx/certs, and its workers have one, too. */
   readonly tls: boolean
   /** @default server.cert and server.key */
   readonly certificate?: CertificateFiles | undefined
-  /** Backends with TLS are verified, with the authorities in `ca.crt` beside the file of nginx. @default false */
+  /** Verifies TLS backends by the authorities in `ca.crt` beside nginx.conf. @default false */
   readonly verified?: boolean | undefined
   /** Telemetry passes the coordinator. @default true */
   readonly isProxied?: boolean | undefined
@@ -32,12 +32,12 @@ export type Routing = {
   readonly gateway?: GatewayInput | undefined
   /** The IP address of the cluster's DNS. */
   readonly resolver: string
-  /** Whether the coordinator's pods have IPv6. @default whether the resolver has an address of IPv6 */
+  /** The coordinator's pods have IPv6. @default whether the resolver has an IPv6 address */
   readonly ipv6?: boolean | undefined
   /** The address is a DNS name or an IP address. */
   readonly workers: readonly { readonly unit: string; readonly address: string }[]
   readonly workerMetricsPort: number
-  /** Where the units of Loki take logs. */
+  /** The log endpoints of Loki's units. */
   readonly logging: readonly { readonly unit: string; readonly url: string }[]
   readonly remoteWrite: readonly { readonly url: string }[]
   /** By protocol. URLs of gRPC protocols may be without a scheme. */
@@ -46,8 +46,8 @@ export type Routing = {
 }
 
 /**
- * The file of the coordinator's nginx, which sends what arrives at the URLs of `proxiedEndpoints` on to its backend. `problems` names each
- * element that cannot be routed. Both are the same in whatever order the elements come.
+ * Renders nginx.conf, which routes the URLs of `proxiedEndpoints` to their backends. `problems` names each element that cannot be routed.
+ * Both do not depend on the order of elements.
  */
 export const nginxConfiguration = (routing: Routing): { text: string; problems: readonly string[] } => {
   const routes = routesOf(routing)

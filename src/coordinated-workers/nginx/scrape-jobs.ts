@@ -9,7 +9,7 @@ import type { Routing } from './routing.ts'
 import { unique } from './unique.ts'
 import { metricsRoutes } from './unit-routes.ts'
 
-/** The labels by which Juju tells whose metrics and logs these are. */
+/** Juju's labels for the source of metrics and logs. */
 export type JujuTopology = {
   readonly model: string
   readonly modelUuid?: string | undefined
@@ -17,9 +17,9 @@ export type JujuTopology = {
   readonly charm: string
 }
 
-/** A unit of a worker, as its databag says. */
+/** A unit of a worker, from its databag. */
 export type WorkerTopology = {
-  /** @default the model of the coordinator */
+  /** @default the namespace of the coordinator */
   readonly namespace?: string | undefined
   readonly application: string
   readonly unit: string
@@ -27,20 +27,20 @@ export type WorkerTopology = {
   readonly address: string
 }
 
-/** A unit of the coordinator, and where its own pod is reached. */
+/** A unit of the coordinator, and the host name of its pod. */
 export type CoordinatorUnit = { readonly unit: string; readonly hostname: string }
 
 export type ScrapeRequest = {
   readonly routing: Routing
   readonly coordinator: JujuTopology
   readonly topology: readonly WorkerTopology[]
-  /** Whether workers are scraped through the coordinator. */
+  /** Workers are scraped through the coordinator. */
   readonly proxied: boolean
   readonly nginxExporterPort: number
   readonly coordinatorUnits: readonly CoordinatorUnit[]
 }
 
-/** As Prometheus has it in its configuration. */
+/** A job in the format of Prometheus' configuration. */
 export type ScrapeJob = {
   job_name: string
   metrics_path: string
@@ -50,8 +50,8 @@ export type ScrapeJob = {
 }
 
 /**
- * What Prometheus has to scrape: each worker, by unit, then the exporter beside each nginx at its pod's own name, by unit, as a policy lets
- * it reach pods, and the Service is guarded by paths. A unit that cannot be scraped is a problem and stops no other.
+ * The scrape jobs for Prometheus. These are each worker, by unit, then the exporter beside each nginx, by unit and at its pod's own name,
+ * as policies let scrapers reach pods and guard the Service by paths. An invalid unit is a problem and stops no other.
  */
 export const scrapeJobs = (request: ScrapeRequest): { jobs: ScrapeJob[]; problems: string[] } => {
   const workers = groups(request.topology, ({ unit }) => unit).map(([, same]) => workerJobs(same, request))
@@ -107,7 +107,7 @@ type Scraped = {
   readonly routing: Pick<Routing, 'tls'>
 }
 
-/** No two jobs of a model have the same name, as no two of its units have. */
+/** Job names are unique within a namespace, as unit names are. */
 const job = ({ unit, whose, target, path, routing: { tls } }: Scraped): ScrapeJob =>
   defined({
     job_name: `juju_${whose.model}_${hyphenated(unit)}`,
@@ -123,7 +123,7 @@ const job = ({ unit, whose, target, path, routing: { tls } }: Scraped): ScrapeJo
     ],
   })
 
-/** Without source labels, `replacement` is the value; two dollar signs are one. Labels of a target would give way to the coordinator's. */
+/** Without source labels, `replacement` is the value; `$$` is one dollar sign. Target labels would yield to the coordinator's. */
 const relabelled = (label: string, value: string) => ({
   target_label: label,
   replacement: value.replaceAll('$', '$$$$'),

@@ -7,7 +7,7 @@ import { grpcPort, hasGrpcPort } from './ports.ts'
 import { problem, type Route, routed } from './route.ts'
 import type { Routing } from './routing.ts'
 
-/** Those of gRPC are on a port of their own. */
+/** Routes of gRPC are on a port of their own. */
 export type TracingRoutes = {
   readonly http: readonly Route[]
   readonly grpc: readonly Route[]
@@ -33,7 +33,7 @@ export const tracingRoutes = (kind: TracingKind, routing: Routing): TracingRoute
   return { http: http.routes, grpc: grpc.routes, problems: [...http.problems, ...grpc.problems] }
 }
 
-/** As it is in a path: nothing to decode, and no segment of dots. */
+/** A protocol is a path segment without anything to decode, and no segment of dots. */
 const PROTOCOL = /^[a-z0-9][-._a-z0-9]{0,62}$/
 
 const httpRoute = (kind: TracingKind, [protocol, url]: Receiver): Route | string => {

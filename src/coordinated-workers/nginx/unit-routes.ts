@@ -5,7 +5,7 @@ import { lokiPath, workerMetricsPath } from './paths.ts'
 import { problem, type Route, type Routed, routed } from './route.ts'
 import type { Routing } from './routing.ts'
 
-/** To the metrics of each worker; with TLS when the coordinator has certificates, as its workers get theirs from it. */
+/** Routes to each worker's metrics; with TLS when the coordinator has certificates, as its workers get theirs from it. */
 export const metricsRoutes = (workers: Routing['workers'], { workerMetricsPort: port, tls: isTls }: Routing): Routed =>
   routed(
     'worker',
@@ -15,7 +15,7 @@ export const metricsRoutes = (workers: Routing['workers'], { workerMetricsPort: 
     }),
   )
 
-/** To where each unit of Loki takes logs. */
+/** Routes to the log endpoint of each Loki unit. */
 export const loggingRoutes = (logging: Routing['logging']): Routed =>
   routed(
     'logging',
@@ -24,7 +24,7 @@ export const loggingRoutes = (logging: Routing['logging']): Routed =>
     ),
   )
 
-/** A name of Kubernetes and a number: nothing in it has a meaning in a path or in nginx's configuration. */
+/** A Kubernetes name and a number have no special characters in a path or in nginx.conf. */
 const NUMBER = /^[0-9]{1,9}$/
 
 type Wanted = {
