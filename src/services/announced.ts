@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { at } from '../base/own-value.ts'
 import { Notice, noticed } from './notices.ts'
 
-/** What the remote `application` offers: `host` is a name in DNS that is good in every namespace. */
+/** A Service that a remote application offers; `host` is a DNS name that resolves in every namespace. */
 export const Service = z.strictObject({
-  /** Its id, or `{namespace}/{application}/{id}` where only the provider told of it. */
+  /** The relation's id, or `{namespace}/{application}/{id}` where only the provider reported it. */
   relation: z.union([z.int().nonnegative(), z.string()]),
   endpoint: z.string(),
   application: z.string(),
@@ -17,24 +17,24 @@ export type Service = z.infer<typeof Service>
 export const Change = z.enum(['service-available', 'service-changed', 'service-unavailable'])
 export type Change = z.infer<typeof Change>
 
-/** The last announcement about a relation. */
+/** The last announcement of a relation. */
 export const Entry = z.strictObject({
-  /** Of all announcements of the application: a later one has a higher number. */
+  /** Numbers count all announcements of the application; a later one has a higher number. */
   number: z.int().nonnegative(),
-  /** What it says is offered; absent when it says that nothing is any more. */
+  /** The announced service; absent once it is announced as gone. */
   service: Service.optional(),
-  /** For as long as it is not known that the sink has it: what kind it is, and what was offered before. */
+  /** The change and the service before it, until the sink has accepted the announcement. */
   pending: z.strictObject({ change: Change, previous: Service.optional() }).optional(),
 })
 export type Entry = z.infer<typeof Entry>
 
-/** What was announced of the services that are offered to an application, remembered. */
+/** The announcements of the services that an application is offered. */
 export const Announced = z.strictObject({
-  /** The highest number that was given. */
+  /** The highest number used. */
   last: z.int().nonnegative(),
   /** By relation. */
   relations: z.record(z.string(), Entry),
-  /** Of settings and databags, by relation. */
+  /** Notices of settings and databags, by relation. */
   notices: z.record(z.string(), Notice).optional(),
 })
 export type Announced = z.infer<typeof Announced>
@@ -42,9 +42,9 @@ export type Announced = z.infer<typeof Announced>
 export const nothingAnnounced = (): Announced => ({ last: 0, relations: {} })
 
 /**
- * Plans an announcement for each relation of which something else is offered than was announced last. To be saved before it is sent: a
- * number that was given is never given to another change, so that after a crash a repeat is known for one. `now`, in milliseconds since
- * the epoch, keeps the numbers rising when the memory was lost.
+ * Plans an announcement for each relation whose service differs from the announced one. It is saved before it is sent: a number is never
+ * reused for another change, so a repeat after a crash is recognized. `now`, in milliseconds since the epoch, keeps numbers rising after
+ * a lost memory.
  */
 export const announce = (announced: Announced, services: readonly Service[], now: number): Announced => {
   const offered = Object.fromEntries(services.map((service) => [service.relation, service]))
@@ -68,14 +68,14 @@ const entry = (number: number, before: Entry | undefined, service: Service | und
   return { number, ...(service && { service }), pending: { change, ...(previous && { previous }) } }
 }
 
-/** As long as it is not known that the sink has it as available, it is announced as that. */
+/** A service stays available, not changed, until the sink has accepted its first announcement. */
 const changeOf = (before: Entry | undefined, service: Service | undefined): Change => {
   if (service === undefined) return 'service-unavailable'
   const isNew = before?.service === undefined || before.pending?.change === 'service-available'
   return isNew ? 'service-available' : 'service-changed'
 }
 
-/** The sink has the announcements of these numbers. One that was planned since stays to be sent. */
+/** Marks the announcements of these numbers as accepted by the sink. One planned since stays to be sent. */
 export const accepted = (announced: Announced, numbers: readonly number[]): Announced => {
   const entries = Object.entries(announced.relations).flatMap(([id, { pending, ...rest }]): [string, Entry][] => {
     if (pending !== undefined && !numbers.includes(rest.number)) return [[id, { ...rest, pending }]]

@@ -6,9 +6,9 @@ import type { Announcement } from '../feature/feature.ts'
 import type { Announced } from './announced.ts'
 
 /**
- * The announcements that the sink is not known to have, in their order. A repeat has the same id, and of two the later one has the higher
- * `sequence`, however they arrive. Their data have `service` while something is offered, and `previous` when something was before; of settings they say whose: `relation`, or the
- * application's own.
+ * The announcements that the sink has not accepted, in order. A repeat has the same id, and a later one a higher `sequence`, however they
+ * arrive. Data have `service` while one is offered, and `previous` when there was one before; those of settings name the `relation`, or
+ * the application's own.
  */
 export const announcements = (subject: Subject, { relations, notices = {} }: Announced): Announcement[] => {
   const services = Object.entries(relations).flatMap(([relation, { pending, number, service }]) => {

@@ -6,7 +6,7 @@ import type { Read } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
 import { hostOf } from './host.ts'
 
-/** Where a service is, as far as a databag says so: `waiting` lists the keys it does not have yet. */
+/** The address in a databag; `waiting` lists absent keys. */
 export type Address = { host: string; port: number } | { waiting: readonly string[] } | { unreadable: string }
 
 /** The keys of the interface, and those of mlops' `k8s_service_info`. */
@@ -15,14 +15,14 @@ const FORMS = [
   ['name', 'port'],
 ] as const
 
-/** The address in the first form that says something; a provider in `namespace` wrote it. Ports are numbers or digits. */
+/** Reads the address in the first form that has one. The provider runs in `namespace`; ports are numbers or digits. */
 export const readAddress = (databag: Databag, namespace: string): Address => {
   const forms = FORMS.map(([name, port]) => inForm(databag, name, port, namespace))
   const said = forms.find((form) => !('waiting' in form))
   return said ?? { waiting: missingIn(forms) }
 }
 
-/** Of the form that is nearest to being complete. */
+/** The absent keys of the form that lacks the fewest. */
 const missingIn = (forms: readonly Address[]): readonly string[] => {
   const [fewest = []] = forms
     .flatMap((form) => ('waiting' in form ? [form.waiting] : []))
@@ -53,7 +53,7 @@ const addressOf = (
   return { unreadable: `${port.key}: expected a port: an integer from 1 to 65535, got ${shown(port.text)}` }
 }
 
-/** An empty value and null say nothing, as in the library. */
+/** An empty value or null counts as absent, as in the charm library. */
 const textOf = (databag: Databag, key: string): Read<string> => {
   const raw = at(databag, key)
   if (raw === undefined || raw === null || raw === '') return { value: undefined }

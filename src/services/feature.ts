@@ -7,7 +7,7 @@ import { serviceContent } from './provided.ts'
 import { servicesConfig, servicesState } from './schema.ts'
 import { notice } from './settings-changed.ts'
 
-/** The addresses of Services that applications pass to each other, and the announcements of what changes. */
+/** The addresses of Services that applications publish to each other, and the announcements of changes. */
 export const services = {
   name: 'services',
   config: servicesConfig,

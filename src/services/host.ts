@@ -2,17 +2,17 @@ import { isIP } from 'node:net'
 import { DNS_LABEL } from '../base/names.ts'
 import { shown } from '../base/printed.ts'
 
-/** What every cluster is called inside, unless somebody chose otherwise when it was made. */
+/** The DNS domain of a cluster by default. */
 const CLUSTER_DOMAIN = 'cluster.local'
 
 const LONGEST = 253
 
-/** The name of a Service in DNS, good in every namespace: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/ */
+/** The DNS name of a Service, resolved in every namespace: https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/ */
 export const serviceHost = (name: string, namespace: string): string => `${name}.${namespace}.svc.${CLUSTER_DOMAIN}`
 
 /**
- * The full name of what a provider in `namespace` calls `name`: a Service, `{service}`, `{service}.{namespace}` and so on, or a host
- * outside the cluster, which has more parts. Refuses what is no name, and a pod: its address lasts no longer than the pod.
+ * Completes the host name that a provider in `namespace` published. It is a Service, `{service}`, `{service}.{namespace}` and so on, or a host
+ * outside the cluster, which has more parts. Refuses invalid names, and pods: an address must outlast a pod.
  */
 export const hostOf = (name: string, namespace: string): { host: string } | { problem: string } => {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
@@ -26,13 +26,13 @@ export const hostOf = (name: string, namespace: string): { host: string } | { pr
   return { host: more.length === 0 ? serviceHost(service, home) : labels.join('.') }
 }
 
-/** The last label of a name in DNS is no number; that of an IPv4 address is, in any of its notations. */
+/** The last label of a DNS name is no number; that of an IPv4 address is, in any of its notations. */
 const isAddress = (name: string, labels: readonly string[]): boolean =>
   isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || /^(\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')
 
 type Zone = 'svc' | 'pod' | undefined
 
-/** `shop.svc.cluster.local` and `shop.svc` are `shop` in the zone `svc`. With two labels, the second is a namespace. */
+/** Reads `shop.svc.cluster.local` and `shop.svc` as `shop` in the zone `svc`. With two labels, the second is a namespace. */
 const split = (labels: readonly string[]): { inside: readonly string[]; zone: Zone } => {
   const relative = labels.slice(-2).join('.') === CLUSTER_DOMAIN ? labels.slice(0, -2) : labels
   const zone = relative.at(-1)

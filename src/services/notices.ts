@@ -1,19 +1,19 @@
 import * as z from 'zod'
 
-/** The last word about the settings of the application, or about what the other side of a relation says besides its protocol. */
+/** The last announcement about the application's settings, or about the data of a relation's other side. */
 export const Notice = z.strictObject({
-  /** Of all announcements of the application: a later one has a higher number. */
+  /** Numbers count all announcements of the application; a later one has a higher number. */
   number: z.int().nonnegative(),
-  /** A hash of what is said; absent once nothing is any more. */
+  /** A hash of the data; absent once there are none. */
   hash: z.string().optional(),
-  /** Absent where they are the application's own. */
+  /** Absent for the application's own settings. */
   relation: z.strictObject({ id: z.int(), endpoint: z.string(), application: z.string() }).optional(),
-  /** For as long as it is not known that the sink has it. */
+  /** True until the sink has accepted the announcement. */
   pending: z.literal(true).optional(),
 })
 export type Notice = z.infer<typeof Notice>
 
-/** The notices once the sink has those of these numbers; what is over is forgotten. */
+/** Marks the notices of these numbers as accepted; those without data are forgotten. */
 export const noticed = (
   notices: Readonly<Record<string, Notice>>,
   numbers: readonly number[],

@@ -10,36 +10,35 @@ import { readAddress } from './codec.ts'
 
 export type Requirer = {
   readonly namespace: string
-  /** With their keys in the memory, where these are not just their ids. */
+  /** With their keys in the memory, where these differ from their ids. */
   readonly relations: readonly (Relation & { readonly key?: string })[]
   readonly versions?: Versions | undefined
-  /** What was offered before, for relations that cannot be read now. */
+  /** Earlier announcements, for relations with unknown data. */
   readonly announced: Announced
 }
 
-/** The services that an application may use, and of each relation that offers none why: a sentence each. */
+/** The services that an application may use, and a sentence for each relation without one. */
 export type Offered = {
   /** By relation id. */
   readonly services: readonly Service[]
   readonly waiting: readonly string[]
   /** Both sides must speak a version in common first. */
   readonly blocked: readonly string[]
-  /** What cannot be read; what was offered before stays. */
+  /** Unreadable data; the announced service stays. */
   readonly problems: readonly string[]
 }
 
-/** What the relations of an application offer. */
 export const offeredServices = ({ namespace }: Subject, state: EffectiveState): Offered =>
   offered({
     namespace,
-    // in the flat keys of the interface, in whichever version it was said
+    // parsed from the flat keys of the interface, in whichever version they came
     relations: relationsIn(state),
     announced: state.announced ?? nothingAnnounced(),
   })
 
 type Read = { service?: Service | undefined; waiting?: string; blocked?: string; problem?: string }
 
-/** What the relations of `k8s-service` in which the application is the requirer offer now, in an order that no event order can change. */
+/** Reads the services that `k8s-service` relations offer the application now. Their order does not depend on the order of events. */
 export const offered = (requirer: Requirer): Offered => {
   const read = requirer.relations
     .filter((relation) => relation.interface === 'k8s-service' && relation.role === 'requires')
@@ -60,7 +59,7 @@ const serviceOf = (
   { namespace, versions, announced }: Requirer,
 ): Read => {
   const name = relationName({ id, endpoint })
-  // other namespaces may give out the same ids
+  // other namespaces may use the same ids
   const relation = key === undefined || key === String(id) ? id : key
   const service = at(announced.relations, String(relation))?.service
   if (isUnknown) return { service }

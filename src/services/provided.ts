@@ -4,7 +4,7 @@ import { Port } from '../istio/endpoint.ts'
 import type { Relation } from '../state/relation.ts'
 import { serviceHost } from './host.ts'
 
-/** One label, so that neither an address nor the name of a pod can be given. */
+/** A Service name is one label, which excludes addresses and names of pods. */
 const ServiceName = z
   .string()
   .max(63)
@@ -13,13 +13,13 @@ const ServiceName = z
     'expected the name of a Service: at most 63 lower-case letters, digits and hyphens, a letter first',
   )
 
-/** Config: the Service of the own namespace that is offered at each endpoint of the interface `k8s-service`. */
+/** Config: the Service of the own namespace to offer at each endpoint of the interface `k8s-service`. */
 export const Services = z.record(z.string().min(1).max(253), z.strictObject({ name: ServiceName, port: Port }))
 export type Services = z.infer<typeof Services>
 
 /**
- * What an application says in a relation of `k8s-service`, in the flat keys of the interface, whichever unit leads; undefined in other
- * relations. A requirer, and a provider that offers nothing at the endpoint, have nothing to say but the versions they speak.
+ * The databag of a `k8s-service` relation, in the flat keys of the interface; undefined in other relations. A requirer, and a provider
+ * without a Service at the endpoint, publish only their versions.
  */
 export const serviceContent = (
   { interface: name, role, endpoint }: Pick<Relation, 'interface' | 'role' | 'endpoint'>,

@@ -4,12 +4,12 @@ import { Announced } from './announced.ts'
 import { Services } from './provided.ts'
 
 export const servicesConfig = {
-  /** The Services that are offered over relations of `k8s-service`, by endpoint. */
+  /** The Services to offer in relations of `k8s-service`, by endpoint. */
   services: Services.optional(),
 }
 
 export const servicesState = {
-  /** What was announced of the Services that are offered to the application. */
+  /** The announcements of the Services that the application is offered. */
   announced: part(Announced.optional(), 'kept', ({ relations }) => Object.keys(relations).length > 0),
 }
 

@@ -9,7 +9,7 @@ import type { Notice } from './notices.ts'
 /** The key of the application's own settings: no relation has it. */
 const OWN = 'own'
 
-/** Plans a `settings-changed` for each relation whose other side says something else than was announced, and for the own settings. */
+/** Plans a `settings-changed` for each relation whose remote data differ from the announced ones, and for the own settings. */
 export const notice = (announced: Announced, state: EffectiveState, now: number): Announced => {
   const { notices = {} } = announced
   const said = new Map(currentlySaid(state).map((one) => [one.key, one]))

@@ -10,7 +10,7 @@ import { textsIn } from './churn/string-leaves.ts'
 import { deploymentOf, ownWorkload, type PodWorkload } from './config.ts'
 import { isSecret } from './secrets.ts'
 
-/** What of an application's memory its workload depends on. */
+/** The part of a memory that an application's workload depends on. */
 export type WorkloadMemory = {
   readonly config?: { readonly workload?: object | null | undefined; readonly churn?: Churn | undefined } | undefined
   readonly relations: Readonly<Record<string, Relation>>
@@ -18,7 +18,7 @@ export type WorkloadMemory = {
   readonly specs?: SpecHistory | undefined
 }
 
-/** The history of specs once the config of the memory is told; undefined where there is no workload of ours. */
+/** Updates the history of specs from the config of the memory; undefined without a workload of ours. */
 export const specsAfter = (
   memory: WorkloadMemory,
   application: string,
@@ -32,13 +32,13 @@ export const specsAfter = (
   return observeSpec(memory.specs, { spec: workload.podSpec, by, databags: databagsIn(memory), known, churn, now })
 }
 
-/** The workload that is to run: the config's, with the last spec that was accepted. */
+/** The workload to run: the config's, with the last accepted spec. */
 export const acceptedWorkload = (memory: WorkloadMemory): PodWorkload | undefined => {
   const workload = ownWorkload(memory.config)
   return workload && { ...workload, podSpec: memory.specs?.spec ?? workload.podSpec }
 }
 
-/** What in the spec passes with a pod, as far as it is known: the spec will change whenever that does. */
+/** Warns of ephemeral values in the spec, each of which changes the spec when it changes, and of secret values. */
 export const specWarnings = (memory: WorkloadMemory, application: string): string[] => {
   const workload = ownWorkload(memory.config)
   if (workload === undefined) return []

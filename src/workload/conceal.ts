@@ -10,16 +10,19 @@ import type { State } from '../state/state.ts'
 import { ownWorkload } from './config.ts'
 import { concealed, keyOf, keysRemembered, newKey, storeName, type Values } from './secrets.ts'
 
-/** Replaces the secret values of a config that is told by the keys under which they are kept. */
+/** Replaces the secret values of a config by their keys in the Secret. */
 export type Conceal = (config: Config) => Config
 
-/** The secret values of an application, which are kept before anything refers to them. */
+/** The secret values of an application, saved before anything refers to them. */
 export type SecretStore = {
   /** Throws where a value is new and cannot be kept. */
   readonly conceal: Conceal
-  /** Reads what is kept, if a config was told that needs it. Answers false when there was nothing to read. */
+  /** Reads the Secret if a config needs it. Resolves to false when nothing was read. */
   read(): Promise<boolean>
-  /** Keeps the new values that the state refers to. Answers false when that is refused; rejects with an error that isStale when overtaken. */
+  /**
+   * Saves the new values that the state refers to. Resolves to false when the API server refuses that; rejects with an error that isStale
+   * when overtaken.
+   */
   save(state: State): Promise<boolean>
 }
 
@@ -39,12 +42,12 @@ export const createSecretStore = ({ kubernetes, subject, state, now }: Dependenc
   let found: KubernetesObject | undefined
   let kept: Values | undefined
   let isNeeded = false
-  /** Why nothing new can be kept. */
+  /** The reason why no new value can be saved. */
   let problem: Error | undefined
 
   const keep = (prefix: string, value: string): string => {
     isNeeded = true
-    // all is concealed once more when it is known what is kept
+    // values are concealed again once the Secret is read
     if (kept === undefined) return ''
     const values = { ...kept, ...Object.fromEntries(added) }
     const known = keyOf(values, prefix, value)
@@ -106,18 +109,18 @@ const foreignProblem = (subject: Subject, found: KubernetesObject): Error | unde
         `${nameOf({ kind: found.kind, ...found.metadata })} is somebody else's, and has the name under which secret values are kept: delete it, or rename it`,
       )
 
-/** Whether a Secret is the one that the functions made for the application, and no copy of it. */
+/** The Secret was made by the functions for the application, and is no copy. */
 export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boolean =>
   Object.entries(ownerLabels(subject)).every(([key, value]) => metadata.labels?.[key] === value) &&
   (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
 
-/** What a Secret holds, as text. */
+/** The values of a Secret, as text. */
 export const valuesIn = ({ data = {} }: KubernetesObject): Values =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
 
 const encoded = (value: string): string => Buffer.from(value).toString('base64')
 
-/** Made only where there is none, and changed only as it was seen: of two that add at once none loses what the other keeps. */
+/** Creates an absent Secret, and changes an observed one: concurrent writers do not lose each other's values. */
 const write = async (
   kubernetes: Kubernetes,
   subject: Subject,
@@ -158,7 +161,7 @@ export const forget = async (
   await kubernetes.patch({ kind: 'Secret', namespace, name }, [...seen(found), ...removals], manager)
 }
 
-/** Another value each time: whoever is about to forget a key that nothing referred to finds another resourceVersion. */
+/** Changes at each save: a concurrent removal of a reused key fails on the resourceVersion. */
 const claimed = ({ metadata: { annotations, resourceVersion } }: KubernetesObject) => [
   ...(annotations === undefined ? [{ op: 'add' as const, path: '/metadata/annotations', value: {} }] : []),
   { op: 'add' as const, path: `/metadata/annotations/${CLAIM.replace('/', '~1')}`, value: resourceVersion },

@@ -33,11 +33,11 @@ const ExternalName = z
   .refine((name) => isIP(name) === 0, A_HOST)
 
 const Deployment = z.strictObject({
-  /** Of a stateful application a pod keeps its name, its number and its storage. @default stateless, unless there is storage */
+  /** A stateful application's pods keep their names, numbers and storage. @default stateless, unless there is storage */
   type: z.enum(TYPES, `expected a type of deployment, one of ${TYPES.join(' ')}`).optional(),
   /** @default cluster, or omit where no container has a port */
   service: Service.optional(),
-  /** What a Service `external` stands for. */
+  /** The host that a Service `external` stands for. */
   externalName: ExternalName.optional(),
 })
 
@@ -46,7 +46,7 @@ const ClaimTemplate = z.looseObject({
   spec: z.looseObject({}, 'expected the spec of a claim'),
 })
 
-/** The workload that is ours to deploy. Unknown keys are errors, but for those inside of the spec. */
+/** A workload that is ours to deploy. Unknown keys are errors, except inside the spec. */
 export const PodWorkload = z
   .strictObject({
     podSpec: PodSpec,
@@ -56,32 +56,32 @@ export const PodWorkload = z
       .superRefine(unique(({ metadata }) => metadata.name))
       .optional(),
     deployment: Deployment.optional(),
-    /** Of the pods, besides what is made for them. */
+    /** Metadata of the pods, besides the generated ones. */
     podMetadata: PodMetadata.optional(),
-    /** How pods are replaced: of a stateless application. */
+    /** The update strategy of a stateless application. */
     strategy: z.looseObject({}, 'expected the strategy of a Deployment').optional(),
-    /** The same of a stateful one. */
+    /** The update strategy of a stateful application. */
     updateStrategy: z.looseObject({}, 'expected the updateStrategy of a StatefulSet').optional(),
     /** @default Parallel */
     podManagementPolicy: z.enum(POLICIES, `expected a policy, one of ${POLICIES.join(' ')}`).optional(),
-    /** The headless Service that gives each pod of a stateful application a name. @default {application}-endpoints */
+    /** The headless Service that names a stateful application's pods. @default {application}-endpoints */
     serviceName: PartName.optional(),
-    /** Of the Service that others use. */
+    /** Settings of the Service that others use. */
     service: ServiceSettings.optional(),
-    /** The account that is made for the pods. @default of the application's name, unless the spec names one */
+    /** The account to make for the pods. @default of the application's name, unless the spec names one */
     serviceAccount: ServiceAccount.optional(),
     /** ConfigMaps beside the workload, by their names. */
     configMaps: ConfigMaps.optional(),
-    /** Secrets beside the workload, by their names. The memory has the keys under which their texts are kept. */
+    /** Secrets beside the workload, by name. The memory has the keys of their values. */
     secrets: Secrets.optional(),
-    /** Variables whose values are kept as secrets, or are not, whatever they look like. */
+    /** Variables whose values are secrets, or are not, whatever their names. */
     secretEnv: SecretEnv.optional(),
     podDisruptionBudget: DisruptionBudget.optional(),
-    /** What the user wants, which goes before what the author wrote in `deployment.service`. */
+    /** The user's choice, which precedes the author's in `deployment.service`. */
     'kubernetes-service-type': Service.optional(),
-    /** @default nobody's: 1 at first, then whatever scales it */
+    /** The number of pods. @default not ours: 1 at first, then set by whatever scales it */
     replicas: z.int(A_COUNT).min(0, A_COUNT).max(2_147_483_647, A_COUNT).optional(),
-    /** Any string, for whoever reads the config: nothing follows from it. */
+    /** Any string, for readers of the config alone. */
     revision: z.string(A_REVISION).max(253, A_REVISION).optional(),
   })
   .superRefine((workload, context) => {
@@ -95,7 +95,7 @@ export const PodWorkload = z
   })
 export type PodWorkload = z.infer<typeof PodWorkload>
 
-/** How a workload is deployed once all defaults and the user's wishes are in. */
+/** The deployment with all defaults and the user's choices. */
 export type EffectiveDeployment = {
   readonly type: (typeof TYPES)[number]
   readonly service: (typeof SERVICES)[number]
@@ -107,7 +107,7 @@ export const deploymentOf = (workload: PodWorkload): EffectiveDeployment => {
   return { type: deployment?.type ?? 'stateless', service: serviceAsked(workload) ?? (isServing ? 'cluster' : 'omit') }
 }
 
-/** The ports of its Service: those that are chosen, or else those of all containers. */
+/** The ports of the Service: the configured ones, else those of all containers. */
 export const portsOf = ({ podSpec, service }: PodWorkload): readonly object[] =>
   service?.ports ?? servicePorts(podSpec).map((port) => ({ ...port, targetPort: port.port }))
 
@@ -154,7 +154,7 @@ const ONLY = {
   stateful: ['updateStrategy', 'podManagementPolicy', 'serviceName'],
 } as const
 
-/** A key that the other type of deployment has would be lost in silence. */
+/** Refuses a key of the other deployment type, which would be lost in silence. */
 const typeProblems = (workload: PodWorkload): Problem[] => {
   const { type } = deploymentOf(workload)
   const other = type === 'stateless' ? 'stateful' : 'stateless'
@@ -175,15 +175,14 @@ export const accountNamed = ({ serviceAccountName, serviceAccount: deprecated }:
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** Whether it is ours to deploy, and not one that somebody else deploys and the config only names. */
+/** The workload is ours to deploy, and not another's that the config only names. */
 export const isPodWorkload = <T extends object>(workload: T | PodWorkload): workload is PodWorkload =>
   Object.hasOwn(workload, 'podSpec')
 
-/** The workload of a config, if it is ours to deploy. */
 export const ownWorkload = (config: { readonly workload?: object | null | undefined } = {}): PodWorkload | undefined =>
   config.workload && isPodWorkload(config.workload) ? config.workload : undefined
 
-/** A workload of ours, in whichever form it is written. */
+/** A workload of ours, in the form of Kubernetes or of Juju. */
 const OwnWorkload: z.ZodType<PodWorkload> = z
   .looseObject({})
   .transform((value, context) => {
@@ -193,7 +192,10 @@ const OwnWorkload: z.ZodType<PodWorkload> = z
   })
   .pipe(PodWorkload)
 
-/** A workload that `named` reads, or ours: the key `podSpec` tells which was meant, so that what is wrong is said of that one. */
+/**
+ * Parses a workload that `named` reads, or one of ours. The key `podSpec` tells the two apart, so that problems are those of the intended
+ * form.
+ */
 export const workloadOf = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
   z.unknown().transform((value, context): T | PodWorkload => {
     const schema = isObject(value) && isPodWorkload(value) ? OwnWorkload : named

@@ -5,8 +5,8 @@ import type { Teller } from '../state/config.ts'
 import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './churn/config.ts'
 
 /**
- * When units changed each place of the application data lately, and what they told of a place too often: a value, or null where it is to go.
- * A place is `["settings", key]` or `["databag", endpoint, key]`, as JSON.
+ * The recent changes of each place in the application data, and the values held back: text, or null for a removal. A place is
+ * `["settings", key]` or `["databag", endpoint, key]`, as JSON.
  */
 export const DataChurn = z.strictObject({
   recent: Recent,
@@ -16,7 +16,7 @@ export type DataChurn = z.infer<typeof DataChurn>
 
 type Texts = Readonly<Record<string, string>>
 
-/** Application data of a memory, and how often units may change it. */
+/** Application data of a memory, and their limit of changes. */
 type Memory = {
   readonly config?: { readonly churn?: Churn | undefined } | undefined
   readonly settings?: Texts | undefined
@@ -27,15 +27,15 @@ type Memory = {
 const ABOUT = ['settings', 'databag'] as const
 
 /**
- * The memory with what a unit tells of its settings and databag, but for places that units have changed as often as `churn` allows: these stay,
- * and what was told of them last counts as soon as it may. A person's word counts at once.
+ * Applies a unit's settings and databag, except for places that units have changed as often as `churn` allows. These keep their values,
+ * and the last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
  */
 export const withDataChurn = <M extends Memory>(before: M, after: M, by: Teller, now: number): M => {
   const [was, told] = [textsIn(before), textsIn(after)]
   const { recent = {}, held = {} } = after.dataChurn ?? {}
   const isToldAt = (path: string) =>
     ABOUT.some((about) => before[about] !== after[about] && path.startsWith(`["${about}"`))
-  // what is told is told as a whole; of the rest counts what was held back
+  // data are sent as a whole; held-back values of other parts stay candidates
   const waiting = Object.fromEntries(Object.entries(held).filter(([path]) => !isToldAt(path)))
   const asked: Places = { ...told, ...waiting }
   const churn = after.config?.churn ?? DEFAULT_CHURN
@@ -56,11 +56,11 @@ export const withDataChurn = <M extends Memory>(before: M, after: M, by: Teller,
   return isDeepStrictEqual(texts, told) ? next : withTexts(next, texts)
 }
 
-/** The places that are held back, as people write them. */
+/** The held-back places, in messages. */
 export const heldPlaces = ({ dataChurn }: Memory): string[] =>
   Object.keys(dataChurn?.held ?? {}).map((path) => (JSON.parse(path) as string[]).join('.'))
 
-/** Data that are held back in a sentence for a person, with the way out. */
+/** Held-back data in a sentence for a person, with the remedy. */
 export const heldMessages = (memory: Memory): string[] => {
   const places = heldPlaces(memory)
   if (places.length === 0) return []
@@ -93,7 +93,7 @@ const textsIn = ({ settings = {}, databag = {} }: Memory): Record<string, string
     ),
   ])
 
-/** The memory with these texts, each where it belongs. */
+/** The memory with these texts, each in its place. */
 const withTexts = <M extends Memory>(memory: M, texts: Texts): M => {
   const present = Object.entries(texts).map(([path, text]) => ({ place: JSON.parse(path) as string[], text }))
   const of = (about: string) => present.filter(({ place: [first] }) => first === about)

@@ -4,7 +4,7 @@ import type { Deployed } from '../units/units.ts'
 import { deploymentOf, ownWorkload } from './config.ts'
 import { workloadTargets } from './label-targets.ts'
 
-/** The workload of an application's pods, as it was found; else its type only where the memory tells. */
+/** The workload of an application's pods, as found; else its type, where the memory has that. */
 export const deployedAs = (
   application: string,
   { config, workloadKind }: State,

@@ -14,7 +14,7 @@ import { secretObjects, workloadKinds, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
 import { storeName } from './secrets.ts'
 
-/** The workload of an application, which somebody else deploys, or which is ours to deploy by its pod spec. */
+/** The workload of an application: another's, or ours to deploy by its pod spec. */
 export const workload = {
   name: 'workload',
   config: workloadConfig,
@@ -43,7 +43,7 @@ export const workload = {
     return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages }
   },
   derive: (state, { subject, before, by, now, resolve }) => {
-    // a spec counts when it is given, not whenever the memory changes
+    // a spec is judged when it is given, not at every change of the memory
     if (state.config === before.config) return state
     const { relations } = resolve(state).state
     const next = specsAfter({ ...state, relations }, subject.application, by, now)
@@ -52,7 +52,7 @@ export const workload = {
   },
 } satisfies Feature
 
-/** The workload and the Service of another name, with what is done to them. */
+/** The workload and Service of other names, with the changes made to them. */
 const ofAnother = (
   application: string,
   { workload: given, service, labels, enrolment }: Config,

@@ -1,4 +1,4 @@
-/** The fields of pods and their containers that people write, by which a misspelt one is recognised. */
+/** The fields of pods and containers that people write, to recognize misspelt ones. */
 const NAMES = `
 activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
 ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride imagePullSecrets initContainers nodeName
@@ -27,10 +27,10 @@ labelSelector maxSkew minDomains topologyKey whenUnsatisfiable
 
 export const FIELD_NAMES: readonly string[] = [...new Set(NAMES.trim().split(/\s+/))]
 
-/** As many letters may be wrong, missing or too many. */
+/** The most edits between a misspelt field and a known one. */
 const MOST_EDITS = 2
 
-/** The known field that a misspelt one was probably meant to be. */
+/** The known field nearest to a misspelt one. */
 export const nearestField = (name: string, names: readonly string[] = FIELD_NAMES): string | undefined => {
   const wanted = name.toLowerCase()
   const [best] = names
@@ -40,7 +40,7 @@ export const nearestField = (name: string, names: readonly string[] = FIELD_NAME
   return best && best.edits <= Math.min(MOST_EDITS, Math.floor(name.length / 3)) ? best.each : undefined
 }
 
-/** How many letters are to be inserted, left out or exchanged. See https://en.wikipedia.org/wiki/Levenshtein_distance */
+/** The edit distance: letters inserted, removed or replaced. See https://en.wikipedia.org/wiki/Levenshtein_distance */
 const distance = (one: string, other: string): number => {
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [row, letter] of [...one].entries()) {

@@ -5,8 +5,8 @@ type Path = readonly (string | number)[]
 type Problem = { readonly path: (string | number)[]; readonly message: string }
 
 /**
- * Finds what every API server takes in a workload, or refuses without a word where it is, though no pod can come of it. A config that is
- * remembered is not looked at: a memory of before stays readable.
+ * Finds problems that the API server accepts, or refuses without their place, though no pod can run. Remembered configs are not checked:
+ * old memories stay readable.
  */
 export const givenProblems = (config: { readonly workload?: object | null | undefined }): Problem[] => {
   const workload = ownWorkload(config)
@@ -24,7 +24,7 @@ export const givenProblems = (config: { readonly workload?: object | null | unde
 /** Quantities alone may be fractions. */
 const QUANTITIES = ['limits', 'requests', 'sizeLimit', 'divisor', 'overhead', 'capacity']
 
-/** All other numbers have 32 bits: a larger one is cut off in silence. */
+/** All other numbers have 32 bits: a larger one is truncated in silence. */
 const LONG = [
   ...['activeDeadlineSeconds', 'expirationSeconds', 'fsGroup', 'runAsGroup', 'runAsUser', 'supplementalGroups'],
   ...['terminationGracePeriodSeconds', 'tolerationSeconds'],
@@ -60,7 +60,7 @@ const imageProblems = ({ podSpec }: PodWorkload): Problem[] =>
     ),
   )
 
-/** A Service has each number and protocol once, and each name. */
+/** Ports of a Service are unique by number and protocol, and by name. */
 const portProblems = (workload: PodWorkload): Problem[] => {
   if (workload.service?.ports === undefined) return []
   const ports = portsOf(workload) as readonly {

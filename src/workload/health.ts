@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { LONGEST_MESSAGE, type Report } from '../units/report.ts'
 
-/** What the API server tells of a workload or a pod; all else may be anything. */
+/** A condition of a workload or a pod; other fields are ignored. */
 type Condition = { type?: string; status?: string; reason?: string; message?: string }
 type Container = { name?: string; state?: { waiting?: { reason?: string; message?: string } } }
 type Status = {
@@ -15,10 +15,10 @@ type Status = {
 
 const statusOf = ({ status }: KubernetesObject): Status => (typeof status === 'object' && status) || {}
 
-/** How many pods a workload is to have. */
+/** The desired number of pods. */
 export const replicasOf = ({ spec }: KubernetesObject): number => Number(spec?.replicas ?? 1)
 
-/** Whether all pods of a workload are of its template, and available: then none of them has anything to tell. */
+/** All pods are of the present template and available, so none has a problem to report. */
 export const isAvailable = (workload: KubernetesObject): boolean => {
   const { observedGeneration = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
   const wanted = replicasOf(workload)
@@ -26,7 +26,7 @@ export const isAvailable = (workload: KubernetesObject): boolean => {
   return isSeen && availableReplicas >= wanted && updatedReplicas >= wanted
 }
 
-/** What keeps a workload from working: first what its pods tell, then what itself does, then how many are available. */
+/** The problems of a workload: those of its pods, then its own conditions, then its number of available pods. */
 export const healthOf = (workload: KubernetesObject | undefined, pods: readonly KubernetesObject[] = []): Report[] => [
   ...pods.flatMap(podReports),
   ...(workload ? workloadReports(workload) : []),
@@ -64,7 +64,7 @@ const podReports = (pod: KubernetesObject): Report[] => {
   ]
 }
 
-/** All other reasons why a container waits are failures: CrashLoopBackOff, ImagePullBackOff, CreateContainerConfigError … */
+/** All other reasons of a waiting container are failures: CrashLoopBackOff, ImagePullBackOff, CreateContainerConfigError … */
 const STARTING = ['ContainerCreating', 'PodInitializing']
 
 const told = (status: Report['status'], what: string, message: string | undefined): Report => {

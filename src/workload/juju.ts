@@ -7,22 +7,22 @@ import { isDeepStrictEqual } from 'node:util'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What has no equal here, and what to do instead. */
+/** A part without an equivalent here, and the alternative. */
 export type Unequal = { readonly path: (string | number)[]; readonly message: string }
 
-/** A workload in the form of Kubernetes, and what of it could not be brought into that. */
+/** A workload in the form of Kubernetes, and the problems of its conversion. */
 export type Converted = { readonly workload: unknown; readonly problems: readonly Unequal[] }
 
 const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
 
-/** Whether a pod spec is written as Juju reads it. */
+/** The pod spec is in Juju's form. */
 export const isJujus = (podSpec: unknown): boolean =>
   isFields(podSpec) &&
   ('version' in podSpec ||
     'kubernetesResources' in podSpec ||
     listOf(podSpec.containers).some((container) => OWN_KEYS.some((key) => key in container)))
 
-/** The workload as Kubernetes has it: what is in its own form already is the same. */
+/** Converts a workload to the form of Kubernetes; one in that form stays the same. */
 export const fromJuju = (workload: Fields): Converted => {
   const { podSpec } = workload
   if (!isFields(podSpec) || !isJujus(podSpec)) return { workload, problems: [] }
@@ -73,7 +73,7 @@ const versionProblems = (version: unknown): Unequal[] =>
     ? []
     : [{ path: ['podSpec', 'version'], message: "expected a version of Juju's form, 2 or 3" }]
 
-/** Volumes of a pod, and ConfigMaps, of one name are one: another content would be lost. */
+/** Volumes and ConfigMaps of equal names must be equal: else one content would be lost. */
 const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
   const taken = new Map(Object.entries(given).map(([name, data]) => [`ConfigMap ${name}`, data]))
   return parts.flatMap(({ volumes, configMaps }, index) =>
@@ -89,7 +89,7 @@ const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
   )
 }
 
-/** A volume with its files in place of the name of their ConfigMap, which is of one container. */
+/** Replaces the name of a volume's ConfigMap by its files; the name is unique to one container. */
 const withFiles = (volume: Fields, configMaps: Part['configMaps']): Fields => {
   const source = fieldsOf(volume.configMap)
   const [, files] = configMaps.find(([name]) => name === source.name) ?? []
@@ -100,7 +100,7 @@ const withoutKnown = ({ pod: _, secrets: _s, ...others }: Fields): Fields => oth
 
 type Secrets = { readonly texts: (readonly [string, Fields])[]; readonly problems: Unequal[] }
 
-/** Secrets of texts; of the other types, whose keys are given, a person makes them. */
+/** Converts Secrets of text; other types, whose keys are fixed, are left to people. */
 const secretsOf = ({ secrets }: Fields): Secrets => {
   const all = listOf(secrets).map((secret, index) => ({ ...secret, index }) as Fields & { index: number })
   const isPlain = ({ type = 'Opaque' }: Fields) => type === 'Opaque'
@@ -177,7 +177,7 @@ const containerOf = (container: Fields, index: number): Part => {
   }
 }
 
-/** A text, or where it is to be taken from. */
+/** A variable's text, or its source. */
 const variableOf = (name: string, value: unknown): Fields => {
   if (!isFields(value)) return { name, value: typeof value === 'string' ? value : JSON.stringify(value) }
   const field = fieldsOf(value.field)
@@ -193,7 +193,7 @@ const variableOf = (name: string, value: unknown): Fields => {
   return { name, valueFrom }
 }
 
-/** A Secret or ConfigMap that is named without a key: all that is in it are variables. */
+/** The Secret or ConfigMap of which all keys become variables. */
 const sourceOfAll = (value: unknown): Fields | undefined => {
   const { secret, 'config-map': configMap } = fieldsOf(value)
   const { name, key } = fieldsOf(secret ?? configMap)
@@ -208,7 +208,7 @@ const keyOf = (value: unknown): Fields => {
 
 type Mounted = { readonly mount: Fields; readonly volume: Fields; readonly configMap?: [string, Fields] }
 
-/** A volume of a container: its files are a ConfigMap, whose keys know no directories. */
+/** Converts a container's volume: its files become a ConfigMap, whose keys have no directories. */
 const volumeOf = (container: string, { name, mountPath, files, secret, ...source }: Fields): Mounted => {
   const mount = { name, mountPath }
   const account = fieldsOf(secret)
@@ -235,7 +235,7 @@ const sourceOf = ({ configMap, ...others }: Fields): Fields => {
 
 const keyFor = (path: string): string => path.replaceAll('/', '_')
 
-/** A list with paths and contents, or, as in version 2, contents by path. */
+/** A list of paths and contents, or, in version 2, contents by path. */
 const filesOf = (files: unknown): { path: string; content: unknown; mode?: unknown }[] =>
   Array.isArray(files)
     ? listOf(files).map(({ path, content, mode }) => ({ path: String(path), content, mode }))

@@ -2,7 +2,7 @@ import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Config } from '../state/config.ts'
 import { deploymentOf, isPodWorkload } from './config.ts'
 
-/** Finds where an application holds its labels: its workload, if it has one, and then its Service. */
+/** Finds the label targets of an application: its workload, if any, and its Service. */
 export const workloadTargets = (application: string, config: Config = {}): LabelTarget[] => {
   const { workload, enrolment } = config
   const { kind, name = application } = workloadIn(config) ?? { kind: 'Workload' as const }
@@ -20,12 +20,12 @@ export const serviceOf = (application: string, config: Config): string | null =>
   return service
 }
 
-/** The workload that the config names, or that is ours and so has a kind and the application's name. */
+/** The workload that the config names; one of ours has a kind and the application's name. */
 const workloadIn = ({ workload }: Config): { kind: 'StatefulSet' | 'Deployment'; name?: string } | undefined => {
   if (!workload || !isPodWorkload(workload)) return workload ?? undefined
   return { kind: deploymentOf(workload).type === 'stateful' ? 'StatefulSet' : 'Deployment' }
 }
 
-/** A workload of ours may be meant to have no Service. */
+/** A workload of ours may have no Service. */
 const hasNoService = ({ workload }: Config): boolean =>
   !!workload && isPodWorkload(workload) && deploymentOf(workload).service === 'omit'

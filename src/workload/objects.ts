@@ -6,16 +6,16 @@ import { accountNamed, deploymentOf, type PodWorkload, portsOf } from './config.
 import type { PodSpec } from './pod-spec.ts'
 import type { Values } from './secrets.ts'
 
-/** The field manager that holds an application's workload. Labels are held by another one: what it holds is never in these objects. */
+/** The field manager of an application's workload. Labels have another, whose fields are never in these objects. */
 export const workloadManager = (application: string): string => `meshstep-workload/${application}`
 
-/** The kinds an application's workload is made of. */
+/** The kinds of a workload's objects. */
 export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
 
-/** Kinds that stand beside a workload where its config asks for them; a coordinator has a ConfigMap as well. */
+/** The kinds beside a workload that its config may ask for; a coordinator has a ConfigMap as well. */
 export const BESIDE_WORKLOADS = ['ConfigMap', 'PodDisruptionBudget'] as const
 
-/** The kinds that a workload is made of, with those that only its config asks for. */
+/** The kinds of a workload's objects, including those that only its config asks for. */
 export const workloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
   ...WORKLOAD_KINDS,
   ...(configMaps ? (['ConfigMap'] as const) : []),
@@ -26,9 +26,9 @@ export const workloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) 
 export const endpointsName = (application: string): string => truncateLabelValue(`${application}-endpoints`)
 
 /**
- * The objects of a workload, whole: equal for workloads that are equal but for the order of their keys. Nothing in them comes from the
- * cluster, so no address of a pod gets in. They are applied in this order, up to the first that is refused: a bad spec must not have moved
- * the ports of a Service whose pods stay as they are.
+ * The complete objects of a workload; the order of its keys makes no difference. None of their content comes from the cluster, so they
+ * hold no address of a pod. They are applied in this order, up to the first refusal: an invalid spec must not change the ports of a
+ * Service in front of old pods.
  */
 export const workloadObjects = (subject: Subject, workload: PodWorkload): KubernetesObject[] => {
   const { type, service } = deploymentOf(workload)
@@ -42,7 +42,7 @@ export const workloadObjects = (subject: Subject, workload: PodWorkload): Kubern
   ]
 }
 
-/** The labels by which a Service and a workload find the pods. */
+/** The labels by which a Service and a workload select the pods. */
 const podLabels = (application: string) => ({ 'app.kubernetes.io/name': application })
 
 const metadata = ({ namespace, application }: Subject, name = application) => ({
@@ -51,14 +51,14 @@ const metadata = ({ namespace, application }: Subject, name = application) => ({
   labels: podLabels(application),
 })
 
-/** Whether the account of the pods is made here: one that only the spec names is somebody else's. */
+/** The pods' account is made here; one that only the spec names is another's. */
 const isAccountOurs = ({ podSpec, serviceAccount }: PodWorkload): boolean =>
   serviceAccount !== undefined || accountNamed(podSpec) === undefined
 
 const accountOf = (application: string, { podSpec, serviceAccount }: PodWorkload): string =>
   serviceAccount?.name ?? accountNamed(podSpec) ?? application
 
-/** The mesh knows an application by its account, which has its name unless another one is asked for. */
+/** The mesh identifies an application by its account, which has its name by default. */
 const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
@@ -75,7 +75,7 @@ const configMap = (subject: Subject, name: string, data: Record<string, string>)
   data,
 })
 
-/** The Secrets of a workload whose values are all kept, and the names of the others: what stands of these stays. */
+/** The Secrets of a workload whose values are all known, and the names of the others, which stay as they are. */
 export const secretObjects = (
   subject: Subject,
   { secrets = {} }: PodWorkload,
@@ -120,24 +120,24 @@ const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject 
   spec: {
     ...commonSpec(subject, workload),
     serviceName: workload.serviceName ?? endpointsName(subject.application),
-    // in order, a pod that never becomes ready would also keep its correction from being rolled out
+    // with OrderedReady, a pod that never becomes ready would block its own correction
     podManagementPolicy: workload.podManagementPolicy ?? 'Parallel',
     ...(workload.updateStrategy && { updateStrategy: workload.updateStrategy }),
     ...(workload.volumeClaimTemplates?.length && { volumeClaimTemplates: workload.volumeClaimTemplates }),
   },
 })
 
-/** Without a number of replicas they are nobody's here, so that a person or an autoscaler may scale. */
+/** Without a number, replicas are not ours: a person or an autoscaler may scale. */
 const commonSpec = ({ application }: Subject, workload: PodWorkload) => ({
   ...(workload.replicas !== undefined && { replicas: workload.replicas }),
   selector: { matchLabels: podLabels(application) },
   template: { metadata: podMetadata(application, workload), spec: templateSpec(application, workload) },
 })
 
-/** What is in ConfigMaps is part of what runs: pods are replaced when it changes. */
+/** A hash of the ConfigMaps: pods are replaced when their content changes. */
 const CONTENT = 'meshstep.dev/config-maps'
 
-/** The same for Secrets: where their values are kept, which is elsewhere for each value, and tells nothing of it. */
+/** The keys of the Secrets' values, which change with each value and reveal nothing of it. */
 const SECRETS = 'meshstep.dev/secrets'
 
 const podMetadata = (application: string, { podMetadata = {}, configMaps, secrets }: PodWorkload) => {
@@ -162,7 +162,7 @@ const templateSpec = (application: string, workload: PodWorkload) => {
   }
 }
 
-/** The protocol is part of what names a port in server-side apply. */
+/** Server-side apply identifies a port by its number and protocol. */
 const withProtocols = (container: PodSpec['containers'][number]) => ({
   ...container,
   ...(container.ports && { ports: container.ports.map((port) => ({ ...port, protocol: port.protocol ?? 'TCP' })) }),
@@ -193,7 +193,7 @@ const applicationService = (subject: Subject, workload: PodWorkload): Kubernetes
   return service(subject, subject.application, spec, settings?.annotations)
 }
 
-/** Peers find each other before they are ready. */
+/** Publishes addresses that are not ready: peers find each other first. */
 const endpointsService = (subject: Subject, workload: PodWorkload): KubernetesObject =>
   service(subject, endpointsName(subject.application), {
     type: 'ClusterIP',

@@ -4,7 +4,7 @@ import { PartName, PortName } from './pod-spec.ts'
 const TEXTS = 'expected texts by their keys; quote a number'
 const Texts = z.record(z.string(), z.string(TEXTS), TEXTS)
 
-/** The label by which a Service and a workload find the pods. */
+/** The label by which a Service and a workload select the pods. */
 const SELECTOR = 'app.kubernetes.io/name'
 
 const Labels = Texts.refine(
@@ -17,7 +17,7 @@ export const PodMetadata = z.strictObject({ labels: Labels.optional(), annotatio
 const A_PORT = 'expected a port: an integer from 1 to 65535'
 const Port = z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT)
 
-/** What a Service's port has, as Kubernetes calls it; a Service of several wants each to have a name. */
+/** A port of a Service, in Kubernetes' fields; one of several needs a name. */
 const ChosenPort = z
   .strictObject({
     port: Port,
@@ -38,7 +38,7 @@ const ChosenPort = z
 
 export const ServiceSettings = z.strictObject({
   annotations: Texts.optional(),
-  /** Which ports it has, in place of those of all containers. */
+  /** The ports, in place of those of all containers. */
   ports: z.array(ChosenPort, 'expected ports: a list').min(1, 'expected at least one port').optional(),
 })
 
@@ -47,13 +47,13 @@ export const ServiceAccount = z.strictObject({ name: PartName.optional(), annota
 const A_KEY = 'expected a key: at most 253 letters, digits, - _ and .'
 const Files = z.record(z.string().regex(/^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/, A_KEY), z.string(TEXTS))
 
-/** By name, and in each texts by key. */
+/** Texts by key, by the name of their ConfigMap. */
 export const ConfigMaps = z.record(PartName, Files, 'expected ConfigMaps by their names')
 
-/** The same, of texts that the memory must not hold. */
+/** Texts by key that the memory must not hold, by the name of their Secret. */
 export const Secrets = z.record(PartName, Files, 'expected Secrets by their names')
 
-/** By the name of a variable, whether its value is kept as a secret. */
+/** Keeps the value of a variable as a secret, or not, by its name. */
 export const SecretEnv = z.record(z.string(), z.boolean('expected true or false'), 'expected true or false by name')
 
 const COUNT = 'expected a number of pods, or a percentage'

@@ -11,10 +11,10 @@ const A_PROTOCOL = 'expected a protocol, one of TCP UDP SCTP'
 const A_VARIABLE = 'expected the name of an environment variable: printable ASCII without ='
 const AN_IMAGE = 'expected an image: a string that is not empty'
 
-/** What a container, a volume or a claim is called: RFC 1123 label. */
+/** The name of a container, a volume or a claim: RFC 1123 label. */
 export const PartName = z.string(A_NAME).regex(DNS_LABEL, A_NAME)
 
-/** What a port is called, of a container or of a Service. */
+/** The name of a container's or a Service's port. */
 export const PortName = z.string(A_PORT_NAME).regex(/^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/, A_PORT_NAME)
 
 const ContainerPort = z.looseObject({
@@ -55,8 +55,8 @@ export type Container = z.infer<typeof Container>
 const Volume = z.looseObject({ name: PartName })
 
 /**
- * A PodSpec of Kubernetes. What can be told offline is checked here, and early, as a bad spec must not reach what runs; fields that are
- * not known are kept for the API server to judge.
+ * A PodSpec of Kubernetes. Problems that need no cluster are found here, before a bad spec can reach what runs; unknown fields are left
+ * for the API server to judge.
  */
 export const PodSpec = z
   .looseObject({

@@ -2,12 +2,12 @@ import { isSecret } from './secrets.ts'
 
 const HIDDEN = '…'
 
-/** As deep as what is logged may be nested. */
+/** The deepest nesting of logged values. */
 const DEEPEST = 64
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A value of JSON for a log, without what is secret in the configs that it may hold. A config as text is left out as a whole. */
+/** Removes the secrets of configs from a JSON value for logs. A config that is text is left out as a whole. */
 export const redacted = (
   value: unknown,
   secretEnv: Readonly<Record<string, boolean>> = {},

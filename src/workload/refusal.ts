@@ -2,13 +2,13 @@ import { jsonOrText } from '../base/structured-text.ts'
 import type { ApiError } from '../kubernetes/api-error.ts'
 import { nearestField } from './field-names.ts'
 
-/** Something that the API server finds wrong: where in the object, as it says it, and why. */
+/** A problem that the API server found, and its path in the object. */
 type Finding = { readonly path: string; readonly why: string }
 
-/** A place in the config that an object was made of: how people write it, and what is there. */
+/** A place in the config, and its value. */
 type Place = { readonly path: string; readonly value: unknown }
 
-/** Where in the object each part of the config's `workload` goes; the first that fits counts. */
+/** The path in the object of each part of the config's `workload`; the first match counts. */
 const PARTS: readonly (readonly [prefix: string, key: string])[] = [
   ['spec.template.spec', 'podSpec'],
   ['spec.template.labels', 'podMetadata.labels'],
@@ -19,8 +19,8 @@ const PARTS: readonly (readonly [prefix: string, key: string])[] = [
 ]
 
 /**
- * Why the API server does not take an object of a workload, for who wrote the workload: where in the config, the API server's own words, and
- * what to write instead where that can be told.
+ * The API server's refusal of an object, for the author of the workload. It has the place in the config, the API server's words, and a
+ * remedy where one is known.
  */
 export const refusalOf = (error: ApiError, kind: string, workload: object): string => {
   const findings = findingsIn(error)
@@ -40,7 +40,7 @@ const described = (finding: Finding, kind: string, workload: object): string => 
   return `${place.path}: ${finding.why}${hint(finding, place)}`
 }
 
-/** A Status names fields as its causes; what does not fit a schema is only told in words. */
+/** A Status lists fields as causes; violations of a schema are only in its message. */
 const findingsIn = ({ causes, message }: ApiError): Finding[] => {
   if (causes.length > 0) return causes.map(({ field = '', message: why = '' }) => ({ path: field, why }))
   const [, told] = /failed to create typed patch object \([^)]*\): ([\s\S]*)$/.exec(message) ?? []
@@ -60,7 +60,7 @@ const placeOf = ({ path }: Finding, kind: string, workload: object): Place => {
   return walk(steps, { path: ROOT, value: workload })
 }
 
-/** `.containers[name="c"].env[0].value`, step by step. */
+/** The steps of a path, as of `.containers[name="c"].env[0].value`. */
 const stepsIn = (path: string): string[] => path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []
 
 const walk = (steps: readonly string[], start: Place): Place =>
@@ -69,7 +69,7 @@ const walk = (steps: readonly string[], start: Place): Place =>
     return { path: `${path}.${name}`, value: (value as Record<string, unknown> | undefined)?.[name] }
   }, start)
 
-/** The number of a list's item that is named by its keys, `[name="c"]`; a member of a map may be named in brackets as well. */
+/** Resolves `[name="c"]` to the index of that item; members of maps may be in brackets as well. */
 const nameIn = (step: string, value: unknown): string => {
   const inner = step.replace(/^\[|\]$/g, '')
   const keys = [...inner.matchAll(/(\w+)=("[^"]*"|[^,]+)/g)].map(

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /**
- * A workload that is told no number of replicas any more keeps those it has: letting go of the number would set it to one. Whoever scales
- * it from then on takes the number over.
+ * Keeps the live number of replicas once the config has none: releasing the field would set it to one. The next client that scales takes
+ * the field over.
  */
 export const withPresentReplicas = (
   desired: KubernetesObject,

@@ -8,8 +8,8 @@ import { DataChurn } from './data-churn.ts'
 
 export const workloadConfig = {
   /**
-   * The workload to label, by kind and name, or one that is ours to deploy, by its `podSpec`. Null for none. Found by the application's
-   * name when absent: a StatefulSet, else a Deployment.
+   * The workload to label, by kind and name, or one that is ours to deploy, by its `podSpec`; null for none. By default it is found by
+   * the application's name: a StatefulSet, else a Deployment.
    */
   workload: workloadOf(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }))
     .nullable()
@@ -18,18 +18,18 @@ export const workloadConfig = {
   service: ObjectName.nullable().optional(),
   /** `rolling` labels the pod template, which restarts the pods; `in-place` labels the running pods. @default rolling */
   enrolment: z.enum(['rolling', 'in-place']).optional(),
-  /** How often units may change the pod spec before that is a loop. @default 5 changes of one place in 30 minutes */
+  /** The limit of changes that units may make to the pod spec. @default 5 changes of one place in 30 minutes */
   churn: Churn.optional(),
 }
 
 export const workloadState = {
   /** The pod specs that the application was given. */
   specs: part(SpecHistory.optional(), 'dropped'),
-  /** Why the API server refuses the pod spec. */
+  /** The API server's refusal of the pod spec. */
   refusedSpec: part(z.string().optional(), 'dropped'),
-  /** How often units change the settings and the databag, and what of these is held back. */
+  /** The changes that units made to settings and databag, and the values held back. */
   dataChurn: part(DataChurn.optional(), 'dropped'),
-  /** Seen when no kind is configured and it is not the StatefulSet that is looked for first. */
+  /** Found without a configured kind; a StatefulSet is looked for first. */
   workloadKind: part(z.literal('Deployment').optional(), 'dropped'),
 }
 

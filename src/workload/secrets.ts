@@ -1,18 +1,18 @@
 import { ownWorkload, type PodWorkload } from './config.ts'
 import type { Container } from './pod-spec.ts'
 
-/** The Secret that keeps an application's secret values; the memory holds only under which key each of them is. */
+/** The name of the Secret with an application's secret values; the memory holds only their keys. */
 export const storeName = (application: string): string => `meshstep-${application}-secrets`
 
 /** Values by key, as text. */
 export type Values = Readonly<Record<string, string>>
 
 const NAMED = /PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|API_?KEY|[^A-Z0-9]KEY$/i
-/** They say where a secret is, or what it is called. */
+/** Names of variables that point to a secret or name it. */
 const POINTING = /PUBLIC_?KEY$|[^A-Z0-9](FILE|PATH|DIR|NAME|ID|URL|URI|HOST|PORT)$/i
 const CREDENTIALS_IN_URL = /:\/\/[^/\s:@]*:[^/\s@]+@/
 
-/** Whether a variable's value is kept as a secret: `secretEnv` decides, else its name, else credentials in a URL. */
+/** The variable's value is a secret: by `secretEnv`, else by its name, else by credentials in a URL. */
 export const isSecret = (name: string, value: string, secretEnv: Readonly<Record<string, boolean>> = {}): boolean =>
   Object.hasOwn(secretEnv, name)
     ? secretEnv[name] === true
@@ -26,7 +26,7 @@ type Variable = NonNullable<Container['env']>[number]
 const isConcealed = ({ secretEnv }: PodWorkload, { name, value }: Variable): boolean =>
   value !== undefined && value !== '' && isSecret(name, value, secretEnv) && !isComposed(value)
 
-/** The workload with `keep`'s key in place of each secret value; the same where it has none. */
+/** Replaces each secret value of the workload by its key from `keep`. */
 export const concealed = (
   workload: PodWorkload,
   application: string,
@@ -66,11 +66,11 @@ const LONGEST_PART = 100
 const prefixOf = (kind: 'env' | 'secret', ...names: string[]): string =>
   [kind, ...names.map((name) => name.replaceAll(/[^-._a-zA-Z0-9]/g, '_').slice(0, LONGEST_PART))].join('.')
 
-/** The key under which `value` is kept already. */
+/** The key that has this value already. */
 export const keyOf = (values: Values, prefix: string, value: string): string | undefined =>
   Object.keys(values).findLast((key) => versionIn(key, prefix) !== undefined && values[key] === value)
 
-/** A key that nothing is kept under; versions follow the clock, as a store that was lost has no count. */
+/** An unused key; versions follow the clock, as a lost store has no count. */
 export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number): string => {
   for (let version = now; ; version += 1) {
     const key = `${prefix}.${version.toString(36)}`
@@ -81,7 +81,7 @@ export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number):
 const versionIn = (key: string, prefix: string): string | undefined =>
   key.startsWith(`${prefix}.`) && !key.slice(prefix.length + 1).includes('.') ? key.slice(prefix.length + 1) : undefined
 
-/** The names of the Secrets whose values are kept under these keys. */
+/** The names of the Secrets with values under these keys. */
 export const secretsKept = (keys: readonly string[]): string[] => [
   ...new Set(keys.flatMap((key) => (key.startsWith('secret.') ? (key.split('.')[1] ?? []) : []))),
 ]
@@ -105,7 +105,7 @@ type Memory = {
   readonly specs?: { readonly spec: PodWorkload['podSpec'] } | undefined
 }
 
-/** The keys of the store that a memory refers to: what runs, and what is to run, now or once a unit leads. */
+/** The keys of the store that a memory refers to, in the running, configured and pending workload. */
 export const keysRemembered = ({ config, pending, specs }: Memory, application: string): Set<string> => {
   const workloads = [ownWorkload(config), ownWorkload(pending?.data.config), specs && { podSpec: specs.spec }]
   return new Set(workloads.flatMap((workload) => (workload ? keysIn(workload, application) : [])))

@@ -1,4 +1,4 @@
-/** A port of a Service, which is the same on the pod. */
+/** A port of a Service, which has the same number on the pod. */
 export type ServicePort = { readonly name: string; readonly port: number; readonly protocol: string }
 
 type Port = {
@@ -10,8 +10,8 @@ type Port = {
 type Pod = { readonly containers: readonly { readonly ports?: readonly Port[] | undefined }[] }
 
 /**
- * The ports of a Service for these containers, in their order, each number and protocol once. Every port has a name, as a Service of
- * several wants it: the container's own, or one that Istio does not take for the name of a protocol, as it would take `tcp-80`.
+ * The ports of a Service for these containers, in order, each number and protocol once. Every port has a name, which a Service of several
+ * needs: the container's own, or one that Istio does not read as a protocol, as it would `tcp-80`.
  */
 export const servicePorts = ({ containers }: Pod): ServicePort[] => {
   const ports = containers

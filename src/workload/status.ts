@@ -3,37 +3,37 @@ import { type ApplicationStatus, type Report, rankOf, type WorkloadStatus } from
 import { unitStatuses } from '../units/unit-status.ts'
 import type { Units } from '../units/units.ts'
 import type { Loop } from './churn/history.ts'
-/** What is remembered of an application that its status depends on. */
+/** The facts that an application's status depends on. */
 export type StatusFacts = {
   readonly application: string
   readonly units: Units
   readonly now: Date
-  /** It is to have pods, and has none. */
+  /** The application should have pods, and has none. */
   readonly hasNoUnits?: boolean | undefined
-  /** Why the API server refuses the spec. */
+  /** The API server's refusal of the spec. */
   readonly badSpec?: string | undefined
-  /** What else the API server refuses, and why. */
+  /** The API server's other refusals. */
   readonly refused?: readonly string[] | undefined
-  /** What keeps the workload and its pods from working. */
+  /** Problems of the workload and its pods. */
   readonly health?: readonly Report[] | undefined
-  /** Somebody else's object in the place of the application's own workload. */
+  /** An object of another owner with the name of the application's workload. */
   readonly namesake?: string | undefined
   readonly loop?: Loop | undefined
-  /** Application data that units change too often. */
+  /** Places of application data that units change too often. */
   readonly held?: readonly string[] | undefined
-  /** Which versions of an interface do not go together. */
+  /** The versions of an interface that do not match. */
   readonly incompatible?: string | undefined
-  /** What features report. */
+  /** The statuses that features report. */
   readonly reports?: readonly ApplicationStatus[] | undefined
-  /** Who asked for something while there was no leader. */
+  /** The unit whose data wait for a leader. */
   readonly pending?: Leader | undefined
-  /** What others have to do or to say first, a sentence each. */
+  /** Preconditions that others have to meet, a sentence each. */
   readonly waiting?: readonly string[] | undefined
   /** Objects that do not exist yet, by name. */
   readonly missing?: readonly string[] | undefined
 }
 
-/** The worst of what there is: error, then blocked, maintenance, waiting and active; among equals what comes first in the facts. */
+/** The most severe status: error, then blocked, maintenance, waiting and active; of equals the first fact's. */
 export const statusOf = (facts: StatusFacts): ApplicationStatus => {
   const found = candidates(facts)
   const [worst, ...others] = found.toSorted((one, other) => rankOf(one.status) - rankOf(other.status))
@@ -68,6 +68,6 @@ const each = (
 const when = <T>(status: WorkloadStatus, fact: T | undefined, messageOf: (fact: T) => string): ApplicationStatus[] =>
   fact === undefined ? [] : [{ status, message: messageOf(fact) }]
 
-/** Paths of which the outcome tells all. */
+/** A few paths; the result has them all. */
 const some = (paths: readonly string[]): string =>
   paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and others` : paths.join(', ')

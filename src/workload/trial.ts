@@ -18,13 +18,10 @@ import { accountNamed, type PodWorkload } from './config.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
 import { refusalOf } from './refusal.ts'
 
-/** What came of a trial: why the API server would refuse the workload, or what its sender is told besides. */
+/** The result of a dry run: the API server's refusal, or a note for the sender. */
 export type Verdict = { readonly refused: string } | { readonly note: string } | undefined
 
-/**
- * Has the API server judge what a workload is made of, before anything of it is remembered: each object is applied as a dry run. Rejects
- * with Unavailable where nobody answers.
- */
+/** Dry-runs the objects of a workload before any of them is remembered. Rejects with Unavailable where the API server does not respond. */
 export const tryWorkload = async (
   kubernetes: Kubernetes,
   subject: Subject,
@@ -38,10 +35,10 @@ export const tryWorkload = async (
   return refused ?? verdicts.find((verdict) => verdict !== undefined)
 }
 
-/** Marks what the manifests install, the account of the functions among it. */
+/** Labels what the manifests install, the account of the functions among it. */
 const PART_OF = 'app.kubernetes.io/part-of'
 
-/** No pod is made for an account that is not there, and none may run as the functions, which could do all that they can. */
+/** Without its account no pod is made, and none may run as the functions, with all their permissions. */
 const tryAccount = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
@@ -74,10 +71,10 @@ const tryObject = async (
     await kubernetes.apply(object, manager, { force: true, dryRun: true })
     return undefined
   } catch (error) {
-    // a quota, or a namespace that goes, is no fault of the spec
+    // a quota, or a namespace being deleted, is no fault of the spec
     if (isFailure(error) || (isForbidden(error) && !isDenied(error))) return { note: untried(object, error) }
     if (!(error instanceof ApiError)) throw error
-    // what is not there, or not ours, is told when it is applied
+    // a missing object, or one of another owner, is reported when it is applied
     if (!isRefusal(error) || isNotFound(error) || (await isOthers(kubernetes, object, manager))) return undefined
     return { refused: `${refusalOf(error, object.kind, workload)}: ${status(error)}` }
   }
@@ -86,7 +83,7 @@ const tryObject = async (
 const untried = (object: KubernetesObject, error: unknown): string =>
   `${nameOf({ kind: object.kind, ...object.metadata })} could not be tried before it was remembered: ${(error as Error).message}`
 
-/** The answer's own status, for those who look it up. */
+/** The HTTP status and reason, for searching. */
 const status = ({ status, reason }: ApiError): string =>
   `refused by the API server with ${[status, reason].join(' ').trim()}`
 

@@ -1,10 +1,7 @@
 import type * as z from 'zod'
 import { shown } from '../base/printed.ts'
 
-/**
- * A refinement that wants no two items of a list with the same key. The API server answers a repeated key in a server-side apply with
- * 500, which everybody takes for worth a retry.
- */
+/** Refuses two items of a list with the same key. In a server-side apply the API server answers those with 500, which clients retry. */
 export const unique =
   <T>(keyOf: (item: T) => string, pathOf: (index: number) => (string | number)[] = (index) => [index]) =>
   (items: readonly T[], context: z.RefinementCtx): void => {

@@ -4,26 +4,26 @@ import { at } from '../../base/own-value.ts'
 const A_COUNT = 'expected a number of changes: an integer from 1 to 100'
 const MINUTES = 'expected a number of minutes: an integer from 1 to 1440'
 
-/** Config: how often units may change a place of the pod spec within how many minutes, before that is a loop. */
+/** Config: the number of changes that units may make to one place of the pod spec within some minutes. More are churn. */
 export const Churn = z.strictObject({
   changes: z.int(A_COUNT).min(1, A_COUNT).max(100, A_COUNT),
   minutes: z.int(MINUTES).min(1, MINUTES).max(1_440, MINUTES),
 })
 export type Churn = z.infer<typeof Churn>
 
-/** A loop that restarts pods comes around within minutes; people, and data that change for good reasons, do not. */
+/** A cycle that restarts pods repeats within minutes; people, and data that change for good reasons, do not. */
 export const DEFAULT_CHURN: Churn = { changes: 5, minutes: 30 }
 
 export const millisecondsOf = ({ minutes }: Churn): number => minutes * 60_000
 
-/** When each place of the spec was changed lately: milliseconds since the epoch, by path. */
+/** The recent changes of each place: milliseconds since the epoch, by path. */
 export const Recent = z.record(z.string(), z.array(z.int()))
 export type Recent = z.infer<typeof Recent>
 
-/** Of a spec that is new everywhere each time these are enough; those that changed most often stay. */
+/** Limits specs that are new everywhere each time; the places that changed most often stay. */
 const MOST_PLACES = 100
 
-/** With a change of `paths` now, and without what is longer ago than counts. */
+/** Records a change of `paths` now, and drops changes older than the limit's period. */
 export const withChange = (recent: Recent, paths: readonly string[], churn: Churn, now: number): Recent => {
   const changed = new Set(paths)
   const all = [...new Set([...Object.keys(recent), ...changed])].map((path) => {
@@ -34,7 +34,7 @@ export const withChange = (recent: Recent, paths: readonly string[], churn: Chur
   return Object.fromEntries(left.toSorted(([, one], [, other]) => other.length - one.length).slice(0, MOST_PLACES))
 }
 
-/** Those of `paths` that have changed as often already as they may. */
+/** The places among `paths` that have reached the limit of changes. */
 export const tooOften = (recent: Recent, paths: readonly string[], churn: Churn, now: number): string[] =>
   [...new Set(paths)].filter((path) => {
     const times = (at(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))

@@ -1,12 +1,12 @@
 import { commonShape, membersOf, readable, stepTo } from './members.ts'
 
-/** A place where two specs differ, and what each has there: undefined where it has nothing. */
+/** A place where two specs differ, and its values: undefined where absent. */
 export type Difference = { readonly path: string; readonly before: unknown; readonly after: unknown }
 
 /**
- * Where two values of JSON differ: nowhere when they are the same but for the order of keys. Items of a list go by their names where they
- * have some. Where some members went and others came, or names came in another order, the map or list itself differs: a name that is
- * made up at each run has no path of its own that would come again.
+ * The places where two JSON values differ, regardless of the order of keys. Items of a list are matched by name where they have names.
+ * Where members were both removed and added, or names were reordered, the map or list itself differs: a name generated at each run has no
+ * path that would recur.
  */
 export const differences = (before: unknown, after: unknown, path = ''): Difference[] => {
   const shape = commonShape(before, after)

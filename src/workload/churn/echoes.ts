@@ -1,16 +1,16 @@
 import type { Difference } from './difference.ts'
 import { textsIn, textsInDatabags } from './string-leaves.ts'
 
-/** What an application at the other side of a relation says; the name is as people call it. */
+/** The data of a relation's remote application, by its name in messages. */
 export type RemoteDatabag = { readonly application: string; readonly data: unknown }
 
-/** Of hostile databags these are enough. */
+/** Limits hostile databags. */
 const MOST_VALUES = 1_000
 
-/** Short values are everywhere. */
+/** Shorter values occur everywhere. */
 const SHORTEST = 4
 
-/** The places that took over a value of another application's databag, each with the name of that application. */
+/** The places that copied a value of another application's databag, with that application's name. */
 export const echoesIn = (
   places: readonly Difference[],
   databags: readonly RemoteDatabag[],

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import type { Text } from './string-leaves.ts'
 
-/** Values that pass with a pod, each with what it is: `10.1.2.3` is `an address of db`. */
+/** Ephemeral values, which change when a pod is replaced, each with a description: `10.1.2.3` is `an address of db`. */
 export type PassingValues = ReadonlyMap<string, string>
 
 const UUID = /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/i
 const IP_V4 = /(?<![\w.])\d{1,3}(\.\d{1,3}){3}(?!\w|\.\d)/g
 const IP_V6 = /(?<![\w:])[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}/gi
 
-/** What in `text` will not be the same for long, or undefined when nothing looks like it. Unknown values are not told: they may be secret. */
+/** Describes an ephemeral value in `text`; undefined for none. Unknown values are only described, as they may be secret. */
 export const passingIn = (text: string, known: PassingValues): string | undefined => {
   for (const [value, what] of known) if (holds(text, value)) return `${value}, ${what}`
   if ([...(text.match(IP_V4) ?? []), ...(text.match(IP_V6) ?? [])].some(isAddress))
@@ -16,7 +16,7 @@ export const passingIn = (text: string, known: PassingValues): string | undefine
   return UUID.test(text) ? 'what looks like a UUID' : undefined
 }
 
-/** Those of `texts` that hold a value which is known to pass, in words. */
+/** Finds the known ephemeral values in `leaves`, a sentence each. */
 export const knownPassing = (texts: readonly Text[], known: PassingValues): string[] => {
   const all = texts.map(({ text }) => text).join('\n')
   const found = [...known].filter(([value]) => all.includes(value))
@@ -25,7 +25,7 @@ export const knownPassing = (texts: readonly Text[], known: PassingValues): stri
   )
 }
 
-/** Whether `value` is in `text`, and not only as a part of something longer: 10.0.0.1 is not in 10.0.0.12. */
+/** The value is in `text` as a whole word: 10.0.0.1 is not in 10.0.0.12. */
 const holds = (text: string, value: string): boolean =>
   text
     .split(value)
@@ -33,5 +33,5 @@ const holds = (text: string, value: string): boolean =>
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\w-]/.test(character)
 
-/** Addresses to listen at, and of the own host, are the same everywhere. */
+/** Listening and loopback addresses are the same everywhere. */
 const isAddress = (text: string): boolean => isIP(text) !== 0 && !/^(0\.0\.0\.0|127\..*|::1?)$/.test(text)

@@ -8,31 +8,31 @@ import { echoesIn, type RemoteDatabag } from './echoes.ts'
 import { type PassingValues, passingIn } from './ephemeral-values.ts'
 import { textsIn } from './string-leaves.ts'
 
-/** A loop that was found, by itself or with another application. `holds` says what in the spec passes with a pod. */
+/** Churn that was found, of the application alone or with another one. `holds` lists ephemeral values in the spec. */
 const FoundLoop = z.strictObject({
   paths: z.array(z.string()),
   application: z.string().optional(),
   holds: z.array(z.string()),
-  /** How often is too often. */
+  /** The exceeded limit. */
   rate: z.string().optional(),
-  /** When the spec changed last: milliseconds since the epoch. */
+  /** The last change of the spec: milliseconds since the epoch. */
   at: z.int(),
-  /** A hash of the spec that was told last, and is held back. */
+  /** A hash of the last spec, which is held back. */
   told: z.string(),
 })
 type FoundLoop = z.infer<typeof FoundLoop>
 type Found = Omit<FoundLoop, 'at' | 'told'>
 
 const History = z.strictObject({
-  /** The last spec that was accepted: what is to run. */
+  /** The last accepted spec, which is to run. */
   spec: PodSpec,
-  /** Nothing is in it any more: a program of before needs it to read the rest. */
+  /** Always empty: earlier versions of this program need it to read the rest. */
   inputs: z.object({ rest: z.string(), relations: z.object({}) }).optional(),
   recent: Recent.optional(),
   loop: FoundLoop.optional(),
 })
 
-/** What is remembered of the specs an application was given. A loop that was found by rules of before is looked at anew. */
+/** The history of an application's specs. Churn found by the rules of earlier versions is judged anew. */
 export const SpecHistory = z.preprocess((value) => (isOfBefore(value) ? undefined : value), History.optional())
 export type SpecHistory = z.infer<typeof History>
 
@@ -40,7 +40,7 @@ const isOfBefore = (value: unknown): boolean => {
   const { loop } = (value ?? {}) as { loop?: object }
   return typeof loop === 'object' && loop !== null && !Object.hasOwn(loop, 'at')
 }
-/** A spec that arrives, who tells it, and what else is known. */
+/** A spec that arrives, its sender, and the context to judge it. */
 export type SpecObservation = {
   readonly spec: PodSpec
   readonly by: Teller
@@ -51,13 +51,13 @@ export type SpecObservation = {
 }
 
 /**
- * Takes a spec into account. What a person or a document tells is accepted, and ends a loop. What a unit tells is accepted as well, unless
- * it changes a place that has changed as often as `churn` allows; so is what echoes the databag of another application, whoever tells it.
- * Then what was accepted last stays: until a person tells another spec, or the place has been left alone for as long.
+ * Accepts a spec, or holds it back. A spec of a person or a document is accepted, and ends churn. So is that of a unit, unless it changes
+ * a place that has changed as often as `churn` allows; copies of another application's databag count whoever sends them. A held-back spec
+ * leaves the last accepted one in effect, until a person sends another, or the place is left alone for the limit's period.
  */
 export const observeSpec = (history: SpecHistory | undefined, observation: SpecObservation): SpecHistory => {
   const { by, databags, churn, now } = observation
-  // as it will be read back: JSON has no -0 and no Infinity
+  // normalized as JSON stores it, which has no -0 and no Infinity
   const spec: PodSpec = JSON.parse(JSON.stringify(observation.spec))
   const accepted = { spec, inputs: { rest: '', relations: {} } }
   if (history === undefined) return accepted
@@ -76,7 +76,7 @@ export const observeSpec = (history: SpecHistory | undefined, observation: SpecO
   return { spec: history.spec, inputs: accepted.inputs, recent, loop: heldOn(found, undefined, spec, now) }
 }
 
-/** The history once the API server has refused the spec: one that never ran has caused nothing, and does not count. */
+/** Forgets the changes once the API server refused the spec: it never ran, and so caused nothing. */
 export const withoutRun = ({ recent: _, ...history }: SpecHistory): SpecHistory => history
 
 const isHeld = (loop: FoundLoop | undefined, paths: readonly string[], churn: Churn, now: Date): loop is FoundLoop =>
@@ -84,7 +84,7 @@ const isHeld = (loop: FoundLoop | undefined, paths: readonly string[], churn: Ch
   paths.some((path) => loop.paths.includes(path)) &&
   now.getTime() - loop.at <= millisecondsOf(churn)
 
-/** The same spec again is no change: after a while it is the one that is meant. */
+/** The same spec again is no change: after a while it is accepted. */
 const heldOn = (loop: Found, before: FoundLoop | undefined, spec: PodSpec, now: Date): FoundLoop => {
   const told = digestOf(spec)
   return { ...loop, told, at: before?.told === told ? before.at : now.getTime() }
@@ -110,10 +110,10 @@ const foundLoop = (
   return { paths, rate, ...(application !== undefined && { application }), holds }
 }
 
-/** Where the spec keeps changing, and why it is taken for a loop. */
+/** The places of the spec that keep changing, and the evidence for churn. */
 export type Loop = { readonly paths: readonly string[]; readonly because: string }
 
-/** The loop that keeps the last spec from being accepted, if there is one. */
+/** The churn that holds back the spec, if any. */
 export const loopOf = (history: SpecHistory | undefined): Loop | undefined => {
   if (history?.loop === undefined) return undefined
   const { paths, application, holds, rate = 'too often' } = history.loop
@@ -124,7 +124,7 @@ export const loopOf = (history: SpecHistory | undefined): Loop | undefined => {
   return { paths, because: [because, ...holds].join('; ') }
 }
 
-/** A loop in a sentence for a person, with the way out. */
+/** Describes churn to a person, with the remedy. */
 export const loopMessage = ({ paths, because }: Loop): string =>
   `the pod spec is not applied any more, and what runs stays: ${because}. It differs in ${paths.join(', ')}. ` +
   'Leave out what is new at each run, and name Services instead of addresses; ' +

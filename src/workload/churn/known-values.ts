@@ -4,19 +4,19 @@ import { type Units, unitName } from '../../units/units.ts'
 import type { PassingValues } from './ephemeral-values.ts'
 import { textsInDatabags } from './string-leaves.ts'
 
-/** The spec is made by a unit of now: the last ones are enough. */
+/** A spec is made by a present unit: the last ones are enough. */
 const MOST_UNITS = 50
 const MOST_ADDRESSES = 100
 
 type Known = {
   readonly application: string
-  /** Of a stateful application, names stay. */
+  /** A stateful application's pods keep their names. */
   readonly type: 'stateless' | 'stateful'
   readonly units: Units
   readonly remotes: readonly Relation['remote'][]
 }
 
-/** What is known to pass with a pod: the names of stateless units and their pods, and the addresses that units of others tell. */
+/** The known ephemeral values: names of stateless units and their pods, and addresses in the unit databags of other applications. */
 export const knownPassingValues = ({ application, type, units, remotes }: Known): PassingValues => {
   const present = type === 'stateful' ? [] : Object.values(units.present).slice(-MOST_UNITS)
   const addresses = remotes.flatMap((remote) =>

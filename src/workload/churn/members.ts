@@ -1,9 +1,9 @@
 import { shown } from '../../base/printed.ts'
 
-/** What a value is made of: a map, a list whose items have names of their own, any other list, or nothing. */
+/** The structure of a value: a map, a list of named items, any other list, or none. */
 export type Shape = 'map' | 'names' | 'list' | undefined
 
-/** How two values are to be compared; undefined when they have no members in common. */
+/** The structure by which two values are compared; undefined where they have no children in common. */
 export const commonShape = (one: unknown, other: unknown): Shape => {
   const [left, right] = [shapeOf(one), shapeOf(other)]
   if (left === right) return left
@@ -23,7 +23,7 @@ const nameIn = (item: unknown): unknown =>
 const hasNames = (items: readonly unknown[]): boolean =>
   items.every((item) => typeof nameIn(item) === 'string') && new Set(items.map(nameIn)).size === items.length
 
-/** The members of a value of that shape, by their keys, names or numbers. */
+/** The children of a value of that shape, by key, name or index. */
 export const membersOf = (value: unknown, shape: Shape): Map<string, unknown> => {
   if (shape === 'map') return new Map(Object.entries(value as object))
   if (shape === undefined) return new Map()
@@ -31,7 +31,7 @@ export const membersOf = (value: unknown, shape: Shape): Map<string, unknown> =>
   return new Map(items.map((item, index) => [String(shape === 'names' ? nameIn(item) : index), item]))
 }
 
-/** How a member is written in a path: `.image`, `[web]`, `[0]`. */
+/** The step to a child in a path: `.image`, `[web]`, `[0]`. */
 export const stepTo = (member: string, shape: Shape): string =>
   shape === 'map' && /^[\w-]{1,80}$/.test(member)
     ? `.${member}`
@@ -39,7 +39,7 @@ export const stepTo = (member: string, shape: Shape): string =>
 
 const LONGEST_PATH = 200
 
-/** A path as people read it, cut to a length for a message: `containers[web].env[KEY].value`. */
+/** A path for messages, truncated: `containers[web].env[KEY].value`. */
 export const readable = (path: string): string => {
   const text = path.replace(/^\./, '') || 'podSpec'
   return text.length > LONGEST_PATH ? `${text.slice(0, LONGEST_PATH)}…` : text
