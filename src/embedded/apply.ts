@@ -24,7 +24,7 @@ import {
 import type { Shape } from './schema.ts'
 import { applyConflict } from './status.ts'
 
-/** Shared items come in the order of `config`; items only the live list has stay before the shared one they preceded. */
+/** Orders shared items as in `config`; items of the live list alone stay before the shared one they preceded. */
 const mergeLists = (live: readonly Part[], config: readonly Part[]): Json[] => {
   const applied = new Set(config.map(({ element }) => element))
   const previous = new Map(live.map(({ element, value }) => [element, value]))
@@ -45,10 +45,10 @@ const mergeLists = (live: readonly Part[], config: readonly Part[]): Json[] => {
   return merged
 }
 
-/** What was applied, laid over what is there. */
+/** Merges the applied value over the live one. */
 const merge = (live: Json | undefined, config: Json, shape: Shape | undefined): Json => {
   if (live === undefined || live === null || isLeaf(live, shape)) return config
-  // null where the live object has members is a map or list without any
+  // null in place of a live map or list is one without members
   if (config === null) return live
   if (isLeaf(config, shape)) return config
   if (Array.isArray(config)) return mergeLists(partsOf(live, shape), partsOf(config, shape))
@@ -78,7 +78,7 @@ const conflictMessage = (conflicts: readonly Conflict[]): string => {
   return `Apply failed with ${count} conflicts: ${parts.join('\n')}`
 }
 
-/** Refuses to change fields that others own. */
+/** Refuses to change fields of other owners. */
 const refuseConflicts = (others: readonly Owner[], written: FieldSet | undefined): void => {
   const conflicts = others
     .map((owner) => ({ owner, paths: pathsOf(intersection(owner.fields, written) ?? {}) }))
@@ -91,7 +91,7 @@ const refuseConflicts = (others: readonly Owner[], written: FieldSet | undefined
   throw applyConflict(conflictMessage(conflicts), causes)
 }
 
-/** Ownership of an object nobody tracked before is attributed once, so that the first apply meets conflicts. */
+/** Attributes an untracked object to a manager once, so that the first apply meets conflicts. */
 const ownersBefore = (live: KubernetesObject | undefined, kind: Kind, apiVersion: string, time: string): Owner[] => {
   const owners = ownersOf(live)
   if (live === undefined || owners.length > 0) return owners
@@ -99,13 +99,13 @@ const ownersBefore = (live: KubernetesObject | undefined, kind: Kind, apiVersion
   return ownersAfterUpdate({ before: kind.zero, after: live, kind }, [], { writer, time })
 }
 
-/** Metadata itself is nobody's, so applying none of it owns nothing. */
+/** Metadata itself has no owner: applying an empty one owns nothing. */
 const appliedFields = ({ metadata, ...others }: JsonMap, kind: Kind): FieldSet | undefined =>
   fieldsOf(metadata === undefined || isEmpty(metadata) ? others : { ...others, metadata }, kind.shape)
 
 const OWNABLE = ['labels', 'annotations', 'finalizers', 'ownerReferences']
 
-/** The name, the uid and their like are in every apply, if only by its path: they do not go with the last label. */
+/** Keeps the name, the uid and their like: every apply has them by its path. */
 const withIdentity = (pruned: Json | undefined, merged: Json | undefined): JsonMap => {
   const identity = Object.entries(mapOf(merged)).filter(([field]) => !OWNABLE.includes(field))
   return { ...Object.fromEntries(identity), ...mapOf(pruned) }
@@ -114,9 +114,8 @@ const withIdentity = (pruned: Json | undefined, merged: Json | undefined): JsonM
 export type Applied = { readonly object: JsonMap; readonly owners: Owner[] }
 
 /**
- * Server-side apply: lays `config` over the live object, takes away what the same manager applied before and nobody
- * owns now, and records the ownership. Fields that others own with another value are a 409, unless `force` takes them.
- * See https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ * Merges `config` over the live object by server-side apply. Fields that the same manager applied before and nobody owns now are removed. Fields of other owners with another value are a 409, unless `force` takes them. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 export const serverSideApply = (
   { live, config, kind }: { live: KubernetesObject | undefined; config: JsonMap; kind: Kind },
@@ -138,6 +137,6 @@ export const serverSideApply = (
   const left = loseFields(others, written, removed)
   const stamp = written || removed ? { time } : previous?.time === undefined ? {} : { time: previous.time }
   const self = fields === undefined ? [] : [{ ...writer, ...stamp, fields }]
-  // An applied null is a value like any other until here: to take away what others hold is a conflict
+  // An applied null is a value until here: to remove another owner's field with it is a conflict
   return { object: kind.custom ? object : (withoutNulls(object) as JsonMap), owners: [...left, ...self] }
 }

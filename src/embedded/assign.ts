@@ -6,7 +6,7 @@ type Assign = (object: JsonMap, previous: JsonMap | undefined, serial: () => num
 
 const address = (network: string, serial: number): string => `${network}.${(serial >> 8) & 255}.${serial & 255}`
 
-/** A Service keeps the addresses it was given; a new one gets them. */
+/** A Service keeps its addresses; a new one gets some. */
 const service: Assign = (object, previous, serial) => {
   const spec = mapOf(object.spec)
   const old = mapOf(previous?.spec)
@@ -50,6 +50,6 @@ const pod: Assign = (object, previous, serial) => {
 
 const byKind: Readonly<Record<string, Assign>> = { Service: service, Namespace: namespace, Pod: pod }
 
-/** What the cluster itself gives an object and nobody owns: addresses, a node, a phase. */
+/** Assigns what the cluster gives an object and nobody owns: addresses, a node, a phase. */
 export const assigned = (object: JsonMap, kind: Kind, previous: JsonMap | undefined, serial: () => number): JsonMap =>
   byKind[kind.kind]?.(object, previous, serial) ?? object

@@ -9,7 +9,7 @@ const goContexts: readonly (readonly [RegExp, string])[] = [
   [/^Unexpected non-whitespace/, 'after top-level value'],
 ]
 
-/** What Go's JSON decoder says of a text that JSON.parse refuses. */
+/** The error of Go's JSON decoder for a text that JSON.parse refuses. */
 const goJsonError = (text: string, { message }: Error): string => {
   const quoted = /^Unexpected token '(.)'/su.exec(message)?.[1]
   const position = /at position (\d+)/.exec(message)?.[1]
@@ -22,7 +22,7 @@ const goJsonError = (text: string, { message }: Error): string => {
 // A real API server reads 10,000 levels; no object has that many, and here each takes room on the stack.
 const deepest = 1000
 
-/** Whether maps and lists are nested deeper than anything here is written for. */
+/** Maps and lists are nested deeper than anything here is written for. */
 export const isTooDeep = (value: Json | undefined, left = deepest): boolean => {
   if (!isMap(value) && !Array.isArray(value)) return false
   return left === 0 || Object.values(value).some((member) => isTooDeep(member, left - 1))
@@ -32,7 +32,7 @@ const tooDeep = { error: 'exceeded max depth' }
 
 type Parsed = { value: Json } | { error: string }
 
-/** The value, or what Go would say is wrong with the text. */
+/** Parses JSON, with the errors of Go's decoder. */
 export const parseJson = (text: string): Parsed => {
   try {
     const value = JSON.parse(text) as Json
@@ -48,12 +48,12 @@ const yaml11 = {
   customTags: (tags: Tags) => tags.filter((tag) => typeof tag === 'string' || !tag.tag.endsWith(':timestamp')),
 } as const
 
-/** The value of a YAML text, of which JSON is the usual case. */
+/** Parses YAML, usually JSON. */
 export const parseYamlOrJson = (text: string): Parsed => {
   const asJson = text.trimStart().startsWith('{') ? parseJson(text) : undefined
   if (asJson && ('value' in asJson || asJson === tooDeep)) return asJson
   try {
-    // As JSON once more: an alias may stand for what it is in, and a tag for a set
+    // Again as JSON: a YAML alias may refer to its own parent, and a tag make a set
     return parseJson(JSON.stringify(parseYaml(text, yaml11)))
   } catch (error) {
     return { error: (error as Error).message }

@@ -8,10 +8,10 @@ import { notAllowed, notFound } from './status.ts'
 import { settle } from './workloads.ts'
 import type { World, Write } from './world.ts'
 
-/** `warnings` are what its sender is told beside the answer. */
+/** `warnings` are sent beside the answer. */
 export type Result = { readonly status: number; readonly object: JsonMap; readonly warnings?: readonly string[] }
 
-/** One request on a resource, and the world it happens in. */
+/** A request on a resource, and the world it is for. */
 export type Call = {
   readonly world: World
   readonly request: Request
@@ -21,7 +21,7 @@ export type Call = {
 
 export type Named = { readonly kind: Kind; readonly namespace: string | undefined; readonly name: string }
 
-/** The one object that a path names. */
+/** The object that a path names. */
 export const named = ({ kind, namespace, name }: Target): Named => {
   if (name === undefined || (kind.namespaced && namespace === undefined)) throw notAllowed()
   return { kind, namespace, name }
@@ -36,7 +36,7 @@ export const find = ({ store }: World, { kind, namespace, name }: Named): Kubern
 export const optionsFor = ({ request, query }: Call, applies = false): Options =>
   optionsOf(request.method, query, { userAgent: request.headers['user-agent'], applies })
 
-/** A write by the manager that the request names. */
+/** The write of a request, by the manager it names. */
 export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operation: Writer['operation']): Write => {
   const { kind, subresource } = target
   const writer = {
@@ -48,7 +48,7 @@ export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operatio
   return { kind, writer, dryRun }
 }
 
-/** What the controllers leave of an object that was just written; `live` is what was stored before. */
+/** The object as the controllers leave it after a write; `live` is the one stored before. */
 export const settled = (
   { world }: Call,
   { kind, dryRun }: Write,
@@ -60,12 +60,12 @@ export const settled = (
   return current?.metadata.uid === object.metadata.uid ? (current ?? object) : object
 }
 
-/** The selected objects of a kind, as a list of the version everything is at. */
+/** Lists the selected objects of a kind at the present version. */
 export const list = ({ world, query, target }: Call): Result => {
   const { kind, namespace } = target
   const isSelected = selected(kind, query)
   const items = world.store.list(kind, namespace).filter(isSelected)
-  // Lists of built-in kinds leave out what the list's own kind says already.
+  // Items of built-in kinds leave out their kind and apiVersion, which the list implies.
   const lean = kind.custom ? items : items.map(({ apiVersion: _, kind: __, ...item }) => item)
   const metadata = { resourceVersion: String(world.store.revision) }
   return { status: 200, object: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata, items: lean } }

@@ -9,7 +9,7 @@ import { refuseInvalid, type World, type Write } from './world.ts'
 
 const systemNames = ['selfLink', 'resourceVersion', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'managedFields']
 
-// What leaves room for the suffix in a label's 63 characters
+// Leaves room for the suffix in a label's 63 characters
 const longestBase = 58
 
 const suffix = (world: World): string => nameHash(`suffix ${world.store.nextSerial()}`, 5)
@@ -32,7 +32,7 @@ const requireNamespace = (world: World, namespace: string | undefined): void => 
   if (kind && namespace !== undefined && !world.store.get(kind, undefined, namespace)) throw notFound(kind, namespace)
 }
 
-/** The status of a new pod belongs to who runs pods, not to who creates them. */
+/** A new pod's status belongs to the kubelet, not to its creator. */
 const startedBy = (object: JsonMap, { kind, writer }: Write, time: string): Owner[] => {
   if (kind.kind !== 'Pod') return []
   const starter: Writer = { ...writer, manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' }

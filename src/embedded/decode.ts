@@ -45,10 +45,10 @@ export const checkKind = (object: JsonMap, kind: Kind): void => {
   if (sent !== kind.kind) throw invalid(kind, nameOf(object), [invalidValue('kind', sent, `must be ${kind.kind}`)])
 }
 
-/** An object as its kind declares it, and the paths of the fields that it does not declare. */
+/** An object with its kind's declared fields, and the paths of all others. */
 export type Declared = { readonly object: JsonMap; readonly unknown: readonly string[] }
 
-/** Leaves out what the kind does not declare; throws what `refusal` makes of the first value that its field cannot hold. */
+/** Removes undeclared fields; throws `refusal` for the first value of a wrong type. */
 export const declared = (object: JsonMap, kind: Kind, refusal: (error: string) => Error): Declared => {
   const { metadata } = object
   const strict = kind.custom ? (metadata === undefined ? {} : { metadata }) : object
@@ -58,7 +58,7 @@ export const declared = (object: JsonMap, kind: Kind, refusal: (error: string) =
   return { object: mapOf(value), unknown }
 }
 
-/** What a client is told of fields that are not declared; refuses them where it asked for that. */
+/** Warns of undeclared fields, or refuses them where the client asks for that. */
 export const warningsOf = (
   unknown: readonly string[],
   validation: FieldValidation,
@@ -92,7 +92,7 @@ const typeMeta: Shape = {
 const goTypeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
-/** The map in a body of one of the media types that the kind takes; its kind and version are texts. */
+/** Reads the map in a body of a media type that the kind takes; its kind and version are texts. */
 export const readMap = (text: string, type: string, kind: Kind): JsonMap => {
   const accepted = ['application/json', 'application/yaml', ...(kind.custom ? [] : [protobufType])]
   const reader = Object.hasOwn(readers, type) ? readers[type as keyof typeof readers] : undefined
@@ -112,10 +112,10 @@ export const readMap = (text: string, type: string, kind: Kind): JsonMap => {
   return value
 }
 
-/** An object that was sent, and what its sender is warned of. */
+/** An object of a request, and the warnings for its sender. */
 export type Read = { readonly object: JsonMap; readonly warnings: readonly string[] }
 
-/** The object in the body of a create or replace, in JSON or YAML. */
+/** Reads the object of a create or replace, in JSON or YAML. */
 export const decodeObject = (text: string, type: string, kind: Kind, validation: FieldValidation = 'Ignore'): Read => {
   const sent = readMap(text, type, kind)
   checkKind(sent, kind)

@@ -1,12 +1,12 @@
 import { isMap, type Json, type JsonMap, listOf } from './json.ts'
 
-/** Members a map gets where it has none. */
+/** Adds absent members. */
 export const filled = (map: JsonMap, defaults: JsonMap): JsonMap => {
   const missing = Object.entries(defaults).filter(([key]) => map[key] === undefined)
   return missing.length === 0 ? map : { ...map, ...Object.fromEntries(missing) }
 }
 
-/** The map with one member changed; the very same map when nothing changes, or there is no such member. */
+/** Changes one member; returns the same map when nothing changes, or the member is absent. */
 export const changed = (map: JsonMap, key: string, change: (value: Json) => Json): JsonMap => {
   const value = map[key]
   if (value === undefined) return map
@@ -14,7 +14,7 @@ export const changed = (map: JsonMap, key: string, change: (value: Json) => Json
   return next === value ? map : { ...map, [key]: next }
 }
 
-/** Changes each item of a list; the very same list when nothing changes. */
+/** Changes each item of a list; returns the same list when nothing changes. */
 export const each =
   (change: (item: JsonMap) => JsonMap) =>
   (list: Json): Json => {

@@ -49,7 +49,7 @@ const volumeModes = ['configMap', 'secret', 'projected', 'downwardAPI']
 const volume = (map: JsonMap): JsonMap =>
   volumeModes.reduce((sum, name) => changed(sum, name, (source) => filled(mapOf(source), { defaultMode: 420 })), map)
 
-/** The spec of a pod, or of a pod template, with its defaults. */
+/** The spec of a pod or pod template with its defaults. */
 export const podSpec = (spec: Json): Json => {
   const complete = filled(mapOf(spec), {
     dnsPolicy: 'ClusterFirst',

@@ -82,7 +82,7 @@ const listener = (map: JsonMap): JsonMap => {
 const gateway = (object: JsonMap): JsonMap =>
   changed(object, 'spec', (spec) => changed(mapOf(spec), 'listeners', each(listener)))
 
-/** What each kind fills in, by kind; the fields are those of the Kubernetes API reference. */
+/** The defaults of each kind; the fields are those of the Kubernetes API reference. */
 const byKind: Readonly<Record<string, (object: JsonMap) => JsonMap>> = {
   Secret: secret,
   Namespace: namespace,
@@ -105,7 +105,7 @@ const cleanMetadata = (metadata: Json): Json => {
 
 const droppedWhenEmpty = ['data', 'binaryData', 'stringData']
 
-/** The object with the defaults of its kind, and without the empty maps that typed objects do not write. */
+/** Fills in the defaults of the kind, and removes empty maps that typed objects do not write. */
 export const withDefaults = (object: JsonMap, kind: Kind): JsonMap => {
   const cleaned = changed(object, 'metadata', cleanMetadata)
   const gone = kind.custom ? [] : droppedWhenEmpty.filter((key) => isEmpty(cleaned[key]))

@@ -44,7 +44,7 @@ const policyErrors = ({ propagationPolicy: policy, orphanDependents }: JsonMap):
   ]
 }
 
-/** The options of a delete: those of its body, or those of the query when there is no body. */
+/** The options of a delete: of its body, or of the query without a body. */
 export const deleteOptions = ({ request, query }: Call): JsonMap => {
   const options = request.body ? fromBody(request.body, mediaType(request.headers)) : fromQuery(query)
   const errors = [...policyErrors(options), ...dryRunErrors(listOf(options.dryRun))]

@@ -65,7 +65,7 @@ const version: JsonMap = {
   platform: 'embedded',
 }
 
-/** What the server says of itself, by path. See https://kubernetes.io/docs/reference/using-api/api-concepts/#discovery-api */
+/** The discovery documents, by path. See https://kubernetes.io/docs/reference/using-api/api-concepts/#discovery-api */
 export const discovery: ReadonlyMap<string, JsonMap> = new Map<string, JsonMap>([
   ['/version', version],
   ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],

@@ -2,8 +2,8 @@ import { at, equal, isEmpty, isMap, type Json, type JsonMap, mapOf, sortedJson }
 import { fieldOf, type Shape } from './schema.ts'
 
 /**
- * A set of fields in the format of managedFields (FieldsV1): `f:name` for a map's member, `k:{…}` and `v:…` for a list's
- * items, `.` for the value itself; a node without members is the value itself. The empty set is undefined.
+ * A set of fields in the format of managedFields (FieldsV1). Elements are `f:name` for a map's member, `k:{…}` and `v:…` for a list's items, `.` for
+ * the value itself; a node without members is the value itself. The empty set is undefined.
  */
 export type FieldSet = { [element: string]: FieldSet }
 
@@ -14,7 +14,7 @@ const node = (included: boolean, members: FieldSet): FieldSet | undefined => {
   return included ? itself : undefined
 }
 
-/** Whether the node stands for the value itself, not only for something in it. */
+/** The node includes the value itself, and not only something in it. */
 export const includesItself = (set: FieldSet): boolean => {
   for (const element in set) return element === '.' || '.' in set
   return true
@@ -52,10 +52,10 @@ const itemElement = (item: Json, keys: Shape['keys']): string => {
   return `k:${sortedJson(named)}`
 }
 
-/** The parts of a value that are owned one by one: element, value and shape of each. None for a leaf. */
+/** The parts of a value that are owned one by one: element, value and shape of each. A leaf has none. */
 export type Part = { readonly element: string; readonly value: Json; readonly shape: Shape | undefined }
 
-/** Whether the value is owned as a whole: a scalar, an atomic list or an atomic map. */
+/** The value is owned as a whole: a scalar, an atomic list or an atomic map. */
 export const isLeaf = (value: Json | undefined, shape: Shape | undefined): boolean =>
   Array.isArray(value) ? shape?.keys === undefined && shape?.set === undefined : !isMap(value) || shape?.atomic === true
 
@@ -72,7 +72,7 @@ export const partsOf = (value: Json | undefined, shape: Shape | undefined): Part
   return parts
 }
 
-/** All fields of a value that someone applies. */
+/** All fields of an applied value. */
 export const fieldsOf = (value: Json, shape: Shape | undefined): FieldSet | undefined => {
   if (isLeaf(value, shape)) return itself
   const members: FieldSet = {}
@@ -84,10 +84,7 @@ export const fieldsOf = (value: Json, shape: Shape | undefined): FieldSet | unde
   return node(false, members)
 }
 
-/**
- * The fields of `after` that `before` does not have and, with `changed`, those it has with another value.
- * Swapping the two tells what was removed.
- */
+/** The fields of `after` that `before` lacks and, with `changed`, those with another value. Swapping the two gives the removed ones. */
 export const difference = (
   before: Json | undefined,
   after: Json | undefined,
@@ -138,8 +135,8 @@ const itemsDifference = (
 }
 
 /**
- * Takes out of a value what was owned before and is owned by nobody now. A map's member counts as owned while
- * anything inside it is; a list's item only when it is owned itself.
+ * Removes the fields that were owned before and that nobody owns now. A map's member counts as owned while anything inside it is; a
+ * list's item only when it is owned itself.
  */
 export const prune = (
   value: Json,

@@ -2,7 +2,7 @@ import { isMap, type Json, type JsonMap, listOf, mapOf } from './json.ts'
 import { quantityProblem } from './quantity.ts'
 import { fieldOf, type Scalar, type Shape } from './schema.ts'
 
-/** A value of another type than its field has: where it is, in the words of Go's JSON decoder. */
+/** A value of a wrong type, in the words of Go's JSON decoder. */
 export type WrongType = {
   readonly path: string
   readonly value: Json
@@ -10,15 +10,15 @@ export type WrongType = {
   readonly error: string
 }
 
-/** An object as a struct of Go holds it: without the fields that are not declared. */
+/** An object as Go's struct holds it: without undeclared fields. */
 export type Decoded = {
   readonly wrong?: WrongType
-  /** Paths of fields that are not declared, e.g. `spec.template.spec.containers[0].livenesProbe`. */
+  /** Paths of undeclared fields, e.g. `spec.template.spec.containers[0].livenesProbe`. */
   readonly unknown: readonly string[]
   readonly value: Json
 }
 
-/** `path` is where a value is; `field` is the same without what tells items and members of maps apart. */
+/** `path` is the place of a value; `field` is the same without indexes and keys of maps. */
 type Place = { readonly struct: string; readonly field: string; readonly path: string }
 
 const INT32 = 2 ** 31
@@ -37,7 +37,7 @@ const holds: Readonly<Record<Scalar | 'struct' | 'map' | 'list' | 'any', (value:
   int64: isWhole,
   int32: (value) => isWhole(value) && Number(value) >= -INT32 && Number(value) < INT32,
   'int-or-string': (value) => typeof value === 'string' || isWhole(value),
-  // told by its own words
+  // reported in words of its own
   quantity: () => true,
   list: Array.isArray,
   map: isMap,
@@ -63,7 +63,7 @@ const goName = ({ type, name, items, values }: Shape): string => {
   return type === 'struct' ? `v1.${name}` : (goNames[type] ?? type)
 }
 
-/** What is wrong with the text of a scalar that is parsed further. */
+/** The problem of a text scalar that is parsed further. */
 const textProblem = (value: Json, { type }: Shape): string | undefined => {
   if (type === 'quantity') return quantityProblem(value)
   if (type === 'byte') return base64Problem(String(value))
@@ -89,7 +89,7 @@ const wrongValue = (value: Json, shape: Shape, place: Place): WrongType | undefi
     const error = textProblem(value, shape)
     return error === undefined ? undefined : { path: place.path, value, error, expected: shape.type }
   }
-  // Go quotes a number that a number's type cannot hold
+  // Go quotes a number that its type cannot hold
   const isNumber = typeof value === 'number' && shape.type.startsWith('int')
   const sent = isNumber ? `number ${value}` : goType(value)
   const error = `json: cannot unmarshal ${sent} into Go struct field ${place.struct}${place.field} of type ${goName(shape)}`
@@ -138,8 +138,8 @@ const decode = (value: Json, shape: Shape, isTolerant: boolean): Decoded => {
   return { ...(found.wrong && { wrong: found.wrong }), unknown: found.unknown, value: read }
 }
 
-/** Reads a value as Go's JSON decoder does: up to the first value that its field cannot hold. */
+/** Decodes a value as Go's JSON decoder does: up to the first value of a wrong type. */
 export const decodeInto = (value: Json, shape: Shape): Decoded => decode(value, shape, false)
 
-/** Leaves out what is not declared, and values of another type as they are: a custom resource's schema judges these. */
+/** Removes undeclared fields; a custom resource's schema judges the types. */
 export const pruneInto = (value: Json, shape: Shape): Decoded => decode(value, shape, true)

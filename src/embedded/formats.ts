@@ -1,4 +1,4 @@
-/** Text formats of names, labels and keys, each answering with the API server's words for what is wrong. */
+/** Text formats of names, labels and keys, with the API server's error messages. */
 
 const regexHint = (intro: string, pattern: string, ...examples: string[]): string => {
   const quoted = examples.map((example, index) => (index === 0 ? `e.g. '${example}', ` : ` or '${example}', `))
@@ -85,14 +85,14 @@ const formats = {
   ),
 } satisfies Record<string, Format>
 
-/** What is wrong with the text in this format; nothing when it is valid. */
+/** The problems of a text in this format; empty when it is valid. */
 export const problems = (kind: keyof typeof formats, text: string): string[] => {
   const { pattern, limit, hint } = formats[kind]
   const tooLong = Buffer.byteLength(text) > limit ? [`must be no more than ${limit} bytes`] : []
   return pattern.test(text) ? tooLong : [...tooLong, hint]
 }
 
-/** What is wrong with a label or annotation key, `[prefix/]name`. */
+/** The problems of a label or annotation key, `[prefix/]name`. */
 export const keyProblems = (key: string): string[] => {
   const parts = key.split('/')
   if (parts.length > 2) {

@@ -10,7 +10,7 @@ export const fnv1a = (text: string): number => {
   return sum
 }
 
-/** A piece of a name derived from a text, always the same for the same text. */
+/** A part of a name, derived from a text. */
 export const nameHash = (text: string, length: number): string => {
   let out = ''
   for (let round = 0; out.length < length; round += 1) {

@@ -86,6 +86,6 @@ const perform = (document: Json, { op, path, from, value }: JsonMap): Json => {
   throw new PatchFailure('unknown operation')
 }
 
-/** JSON Patch: all operations in order, or a PatchFailure. See RFC 6902. */
+/** Applies the operations in order, or throws a PatchFailure. See RFC 6902. */
 export const jsonPatch = (document: Json, operations: Json): Json =>
   listOf(operations).reduce<Json>((patched, operation) => perform(patched, mapOf(operation)), document)

@@ -28,14 +28,14 @@ export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value)
 export const isEmpty = (value: Json | undefined): boolean =>
   value === null || (Array.isArray(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0)
 
-/** The value at a path of map keys, or undefined when any part of the path is missing. */
+/** The value at a path of map keys; undefined when part of the path is missing. */
 export const at = (value: Json | undefined, ...path: string[]): Json | undefined => {
   let here = value
   for (const key of path) here = isMap(here) && Object.hasOwn(here, key) ? here[key] : undefined
   return here
 }
 
-/** A label's value. Keys come from outside: every map inherits a constructor. */
+/** The value of a label. Keys come from outside: every map inherits a constructor. */
 export const labelOf = (labels: Readonly<Record<string, unknown>>, key: string): unknown =>
   Object.hasOwn(labels, key) ? labels[key] : undefined
 
@@ -64,7 +64,7 @@ export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
   return isMap(a) && isMap(b) && sameMap(a, b)
 }
 
-/** The value without null members of maps, which is how typed objects read them; what has none is not copied. */
+/** Removes null members of maps, as typed objects read them; returns the same value when there are none. */
 export const withoutNulls = (value: Json): Json => {
   if (Array.isArray(value)) {
     const items = value.map(withoutNulls)
@@ -92,7 +92,7 @@ export const copyOf = (value: Json): Json => {
   return copy
 }
 
-/** The value of a JSON text, or undefined when it is none. */
+/** Parses JSON; undefined for an invalid text. */
 export const parsed = (text: string): Json | undefined => {
   try {
     return JSON.parse(text) as Json

@@ -12,7 +12,7 @@ const names = new Map([
   ['<', 'lt'],
 ])
 
-/** Reads tokens one by one; whether `in` and `notin` are words or operators depends on the place. */
+/** Reads tokens one by one; the context decides if `in` and `notin` are words or operators. */
 class Reader {
   #position = 0
   readonly #tokens: readonly Token[]
@@ -59,7 +59,7 @@ const listedValues = (reader: Reader): string[] => {
   }
 }
 
-/** One value, which may be empty, and what follows it. */
+/** One value, which may be empty, and its separator. */
 const listedValue = (reader: Reader): { value: string; separator: Token } => {
   const token = reader.next()
   if (token.type === 'word') return { value: token.text, separator: reader.next() }
@@ -127,8 +127,8 @@ const requirements = (reader: Reader): Selector[] => {
 }
 
 /**
- * Reads a label selector as the API server does (`a=b,c in (d,e),!f`); a text it cannot read is a 400 with its words.
- * See https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api
+ * Parses a label selector as the API server does (`a=b,c in (d,e),!f`); an invalid one is a 400 in its words. See
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api
  */
 export const labelSelector = (text: string): Selector => {
   try {

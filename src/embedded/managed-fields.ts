@@ -2,7 +2,7 @@ import { difference, type FieldSet, union, without } from './field-set.ts'
 import { equal, isMap, type Json, type JsonMap, type KubernetesObject, listOf, mapOf, parsed } from './json.ts'
 import type { Kind } from './kind.ts'
 
-/** Who writes: one entry of managedFields is kept for each manager, operation, apiVersion and subresource. */
+/** A writer: managedFields has one entry for each manager, operation, apiVersion and subresource. */
 export type Writer = {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
@@ -23,7 +23,7 @@ const systemFields = [
   'resourceVersion',
 ]
 
-/** The part of an object whose ownership is tracked, as the main resource or a subresource writes it. */
+/** The tracked part of an object, as the main resource or a subresource writes it. */
 export const tracked = (object: JsonMap, kind: Kind, subresource: string | undefined): JsonMap => {
   const { apiVersion: _, kind: __, metadata, status, ...others } = object
   if (subresource === 'status') return { status: status ?? kind.zero.status }
@@ -67,12 +67,12 @@ export const isWriter = (owner: Owner, { manager, operation, apiVersion, subreso
   owner.subresource === subresource &&
   (operation === 'Apply' || owner.apiVersion === apiVersion)
 
-/** Whether both own the same, no matter when it was written. */
+/** Both own the same fields, whenever they were written. */
 export const sameOwners = (some: readonly Owner[], others: readonly Owner[]): boolean =>
   some.length === others.length &&
   some.every((owner) => others.some((other) => isWriter(other, owner) && equal(other.fields, owner.fields)))
 
-/** The owners after some fields were written or removed by someone else; who has none left is gone. */
+/** The owners after others wrote or removed fields; an owner without fields is dropped. */
 export const loseFields = (owners: readonly Owner[], ...lost: (FieldSet | undefined)[]): Owner[] =>
   owners.flatMap((owner) => {
     const fields = lost.reduce<FieldSet | undefined>((left, gone) => (gone ? without(left, gone) : left), owner.fields)
@@ -80,8 +80,8 @@ export const loseFields = (owners: readonly Owner[], ...lost: (FieldSet | undefi
   })
 
 /**
- * Ownership after an update: what it added or changed belongs to the writer alone, what it removed to nobody.
- * See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ * Ownership after an update: added and changed fields belong to the writer alone, removed ones to nobody. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export const ownersAfterUpdate = (
   { before, after, kind }: { before: JsonMap; after: JsonMap; kind: Kind },
@@ -102,13 +102,13 @@ export const ownersAfterUpdate = (
 const isElement = (element: string): boolean =>
   element.startsWith('k:') ? isMap(parsed(element.slice(2))) : /^(\.$|[fvi]:)/.test(element)
 
-/** Whether a value that a client sent is a set of fields. */
+/** The value of a client is a set of fields. */
 const isFieldSet = (value: Json | undefined): boolean =>
   isMap(value) && Object.entries(value).every(([element, members]) => isElement(element) && isFieldSet(members))
 
 /**
- * The owners a client sends along with an object: those replace the recorded ones; one empty entry resets them;
- * none, or entries that are not owners, leave them. A status write cannot send any.
+ * The owners that a client sends with an object. They replace the recorded ones; one empty entry resets them; none, or invalid ones,
+ * leave them. A status write cannot send any.
  */
 export const ownersSent = (live: KubernetesObject, sent: JsonMap, subresource: string | undefined): Owner[] => {
   const entries: Json | undefined = mapOf(sent.metadata).managedFields

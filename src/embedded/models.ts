@@ -6,7 +6,7 @@ type Attribute = { readonly baseName: string; readonly type: string; readonly fo
 
 const load = createRequire(import.meta.url)
 
-/** The fields of one model of the official client, as its generator wrote them down. */
+/** The fields of a model of the official client. */
 const attributesOf = (model: string): readonly Attribute[] =>
   load(`@kubernetes/client-node/dist/gen/models/${model}.js`)[model].attributeTypeMap
 
@@ -85,7 +85,7 @@ const scalars: Readonly<Record<string, Scalar | 'any'>> = {
   any: 'any',
 }
 
-/** The shape of a type as the models write it: `Array<V1Container>`, `{ [key: string]: string; }`. */
+/** The shape of a type in the models' notation: `Array<V1Container>`, `{ [key: string]: string; }`. */
 const shapeOf = (type: string, format: string, scalar: Scalar | undefined): Shape => {
   const items = /^Array<(.+)>$/.exec(type)?.[1]
   if (items !== undefined) return { type: 'list', items: shapeOf(items, format, scalar) }
@@ -111,7 +111,7 @@ const memberOf = (struct: string, { baseName, type, format }: Attribute): Shape 
 
 const known = new Map<string, Shape>()
 
-/** The shape of a model, e.g. `V1PodSpec`. A model is read when its fields are asked for: few of some hundred ever are. */
+/** The shape of a model, e.g. `V1PodSpec`. Models are read on demand: few of some hundred ever are. */
 export const modelShape = (model: string): Shape => {
   const name = structName(model)
   let fields: Readonly<Record<string, Shape>> | undefined

@@ -30,12 +30,12 @@ const documentOf = (apiVersion: string): JsonMap => ({
 
 const apiVersions = [...new Set(kinds.map(apiVersionOf))]
 
-/** As much of OpenAPI v2 as makes kubectl take a `kind: List`, which it would check itself: there is nothing in it to check by. */
+/** The part of OpenAPI v2 that kubectl needs to take a `kind: List`, which it validates itself: it has no schemas. */
 const openapiV2: JsonMap = { swagger: '2.0', info: { title: 'Kubernetes', version: 'v1.36.0' }, paths: {} }
 
 /**
- * The least of OpenAPI v3 that makes kubectl leave validation to the server: which operations there are and that they take
- * `fieldValidation`. It has no schemas.
+ * The part of OpenAPI v3 that makes kubectl leave validation to the server: the operations, and that they take `fieldValidation`. It has
+ * no schemas.
  */
 export const openapi: ReadonlyMap<string, JsonMap> = new Map<string, JsonMap>([
   ['/openapi/v2', openapiV2],
@@ -50,5 +50,5 @@ export const openapi: ReadonlyMap<string, JsonMap> = new Map<string, JsonMap>([
   ...apiVersions.map((each): [string, JsonMap] => [`/openapi/v3/${root(each)}`, documentOf(each)]),
 ])
 
-/** The same as a message of protocol buffers: its first field, the version of Swagger. */
+/** OpenAPI v2 as a message of protocol buffers: its first field, the version of Swagger. */
 export const openapiV2Message = '\n\u00032.0'

@@ -4,7 +4,7 @@ import { invalidValue, required, unsupported } from './validate.ts'
 
 const validations = ['Ignore', 'Strict', 'Warn'] as const
 
-/** What becomes of fields that are not declared: they are left out in silence, refused, or left out with a warning. */
+/** The treatment of undeclared fields: removed in silence, refused, or removed with a warning. */
 export type FieldValidation = (typeof validations)[number]
 
 /** The options of a write, from the query. */
@@ -40,7 +40,7 @@ const forceErrors = (force: string | null, applies: boolean): FieldError[] => {
 export const dryRunErrors = (values: readonly Json[]): FieldError[] =>
   values.some((value) => value !== 'All') ? [unsupported('dryRun', [...values], ['All'])] : []
 
-/** Reads and checks them; an apply must name its manager, any other write is known by its User-Agent without one. */
+/** Parses and validates the options; an apply must name its manager, any other write may be known by its User-Agent. */
 export const optionsOf = (
   method: string,
   query: URLSearchParams,

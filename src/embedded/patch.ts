@@ -56,7 +56,7 @@ const patchers: Readonly<Record<string, Patcher>> = {
 
 const customTypes = ['application/json-patch+json', 'application/merge-patch+json', applyType]
 
-/** The patch's media type, or the refusal of one that the kind does not take. */
+/** The patch's media type; refuses one that the kind does not take. */
 export const patchType = ({ headers }: Request, kind: Kind): string => {
   const type = mediaType(headers)
   if (kind.custom && !customTypes.includes(type)) throw unsupportedMediaType(customTypes)
@@ -66,7 +66,7 @@ export const patchType = ({ headers }: Request, kind: Kind): string => {
   return type
 }
 
-/** The live object as the patch changes it, before defaults and checks, and what its sender is warned of. */
+/** The live object as the patch changes it, before defaults and validation, and the warnings for the sender. */
 export const patched = (
   live: KubernetesObject,
   type: string,
@@ -81,7 +81,7 @@ export const patched = (
   return { object: withoutNulls(object) as JsonMap, warnings: warningsOf(unknown, validation, refusal) }
 }
 
-/** The object that a server-side apply sends. */
+/** The object of a server-side apply. */
 export const appliedConfig = (
   text: string,
   kind: Kind,

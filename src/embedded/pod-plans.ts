@@ -1,15 +1,15 @@
 import { nameHash, uidOf } from './hash.ts'
 import { at, type JsonMap, type KubernetesObject, mapOf, sortedJson } from './json.ts'
 
-/** A pod that a workload should have: without a name it is given one. */
+/** A desired pod; one without a name gets one. */
 export type Desired = { readonly metadata: JsonMap; readonly hash: string }
 
-/** A workload as its controller sees it: which pods it should have, and by which label they tell their template. */
+/** A workload as its controller sees it: the desired pods, and the label with their template's hash. */
 type Plan = {
   readonly pods: readonly Desired[]
   readonly hash: string
   readonly hashLabel: string
-  /** With so many pods that are ready. */
+  /** The status for a number of ready pods. */
   readonly status: (ready: number) => JsonMap
 }
 
@@ -111,7 +111,7 @@ const deployment = (workload: KubernetesObject): Plan => {
   return { pods, hash, hashLabel: 'pod-template-hash', status }
 }
 
-/** The plan of each kind of workload. */
+/** The plans, by kind of workload. */
 export const plans: Readonly<Record<string, (workload: KubernetesObject) => Plan>> = {
   StatefulSet: statefulSet,
   Deployment: deployment,

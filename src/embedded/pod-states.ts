@@ -1,18 +1,15 @@
 import { at, type Json, type JsonMap, listOf } from './json.ts'
 
-/**
- * The annotation, on a pod or in a pod template, that says how a pod is to look: nothing runs here, so that only somebody who says so makes
- * a pod be anything but ready.
- */
+/** The annotation of a pod or pod template that sets the pod's state. Nothing runs here: without it every pod is ready. */
 export const POD_STATE = 'embedded.meshstep.dev/pod'
 
 type Looks = {
   readonly phase: string
   readonly ready: boolean
-  /** Of the pod as a whole. */
+  /** The reason of the pod as a whole. */
   readonly reason?: string
   readonly message?: string
-  /** Of its containers. */
+  /** The state of its containers. */
   readonly waiting?: { readonly reason: string; readonly message: string }
   readonly isScheduled: boolean
   readonly restarts: number
@@ -45,7 +42,7 @@ const states: Readonly<Record<string, Looks>> = {
   terminating: running,
 }
 
-/** What the annotation of a pod, or of a template, says; undefined for a pod that is as it should be. */
+/** The state in the annotation of a pod or template; undefined for a ready pod. */
 export const stateOf = (object: Json | undefined): string | undefined => {
   const state = String(at(object, 'metadata', 'annotations', POD_STATE))
   return Object.hasOwn(states, state) ? state : undefined
@@ -72,7 +69,7 @@ const containerStatuses = (containers: readonly Json[], looks: Looks, startTime:
     state: containerState(looks, startTime),
   }))
 
-/** The status of a pod in the state that its annotation asks for. */
+/** The status of a pod in the state of its annotation. */
 export const podStatus = (pod: JsonMap, podIP: string): JsonMap => {
   const looks = states[stateOf(pod) ?? ''] ?? running
   const { phase, ready, reason, message, isScheduled } = looks
@@ -103,11 +100,11 @@ export const podStatus = (pod: JsonMap, podIP: string): JsonMap => {
   }
 }
 
-/** Whether the pod is up, as its workload counts it. */
+/** The pod counts as ready for its workload. */
 export const isReady = (pod: JsonMap): boolean =>
   at(pod, 'metadata', 'deletionTimestamp') === undefined &&
   listOf(at(pod, 'status', 'conditions')).some((each) => at(each, 'type') === 'Ready' && at(each, 'status') === 'True')
 
-/** Whether the pod counts no more: its workload, if it can, makes another one beside it. */
+/** The pod has ended: its workload, if it can, makes another beside it. */
 export const isOver = (pod: JsonMap): boolean =>
   at(pod, 'metadata', 'deletionTimestamp') !== undefined || at(pod, 'status', 'phase') === 'Failed'

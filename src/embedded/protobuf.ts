@@ -96,14 +96,14 @@ const decode = (bytes: Buffer, message: Message): JsonMap => {
   const out: JsonMap = {}
   for (const { number, value } of partsOf(bytes)) {
     const field = message[number]
-    // An empty text is how a field that is not set is written.
+    // An unset field is an empty text.
     const isSet = field?.type !== 'text' || (value as Buffer).length > 0
     if (field && isSet) out[field.name] = added(out[field.name], field, value)
   }
   return out
 }
 
-/** The object, or what is wrong; the text holds one byte in each character. */
+/** The object, or the problem; the text holds one byte in each character. */
 export const parseProtobuf = (text: string): { value: Json } | { error: string } => {
   const bytes = Buffer.from(text, 'latin1')
   if (!bytes.subarray(0, magic.length).equals(magic))

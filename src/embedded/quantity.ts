@@ -28,14 +28,17 @@ const scaleOf = (suffix: string): number | undefined => {
   return Object.hasOwn(scales, suffix) ? scales[suffix] : undefined
 }
 
-/** What a quantity amounts to; undefined where the text is none. See https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/ */
+/**
+ * The amount of a quantity; undefined for an invalid one. See
+ * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+ */
 export const amountOf = (quantity: Json | undefined): number | undefined => {
   const [, digits = '', suffix = ''] = pattern.exec(String(quantity)) ?? []
   const scale = scaleOf(suffix)
   return scale === undefined || !number.test(digits) ? undefined : Number(digits) * scale
 }
 
-/** The API server's words for a text that is no quantity. */
+/** The API server's words for an invalid quantity. */
 export const quantityProblem = (value: Json): string | undefined => {
   if (amountOf(value) !== undefined) return undefined
   if (pattern.test(String(value)) && number.test(pattern.exec(String(value))?.[1] ?? ''))

@@ -9,7 +9,7 @@ export type Removal = {
   readonly preconditions?: JsonMap
   readonly dryRun: boolean
   readonly orphan: boolean
-  /** The uids of what this removal is part of: owners may own each other. */
+  /** The uids of the enclosing removal: owners may own each other. */
   readonly within?: ReadonlySet<unknown>
 }
 
@@ -44,11 +44,11 @@ const dependents = (world: World, kind: Kind, { metadata }: KubernetesObject): R
     return owners.length > 0 && owners.every((owner) => isOrIsOf(metadata.uid, mapOf(owner)))
   })
 
-/** Whether an owner has the uid, or is a ReplicaSet, which is not stored, of the Deployment that has it. */
+/** An owner has the uid, or is a ReplicaSet, which is not stored, of the Deployment that has it. */
 const isOrIsOf = (uid: string | undefined, owner: JsonMap): boolean =>
   owner.uid === uid || (owner.kind === 'ReplicaSet' && owner.uid === uidOf(`${uid} ${owner.name}`))
 
-/** Deletes an object and what depends on it; one with finalizers is only marked, until they are gone. */
+/** Deletes an object and its dependents; one with finalizers is only marked until they are gone. */
 export const remove = (world: World, live: KubernetesObject, kind: Kind, removal: Removal): KubernetesObject => {
   checkPreconditions(kind, live, removal.preconditions ?? {})
   const last = leaving(world, live, kind)

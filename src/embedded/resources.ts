@@ -119,7 +119,7 @@ const verbs: Readonly<Record<string, (call: Call) => Result>> = {
   DELETE: (call) => (call.target.name === undefined ? deleteMany(call) : deleteOne(call)),
 }
 
-/** Answers one request on a resource; every refusal is thrown. */
+/** Responds to one request on a resource; every refusal is thrown. */
 export const onResource = (call: Call): Result => {
   if (call.target.subresource === 'scale') return onScale(call)
   const { method } = call.request

@@ -2,7 +2,10 @@ import { type Json, type JsonMap, listOf, mapOf } from './json.ts'
 import { apiVersionOf, builtin, type Kind } from './kind.ts'
 import { badRequest } from './status.ts'
 
-/** What a SubjectAccessReview asks for. See https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/ */
+/**
+ * The attributes of a SubjectAccessReview. See
+ * https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/subject-access-review-v1/
+ */
 export type ResourceAttributes = {
   readonly namespace?: string
   readonly verb?: string
@@ -14,9 +17,9 @@ export type ResourceAttributes = {
 }
 
 export type Reviewers = {
-  /** The username each token is good for. */
+  /** The username of each token. */
   readonly tokens: Readonly<Record<string, string>>
-  /** The audiences those tokens are for. */
+  /** The audiences of the tokens. */
   readonly audiences: readonly string[]
   readonly allows: (username: string, attributes: ResourceAttributes) => boolean
 }
@@ -56,7 +59,7 @@ const review = (group: string, kind: string, answer: Review['answer']): Review =
   answer,
 })
 
-/** Objects that are asked, not stored. */
+/** Kinds that are evaluated, not stored. */
 export const reviews: readonly Review[] = [
   review('authentication.k8s.io', 'TokenReview', tokenReview),
   review('authorization.k8s.io', 'SubjectAccessReview', accessReview),

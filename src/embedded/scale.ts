@@ -56,7 +56,7 @@ const patch = (call: Call, live: KubernetesObject): Result => {
   return write(call, live, options, patched(scaleOf(live), type, call.request.body ?? '', { kind: scale, validation }))
 }
 
-/** Answers a request on the scale of a workload. */
+/** Responds to a request on the scale of a workload. */
 export const onScale = (call: Call): Result => {
   const { method, headers, body = '' } = call.request
   const live = find(call.world, named(call.target))

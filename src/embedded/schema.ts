@@ -1,6 +1,6 @@
 import type { Json } from './json.ts'
 
-/** Constraints that a CustomResourceDefinition puts on a value, by the names of its OpenAPI schema. */
+/** Constraints of a CustomResourceDefinition on a value, by the names of its OpenAPI schema. */
 export type Constraints = {
   readonly enum?: readonly string[]
   readonly required?: readonly string[]
@@ -11,7 +11,7 @@ export type Constraints = {
   readonly minimum?: number
   readonly maximum?: number
   readonly pattern?: string
-  /** Rules written in CEL there: the message, and what must hold. */
+  /** Rules in CEL there: the message, and the condition. */
   readonly rules?: readonly { readonly message: string; readonly holds: (value: Json) => boolean }[]
 }
 
@@ -27,21 +27,20 @@ export type Scalar =
   | 'byte'
 
 /**
- * How the API server looks at a value: its type, its declared fields, and how server-side apply and strategic merge patch tell its parts apart.
- * A list without keys and set is replaced as a whole.
- * See https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
+ * The API server's schema of a value: type, declared fields, and the merge keys of server-side apply and strategic merge patch. A list without keys and set is replaced as a whole. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
  */
 export type Shape = Constraints & {
   readonly type: Scalar | 'struct' | 'map' | 'list' | 'any'
   /** Go's name of a struct, without its package. */
   readonly name?: string
-  /** The list's items are told apart by these keys (the value is the key's default); the first is the patch merge key. */
+  /** The keys that identify the list's items, with their defaults; the first is the patch merge key. */
   readonly keys?: Readonly<Record<string, Json>>
   /** The list is a set of scalars. */
   readonly set?: true
   /** The map is owned and replaced as a whole. */
   readonly atomic?: true
-  /** The declared fields of a struct, read when they are asked for. */
+  /** The declared fields of a struct, read on demand. */
   readonly fields?: () => Readonly<Record<string, Shape>>
   /** The members of a map. */
   readonly values?: Shape

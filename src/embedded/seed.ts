@@ -11,7 +11,7 @@ const writeBy = (manager: string, apiVersion: string) => ({
   dryRun: false,
 })
 
-/** Creates a namespace that is not there yet. */
+/** Creates a namespace unless it exists. */
 export const ensureNamespace = (world: World, name: string | undefined): void => {
   const kind = kindOf('v1', 'Namespace')
   if (name === undefined || kind === undefined || world.store.get(kind, undefined, name)) return

@@ -13,7 +13,7 @@ const unsupportedField = (kind: Kind, path: string): Error =>
       : `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
   )
 
-/** Whether an object is among those that `labelSelector` and `fieldSelector` of a list or watch ask for. */
+/** Matches the objects that `labelSelector` and `fieldSelector` of a list or watch select. */
 export const selected = (kind: Kind, query: URLSearchParams): ((object: KubernetesObject) => boolean) => {
   const hasLabels = labelSelector(query.get('labelSelector') ?? '')
   const fields = fieldSelector(query.get('fieldSelector') ?? '')

@@ -1,6 +1,6 @@
 import { type Json, type JsonMap, labelOf, listOf, mapOf } from './json.ts'
 
-/** A selector as workloads carry it, `{ matchLabels, matchExpressions }`. */
+/** Matches labels with a selector of workloads, `{ matchLabels, matchExpressions }`. */
 export const matches = (
   { matchLabels, matchExpressions }: JsonMap,
   labels: Readonly<Record<string, unknown>>,

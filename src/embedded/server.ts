@@ -11,7 +11,7 @@ export type EmbeddedServerOptions = {
   /** 0 takes any free port. */
   readonly port?: number
   readonly host?: string
-  /** Answers in place of the API; undefined lets the request through. */
+  /** Responds in place of the API; undefined lets the request through. */
   readonly intercept?: Intercept
 }
 
@@ -20,7 +20,7 @@ export type EmbeddedServer = { readonly url: string; readonly port: number; clos
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
 
-/** Protobuf is the one body that is not text: it goes on as one character for each byte. */
+/** Protobuf is the one body that is not text: each byte becomes one character. */
 const textOf = (body: Buffer, headers: Record<string, string>): string =>
   body.toString(headers['content-type']?.includes('protobuf') ? 'latin1' : 'utf8')
 

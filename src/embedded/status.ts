@@ -1,12 +1,12 @@
 import type { JsonMap } from './json.ts'
 
-/** What an answer needs to know of a kind. */
+/** The names of a kind for an error. */
 type Named = { readonly group: string; readonly kind: string; readonly plural: string }
 
-/** One field that is not valid, as listed under `details.causes` of an Invalid answer. */
+/** An invalid field, as under `details.causes` of an Invalid answer. */
 export type FieldError = { readonly field: string; readonly reason: string; readonly message: string }
 
-/** An answer that is not the object asked for: an HTTP status code and a Status object. */
+/** An error answer: an HTTP status code and a Status object. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: number
@@ -44,7 +44,7 @@ export const notFound = (kind: Named, name: string): Refusal =>
     kind: kind.plural,
   })
 
-/** For a path that no resource of a built-in group answers. */
+/** For a path without a resource in a built-in group. */
 export const noResource = (): Refusal =>
   new Refusal(404, 'NotFound', 'the server could not find the requested resource', {})
 
@@ -105,7 +105,7 @@ export const unsupportedMediaType = (accepted: readonly string[]): Refusal =>
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   )
 
-/** What a delete answers for kinds that do not return the deleted object. */
+/** The answer of a delete for kinds that do not return the deleted object. */
 export const deleted = (kind: Named, name: string, uid: string): JsonMap => ({
   kind: 'Status',
   apiVersion: 'v1',

@@ -6,7 +6,7 @@ const deletePrefix = '$deleteFromPrimitiveList/'
 
 const isDirective = (key: string): boolean => key.startsWith('$')
 
-/** A value as it is when nothing was there before: without nulls and directives. */
+/** The patch as a new value: without nulls and directives. */
 const fresh = (patch: Json): Json => {
   if (Array.isArray(patch)) return patch.filter((item) => !isMap(item) || item.$patch === undefined).map(fresh)
   if (!isMap(patch)) return patch
@@ -35,7 +35,7 @@ const identity = (item: Json, key: string | undefined): Json | undefined =>
 const placeIn = (list: readonly Json[], item: Json, key: string | undefined): number =>
   list.findIndex((each) => equal(identity(each, key), identity(item, key)))
 
-/** Items that `order` names come in its order, before what is not live in front of them; the others keep theirs. */
+/** Orders items as in `order`, new ones first; the others keep their order. */
 const ordered = (items: Json[], order: Json[], live: Json[], key: string | undefined): Json[] => {
   const placed = items.map((item) => ({ item, place: placeIn(order, item, key), before: placeIn(live, item, key) }))
   const others = placed.filter(({ place }) => place < 0).toSorted((a, b) => a.before - b.before)
@@ -77,9 +77,9 @@ const withDirectives = (merged: JsonMap, live: JsonMap, patch: JsonMap, shape: S
 }
 
 /**
- * Strategic merge patch: like a JSON merge patch, but lists whose items have a merge key are merged item by item, and
- * directives (`$patch`, `$setElementOrder/…`, `$deleteFromPrimitiveList/…`, `$retainKeys`) say the rest.
- * See https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
+ * Applies a strategic merge patch. It is like a JSON merge patch, but lists with a merge key are merged by item, and directives (`$patch`,
+ * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`, `$retainKeys`) control the rest. See
+ * https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
  */
 export const strategicMerge = (current: Json | undefined, patch: Json, shape: Shape | undefined): Json => {
   if (!isMap(patch)) return patch

@@ -1,7 +1,7 @@
 import { at, type Json, type JsonMap, listOf, mapOf } from './json.ts'
 import type { Kind } from './kind.ts'
 
-/** A column of what kubectl prints: `wide` ones come with `-o wide`. */
+/** A column of kubectl's tables: `wide` ones come with `-o wide`. */
 type Column = { readonly name: string; readonly wide?: true; readonly of: (object: JsonMap) => Json }
 
 const count = (value: Json | undefined): number => Number(value ?? 0)
@@ -49,7 +49,7 @@ const ready: Column = {
 
 const status = (title: string, key: string): Column => ({ name: title, of: (object) => count(at(object.status, key)) })
 
-/** A pod's phase, or the reason why it is not what it should be. */
+/** A pod's phase, or the reason for its failure. */
 const podStatus = ({ metadata, status }: JsonMap): string => {
   if (at(metadata, 'deletionTimestamp') !== undefined) return 'Terminating'
   const waiting = listOf(at(status, 'containerStatuses')).map((each) => at(each, 'state', 'waiting', 'reason'))
@@ -110,7 +110,7 @@ const wide: Readonly<Record<string, readonly Column[]>> = {
 
 const columnsOf = ({ kind }: Kind): readonly Column[] => [name, ...(columns[kind] ?? []), age, ...(wide[kind] ?? [])]
 
-/** Whether the client asks for a table to print rather than for objects. */
+/** The client asks for a table to print rather than for objects. */
 export const asksForTable = (accept = ''): boolean => /(^|,)application\/json;[^,]*\bas=Table\b/.test(accept)
 
 const rowOf = (object: JsonMap, all: readonly Column[]): JsonMap => {
@@ -121,7 +121,10 @@ const rowOf = (object: JsonMap, all: readonly Column[]): JsonMap => {
   }
 }
 
-/** An object, or a list of them, as kubectl prints it. See https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables */
+/**
+ * An object or a list as kubectl prints it. See
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables
+ */
 export const tableOf = (kind: Kind, object: JsonMap): JsonMap => {
   const all = columnsOf(kind)
   const objects = Array.isArray(object.items) ? object.items.map(mapOf) : [object]

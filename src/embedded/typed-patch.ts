@@ -51,7 +51,7 @@ const scalarProblem = (value: Json, type: Shape['type']): string | undefined => 
 
 type Problem = { readonly path: string; readonly why: string }
 
-/** What tells an item of a list apart, or why nothing does. */
+/** The keys that identify a list's item, or the reason why none do. */
 const itemPath = (item: Json, index: number, { keys, set }: Shape): { path: string } | { why: string } => {
   if (set) return { path: `[=${JSON.stringify(item)}]` }
   if (keys === undefined) return { path: `[${index}]` }
@@ -100,8 +100,8 @@ const problemsIn = (value: Json, shape: Shape, at: string): Problem[] => {
 }
 
 /**
- * What keeps an applied object from being compared field by field: fields that are not declared, values of another type, and items of a list
- * that cannot be told apart. See https://github.com/kubernetes-sigs/structured-merge-diff
+ * The reason why an applied object cannot be compared by field. Reasons are undeclared fields, values of a wrong type, or list items without distinct
+ * keys. See https://github.com/kubernetes-sigs/structured-merge-diff
  */
 export const typedProblem = (config: JsonMap, shape: Shape): string | undefined => {
   const problems = problemsIn(config, shape, '').map(({ path, why }) => `${path}: ${why}`)

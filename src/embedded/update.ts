@@ -7,7 +7,7 @@ import { stateOf } from './pod-states.ts'
 import { modified } from './status.ts'
 import { refuseInvalid, type World, type Write } from './world.ts'
 
-/** What an update of the object, or of its status, leaves of what was sent. */
+/** The stored content of an update to the object or its status. */
 const contentOf = (live: KubernetesObject, sent: JsonMap, { kind, writer }: Write): JsonMap => {
   if (writer.subresource === 'status') return { ...live, status: sent.status }
   if (!kind.status) return sent

@@ -5,7 +5,7 @@ import { invalidValue, required, unsupported } from './validate.ts'
 
 const wholes = ['int32', 'int64']
 
-/** JSON Schema's name of a value's type, and of the type that a shape asks for. */
+/** JSON Schema's names of the types of a value and a shape. */
 const typeOf = (value: Json): string => {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -90,7 +90,7 @@ const childrenOf = (value: Json, shape: Shape, field: string, isRule: boolean): 
   if (items) return listOf(value).map((item, index) => ({ value: item, shape: items, field: `${field}[${index}]` }))
   return Object.entries(mapOf(value)).flatMap(([key, member]) => {
     const inner = fieldOf(shape, key)
-    // members of a map are named as a path of CEL does
+    // CEL names members of maps by a path of its own
     const path = isRule && shape.type === 'map' ? `${field}[${key}]` : within(field, key)
     return inner && member !== undefined ? [{ value: member, shape: inner, field: path }] : []
   })
@@ -124,7 +124,7 @@ const ruleErrors = (value: Json, shape: Shape, field: string): FieldError[] => [
 const unchecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
 
-/** Reasons after which the rules of a schema are not looked at. */
+/** Errors that keep the rules of a schema from being evaluated. */
 const blocking = [
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -133,7 +133,7 @@ const blocking = [
   'FieldValueTypeInvalid',
 ]
 
-/** What the schema of a custom resource, and then its rules, find wrong with an object outside its metadata. */
+/** The errors of a custom resource's schema, and then its rules, outside the metadata. */
 export const customErrors = (object: Json, shape: Shape): FieldError[] => {
   const { metadata: _, ...rest } = mapOf(object)
   const errors = schemaErrors(rest, shape, '')

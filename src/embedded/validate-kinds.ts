@@ -133,6 +133,6 @@ const checks: Readonly<Record<string, Check>> = {
   PodDisruptionBudget: budgetErrors,
 }
 
-/** What is wrong with an object outside its metadata; `previous` is the stored one it replaces. */
+/** The errors of an object outside its metadata; `previous` is the stored one it replaces. */
 export const kindErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
   kind.custom ? customErrors(object, kind.shape) : (checks[kind.kind]?.(object, previous) ?? [])

@@ -21,7 +21,7 @@ const isMissing = (value: Json | undefined): boolean => value === undefined || v
 const indexed = (list: Json | undefined, field: string): { item: JsonMap; path: string; index: number }[] =>
   listOf(list).map((item, index) => ({ item: mapOf(item), path: `${field}[${index}]`, index }))
 
-/** The value has to be one of a few, where there is one. */
+/** A present value must be one of a few. */
 export const oneOf = (value: Json | undefined, field: string, values: readonly string[]): FieldError[] =>
   value === undefined || values.includes(String(value)) ? [] : [unsupported(field, value, values)]
 
@@ -219,7 +219,7 @@ const initErrors = (spec: JsonMap, field: string, volumes: readonly (Json | unde
   ])
 }
 
-/** What a source of a volume has to name. */
+/** The required name of a volume's source. */
 const sourceNames = [
   ['configMap', 'name'],
   ['secret', 'secretName'],
@@ -256,7 +256,7 @@ const spreadErrors = (constraints: Json | undefined, field: string): FieldError[
 
 const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']
 
-/** What is wrong with the spec of a pod. */
+/** The errors of a pod's spec. */
 export const podSpecErrors = (spec: JsonMap, field: string): FieldError[] => {
   const volumes = listOf(spec.volumes).map((volume) => at(volume, 'name'))
   const { serviceAccountName: account, hostname, activeDeadlineSeconds: deadline } = spec
@@ -289,13 +289,13 @@ export const lastingErrors = (spec: JsonMap, field: string, kind: string): Field
     : [forbidden(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
 ]
 
-/** What is wrong with the labels that a selector asks for. */
+/** The errors of a selector's labels. */
 export const selectorLabelErrors = (selector: JsonMap, field: string): FieldError[] =>
   Object.values(mapOf(selector.matchLabels)).flatMap((value) =>
     problems('labelValue', String(value)).map((why) => invalidValue(`${field}.matchLabels`, value, why)),
   )
 
-/** The value has to be a count, or a percentage. */
+/** A value must be a count, or a percentage. */
 export const countOrPercent = (value: Json | undefined, field: string): FieldError[] => {
   if (typeof value !== 'string') return nonNegative(value, field)
   const why =
@@ -303,7 +303,7 @@ export const countOrPercent = (value: Json | undefined, field: string): FieldErr
   return /^[0-9]+%$/.test(value) ? [] : [invalidValue(field, value, why)]
 }
 
-/** A percentage of what is there cannot be more than all. */
+/** A percentage must not exceed 100%. */
 export const atMostAll = (value: Json | undefined, field: string): FieldError[] =>
   typeof value === 'string' && Number.parseInt(value, 10) > 100
     ? [invalidValue(field, value, 'must not be greater than 100%')]

@@ -12,7 +12,7 @@ import {
   selectorLabelErrors,
 } from './validate-pods.ts'
 
-/** What is wrong with an object; `previous` is the stored one it replaces. */
+/** The errors of an object; `previous` is the stored one it replaces. */
 export type Check = (object: JsonMap, previous: JsonMap | undefined) => FieldError[]
 
 const templateErrors = (template: JsonMap, kind: string): FieldError[] => [
@@ -32,7 +32,7 @@ const selectorErrors = (spec: JsonMap, kind: string): FieldError[] => {
   return [...selectorLabelErrors(selector, 'spec.selector'), ...(matches(selector, mapOf(labels)) ? [] : [mismatch])]
 }
 
-/** What is wrong with a selector and a template: a selector that cannot be read is not compared with a template. */
+/** The errors of a selector and a template. A template is compared only with a valid selector. */
 const podsErrors = (spec: JsonMap, kind: string, template: readonly FieldError[]): FieldError[] => {
   const bad = selectorLabelErrors(mapOf(spec.selector), 'spec.selector')
   if (bad.length > 0) return [...bad, invalidValue('spec.selector', spec.selector, 'invalid label selector')]
@@ -52,7 +52,7 @@ const statefulSetMutable = [
 const fixedPart = (spec: Json | undefined): JsonMap =>
   Object.fromEntries(Object.entries(mapOf(spec)).filter(([key]) => !statefulSetMutable.includes(key)))
 
-/** The value has to be one of two. */
+/** A value must be one of two. */
 const eitherOf = (value: Json | undefined, field: string, sent: Json | undefined, ...names: string[]): FieldError[] =>
   value === undefined || names.includes(String(value))
     ? []
@@ -70,7 +70,7 @@ const policyErrors = ({ podManagementPolicy: policy, updateStrategy: strategy }:
   ]
 }
 
-/** Of each claim template the pods get a volume of its name. */
+/** Adds a volume to the pods for each claim template. */
 const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonMap => {
   const names = listOf(volumeClaimTemplates).map((claim) => at(claim, 'metadata', 'name'))
   const others = listOf(at(template, 'spec', 'volumes')).filter((volume) => !names.includes(at(volume, 'name')))

@@ -27,7 +27,7 @@ export const forbidden = (field: string, why: string): FieldError => ({
 export const unsupported = (field: string, value: Json | undefined, supported: readonly string[]): FieldError =>
   unsupportedText(field, quoted(value), supported)
 
-/** The same for a value that Go prints in a way of its own. */
+/** The same for a value that Go prints in a form of its own. */
 export const unsupportedText = (field: string, text: string, supported: readonly string[]): FieldError => ({
   field,
   reason: 'FieldValueNotSupported',
@@ -68,7 +68,7 @@ const nameErrors = ({ names }: Kind, { name, generateName }: JsonMap): FieldErro
   return problems(names, String(name)).map((why) => invalidValue('metadata.name', name, why))
 }
 
-/** What is wrong with the metadata of a new object. */
+/** The errors of a new object's metadata. */
 export const metadataErrors = (kind: Kind, metadata: JsonMap): FieldError[] => [
   ...nameErrors(kind, metadata),
   ...mapErrors(metadata),
@@ -76,7 +76,7 @@ export const metadataErrors = (kind: Kind, metadata: JsonMap): FieldError[] => [
 
 const immutable = ['name', 'namespace', 'uid'] as const
 
-/** Who waits for an object to be cleaned up is known when its deletion begins. */
+/** Finalizers may not be added once the deletion has begun. */
 const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => {
   if (previous.deletionTimestamp === undefined) return []
   const added = listOf(metadata.finalizers).filter((each) => !listOf(previous.finalizers).includes(each))
@@ -84,7 +84,7 @@ const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => 
   return added.length === 0 ? [] : [forbidden('metadata.finalizers', why)]
 }
 
-/** What is wrong with the metadata of a changed object. */
+/** The errors of a changed object's metadata. */
 export const metadataUpdateErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => [
   ...immutable
     .filter((key) => metadata[key] !== previous[key])

@@ -36,8 +36,8 @@ const initialEvents = (store: Store, { kind, namespace }: Target, matches: Match
     .map((object) => ({ type: 'ADDED', object }))
 
 /**
- * Sends what there is, or what changed since `resourceVersion`, and then every change until it is closed.
- * See https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+ * Sends the present objects, or the changes since `resourceVersion`, and then every change until it is closed. See
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
 export const openWatch = (
   store: Store,

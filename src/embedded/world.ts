@@ -6,23 +6,23 @@ import type { Store } from './store.ts'
 import { metadataErrors, metadataUpdateErrors } from './validate.ts'
 import { kindErrors } from './validate-kinds.ts'
 
-/** The cluster a write happens in. */
+/** The cluster that a write is for. */
 export type World = { readonly store: Store; readonly now: () => string; readonly uid: () => string }
 
 export type Write = {
   readonly kind: Kind
   readonly writer: Writer
   readonly dryRun: boolean
-  /** The ownership a server-side apply worked out; without it, the write is an update by the writer. */
+  /** The ownership after a server-side apply; without it, the write is an update by the writer. */
   readonly owners?: readonly Owner[]
 }
 
-/** Refuses an object that breaks the rules of its kind; `previous` is what it replaces. */
+/** Refuses an invalid object; `previous` is the one it replaces. */
 export const refuseInvalid = (kind: Kind, object: JsonMap, previous: KubernetesObject | undefined): void => {
   const metadata = mapOf(object.metadata)
   const update = previous ? metadataUpdateErrors(metadata, previous.metadata) : []
   const errors = [
-    // The API server checks an update's metadata for every resource, and again by the rules of the kind.
+    // The API server validates an update's metadata for every resource, and again by the rules of the kind.
     ...update,
     ...update,
     ...(previous && !kind.rechecksMetadata ? [] : metadataErrors(kind, metadata)),
