@@ -32,14 +32,14 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
     },
     look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
     fold: (state, { unit, epoch, uid, document, ...given }, { position, application, conceal }) => {
-      const told = toldIn(given, state, conceal)
-      const { marks, late } = newsOf(state, told, position)
+      const told = concealData(given, state, conceal)
+      const { marks, late } = findNews(state, told, position)
       if (late) return { state, ...lateMessage(late, 'the config') }
-      const data = newsIn(told, marks)
+      const data = selectNews(told, marks)
       const next = { ...state, marks: { ...state.marks, ...marks } }
       const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
       if (authority === 'now')
-        return { state: withData(withoutPending(next, data, unit), data, document), by: tellerOf(unit, document) }
+        return { state: withData(withoutPending(next, data, unit), data, document), by: tellerFor(unit, document) }
       if ('refused' in authority) throw new Refused(403, authority.refused)
       return { state: withPending(next, authority.pending, data) }
     },
@@ -53,12 +53,12 @@ const withPending = (state: State, leader: Leader, data: ApplicationData): State
   return { ...state, pending: laterPending(pending, added) }
 }
 
-const tellerOf = (unit: string | undefined, document: string | undefined): Teller => {
+const tellerFor = (unit: string | undefined, document: string | undefined): Teller => {
   if (document !== undefined) return 'document'
   return unit === undefined ? 'person' : 'unit'
 }
 
-const toldIn = (given: ApplicationData, state: State, conceal: Conceal): ApplicationData => {
+const concealData = (given: ApplicationData, state: State, conceal: Conceal): ApplicationData => {
   const told: ApplicationData = defined({ ...given, config: given.config && conceal(given.config) })
   if (Object.keys(told).length === 0)
     throw new Refused(400, 'data.config: expected a config, or settings or a databag beside it')
@@ -66,7 +66,7 @@ const toldIn = (given: ApplicationData, state: State, conceal: Conceal): Applica
   return told
 }
 
-const newsIn = (told: ApplicationData, marks: Marks): ApplicationData =>
+const selectNews = (told: ApplicationData, marks: Marks): ApplicationData =>
   defined({
     config: marks.config && told.config,
     settings: marks.settings && told.settings,
@@ -76,7 +76,7 @@ const newsIn = (told: ApplicationData, marks: Marks): ApplicationData =>
 type Marks = { [about in keyof ApplicationData]?: Mark }
 
 /** Each part has a position of its own: one that comes alone does not overtake the others. */
-const newsOf = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
+const findNews = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
   const advanced = Object.keys(told).map((about) => {
     const before = at(state.marks, about as keyof Marks)
     return [about, advance(before, position, [state.marks?.application])] as const

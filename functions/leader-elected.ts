@@ -13,7 +13,7 @@ export const leaderElected = defineFunction({
     const { leader, units } = state
     // its last pods still renew their Lease
     if (isRemoved(state)) return { state, stale: 'the application was removed' }
-    const elected = electedIn(leader, { unit, ...told })
+    const elected = continueEpoch(leader, { unit, ...told })
     // a Lease is renewed every few seconds without news
     if (leader && isSame(leader, elected)) return { state }
     const isLater = isLaterElection({ application, leader, units }, elected)
@@ -28,7 +28,7 @@ export const leaderElected = defineFunction({
 })
 
 /** An election without an epoch continues the count of the one before. */
-const electedIn = (leader: Leader | undefined, { unit, epoch, lease }: Leader): Leader => {
+const continueEpoch = (leader: Leader | undefined, { unit, epoch, lease }: Leader): Leader => {
   const isOfOneCount = lease === undefined || lease.uid === leader?.lease?.uid
   return defined({
     unit,

@@ -44,11 +44,11 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
   const decisions = createCache<boolean>(clock)
 
   return async (kubernetes, authorization) => {
-    const token = tokenIn(authorization)
+    const token = parseToken(authorization)
     const key = createHash('sha256').update(token).digest('base64')
     const user = await users(key, () => reviewToken(kubernetes, token, audience))
     const may = (about: About, isKept = isAllowed) =>
-      decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateOf(about)), isKept)
+      decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateAttributes(about)), isKept)
     return {
       mayReadPolicies: (namespace) => {
         const attributes = { group: 'security.istio.io', resource: 'authorizationpolicies', verb: 'get', namespace }
@@ -87,7 +87,7 @@ const isAllowed = (allowed: boolean): boolean => allowed
 const nameOf = ({ namespace, application = '*', effect }: About): string =>
   `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
 
-const tokenIn = (authorization: string | undefined): string => {
+const parseToken = (authorization: string | undefined): string => {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (token === undefined) throw new Refused(401, 'Authorization: expected a bearer token')
   return token
@@ -114,7 +114,7 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
 /** The attributes of a SubjectAccessReview. */
 type Attributes = Readonly<Record<string, string | undefined>>
 
-const updateOf = ({ namespace, application, effect }: About): Attributes => ({
+const updateAttributes = ({ namespace, application, effect }: About): Attributes => ({
   group: 'meshstep.dev',
   resource: 'applications',
   subresource: effect,

@@ -18,7 +18,7 @@ export const newEffects = (
   after: State,
 ): Effect[] => {
   if (before.config === after.config && before.pending === after.pending) return []
-  const askedIn = (state: State) => configsIn(state).flatMap((config) => features.effects(subject, config))
+  const askedIn = (state: State) => presentConfigs(state).flatMap((config) => features.effects(subject, config))
   const known = askedIn(before)
   const asked = askedIn(after)
   return EFFECTS.filter((effect) =>
@@ -29,5 +29,5 @@ export const newEffects = (
   )
 }
 
-const configsIn = ({ config, pending }: Pick<State, 'config' | 'pending'>): Config[] =>
+const presentConfigs = ({ config, pending }: Pick<State, 'config' | 'pending'>): Config[] =>
   [config, pending?.data.config].filter((one) => one !== undefined)

@@ -68,19 +68,19 @@ export const alertRules = (
 }
 
 const groupsFor = (groups: readonly Group[] = [], topology: JujuTopology): Group[] => {
-  const labels = labelsOf(topology)
+  const labels = topologyLabels(topology)
   return groups.map(({ name, rules, ...group }) => ({
     name: `${topology.model}_${topology.application}_${name}`,
     ...group,
     rules: rules.map((rule) => ({
       ...rule,
-      expr: rule.expr.replaceAll('%%juju_topology%%', () => selectorOf(labels)),
+      expr: rule.expr.replaceAll('%%juju_topology%%', () => topologySelector(labels)),
       labels: { ...rule.labels, ...labels },
     })),
   }))
 }
 
-const labelsOf = ({ model, modelUuid, application, charm }: JujuTopology): Labels => ({
+const topologyLabels = ({ model, modelUuid, application, charm }: JujuTopology): Labels => ({
   juju_model: model,
   ...(modelUuid !== undefined && { juju_model_uuid: modelUuid }),
   juju_application: application,
@@ -88,7 +88,7 @@ const labelsOf = ({ model, modelUuid, application, charm }: JujuTopology): Label
 })
 
 /** Strings of PromQL and LogQL have JSON's double quotes and escapes. */
-const selectorOf = (labels: Labels): string =>
+const topologySelector = (labels: Labels): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
     .join(', ')

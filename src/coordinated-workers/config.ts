@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Port, Ports } from '../istio/endpoint.ts'
 import { AlertRules } from './alert-rules.ts'
-import { Gateway, gatewayIssues } from './gateway-config.ts'
+import { ClusterGateway, gatewayIssues } from './gateway-config.ts'
 import { firstGrpcPort } from './settings.ts'
 
 const A_ROLE = 'expected a role: at most 63 letters, digits and underscores, with hyphens, dots and spaces between them'
@@ -104,7 +104,7 @@ const Fields = z.strictObject({
     })
     .optional(),
   /** The API of the cluster, served by the coordinator's nginx as well. */
-  nginx: Gateway.optional(),
+  nginx: ClusterGateway.optional(),
   /** A change of nginx.conf restarts the coordinator's pods, by an annotation; routes are published once all pods have them. */
   reload: z.boolean().optional(),
   /** The cluster speaks TLS. Certificates are PEM, the key the id of a secret; workers get these over the relation. */

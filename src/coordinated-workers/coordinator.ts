@@ -5,11 +5,11 @@ import type { Policy } from '../istio/models.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag } from './databag.ts'
-import { clusterPolicies, externalPolicies, notCovered, partOf } from './policies.ts'
-import { coordinatorStatus, missingRoles, type Status } from './roles.ts'
-import { portsOf, workerPortsOf } from './settings.ts'
-import { type Sources, sourcesOf, tracingRequests } from './sources.ts'
-import { type Topology, topologyOf } from './topology.ts'
+import { clusterPolicies, externalPolicies, notCovered, partOfLabels } from './policies.ts'
+import { type ClusterStatus, coordinatorStatus, missingRoles } from './roles.ts'
+import { clusterPorts, selectWorkerPorts } from './settings.ts'
+import { readSources, type Sources, tracingRequests } from './sources.ts'
+import { findTopology, type Topology } from './topology.ts'
 import type { WorkerRelation } from './worker-relation.ts'
 
 /** The URLs at which workers send telemetry, as databag fields. */
@@ -40,7 +40,7 @@ export type Coordination = {
   readonly policies: readonly Policy[]
   /** By the key of the relation. A relation that is absent keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
-  readonly status: Status
+  readonly status: ClusterStatus
   readonly messages: readonly string[]
   readonly topology: Topology
   readonly sources: Sources
@@ -52,13 +52,13 @@ export type Coordination = {
  */
 export const coordinate = (input: CoordinatorInput): Coordination => {
   const { namespace, application, config, relations, mesh, configured = new Set() } = input
-  const topology = topologyOf(relations, namespace, config)
-  const sources = sourcesOf(relations, config)
+  const topology = findTopology(relations, namespace, config)
+  const sources = readSources(relations, config)
   const missing = missingRoles(config, topology.roles)
-  const workers = topology.relations.map((worker) => ({ worker, why: whyNot(worker, missing, configured) }))
+  const workers = topology.relations.map((worker) => ({ worker, why: reasonToWithhold(worker, missing, configured) }))
   const due = workers.filter(({ worker, why }) => why === undefined || !configured.has(worker.key))
   return {
-    labels: partOf(application),
+    labels: partOfLabels(application),
     meshPolicies: mesh === undefined ? [] : clusterPolicies(input, topology, config),
     policies: externalPolicies(config, input.policies),
     databags: {
@@ -80,7 +80,7 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
 }
 
 /** The reason to withhold a config from a relation. Invalid data of a unit are none. */
-const whyNot = (
+const reasonToWithhold = (
   { key, announced, roles }: WorkerRelation,
   missing: readonly string[],
   configured: ReadonlySet<string>,
@@ -97,7 +97,8 @@ const labelsFor = (input: CoordinatorInput): OwnSide => ({
   partial: true,
 })
 
-const workerLabels = ({ application, mesh }: CoordinatorInput) => sorted({ ...mesh?.labels, ...partOf(application) })
+const workerLabels = ({ application, mesh }: CoordinatorInput) =>
+  sorted({ ...mesh?.labels, ...partOfLabels(application) })
 
 const databagFor = ({ announced = [], roles }: WorkerRelation, input: CoordinatorInput): OwnSide => {
   const { config, endpoints } = input
@@ -108,7 +109,7 @@ const databagFor = ({ announced = [], roles }: WorkerRelation, input: Coordinato
     data: coordinatorDatabag({
       ...endpoints,
       worker_config: typeof workerConfig === 'string' ? workerConfig : JSON.stringify(workerConfig),
-      worker_ports: workerPortsOf(config, [...announced, ...roles]),
+      worker_ports: selectWorkerPorts(config, [...announced, ...roles]),
       ca_cert: certificate?.caCert,
       server_cert: material?.serverCert,
       privkey_secret_id: material?.privkeySecretId,
@@ -123,7 +124,7 @@ const sorted = (labels: Readonly<Record<string, string>>): Record<string, string
 
 const meshMessages = ({ namespace, config }: CoordinatorInput, topology: Topology): string[] => [
   ...notCovered(namespace, topology),
-  ...(portsOf(config).proxy === undefined
+  ...(clusterPorts(config).proxy === undefined
     ? [
         'coordinator.telemetryProxy: expected httpPort and httpsPort: on a mesh routing is mandatory, as no policy lets the telemetry of workers pass by the coordinator',
       ]

@@ -1,10 +1,16 @@
-import type { Feature, Input } from '../feature/feature.ts'
-import { awaitsPolicies, clusterDesire, clusterRequesters, clusterStatus, dependsOnUnknown } from './desire.ts'
+import type { Feature, FeatureInput } from '../feature/feature.ts'
+import {
+  awaitsPolicies,
+  clusterDesiredState,
+  clusterRequesters,
+  clusterStatus,
+  dependsOnUnknown,
+} from './desired-state.ts'
 import { coordinatedWorkersConfig } from './schema.ts'
-import { clusterLookups, isSayingUnits, surroundingsOf } from './surroundings.ts'
+import { clusterLookups, findSurroundings, isPublishingUnits } from './surroundings.ts'
 
-const desireOf = ({ subject, resolved: { state }, environment, seen }: Input) =>
-  clusterDesire(subject, state, surroundingsOf(environment, subject, state, seen))
+const desiredStateFor = ({ subject, resolved: { state }, environment, seen }: FeatureInput) =>
+  clusterDesiredState(subject, state, findSurroundings(environment, subject, state, seen))
 
 /** Coordinators and workers: the data they exchange, the policies inside their cluster, and its telemetry. */
 export const coordinatedWorkers = {
@@ -17,7 +23,7 @@ export const coordinatedWorkers = {
   lookups: (subject, { state }) => clusterLookups(subject, state),
   desire: (input) => {
     const { state, unknown } = input.resolved
-    const { databags: _, annotations, ...desired } = desireOf(input)
+    const { databags: _, annotations, ...desired } = desiredStateFor(input)
     const isUnknown = dependsOnUnknown(state, unknown)
     return {
       ...desired,
@@ -25,13 +31,13 @@ export const coordinatedWorkers = {
       unknown: isUnknown ? clusterRequesters(input.subject, state) : [],
     }
   },
-  publications: (input) => desireOf(input).databags,
+  publications: (input) => desiredStateFor(input).databags,
   keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
   // a worker with unknown data keeps what was published to it
   leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
   isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
-    awaitsPolicies(subject, state, surroundingsOf(environment, subject, state, seen)),
-  dependsOnUnits: (state) => isSayingUnits(state) || state.config?.coordinator?.reload !== undefined,
+    awaitsPolicies(subject, state, findSurroundings(environment, subject, state, seen)),
+  dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,
   reports: (subject, state, { state: { relations } }) => {
     const status = clusterStatus(subject, { ...state, relations })
     return status === undefined ? [] : [status]

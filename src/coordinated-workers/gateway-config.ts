@@ -43,15 +43,15 @@ const Server = z.strictObject({
 export type Server = z.infer<typeof Server>
 
 /** The API of a cluster: servers with locations, which pass requests on to upstreams, which are workers by role. */
-export const Gateway = z.strictObject({
+export const ClusterGateway = z.strictObject({
   upstreams: z.record(Name, Upstream),
   servers: z.array(Server),
 })
-export type Gateway = z.infer<typeof Gateway>
+export type ClusterGateway = z.infer<typeof ClusterGateway>
 
 type Config = {
   readonly roles: readonly string[]
-  readonly nginx?: Gateway | undefined
+  readonly nginx?: ClusterGateway | undefined
   readonly tls?: unknown
   readonly nginxExporterPort?: number | undefined
   readonly telemetryProxy?: { httpPort: number; httpsPort: number; grpcPort?: number | undefined } | undefined
@@ -68,7 +68,7 @@ export const gatewayIssues = ({ nginx, ...config }: Config): Issue[] =>
         ...nginx.servers.flatMap((_, index) => serverIssues(nginx, index, config)),
       ].map(({ path, message }) => ({ path: ['nginx', ...path], message }))
 
-const upstreamIssues = ({ upstreams }: Gateway, { roles }: Config): Issue[] =>
+const upstreamIssues = ({ upstreams }: ClusterGateway, { roles }: Config): Issue[] =>
   Object.entries(upstreams)
     .filter(([name, { role = name }]) => role !== '*' && !roles.includes(role))
     .map(([name]) => ({
@@ -76,7 +76,7 @@ const upstreamIssues = ({ upstreams }: Gateway, { roles }: Config): Issue[] =>
       message: `expected one of the roles ${roles.join(', ')}, or *`,
     }))
 
-const serverIssues = ({ upstreams, servers }: Gateway, index: number, config: Config): Issue[] => {
+const serverIssues = ({ upstreams, servers }: ClusterGateway, index: number, config: Config): Issue[] => {
   const { port, tls, grpc, locations } = servers[index] as Server
   const path = ['servers', index]
   const isShared = port === sharedPort(config)

@@ -4,11 +4,13 @@ import type { Guard, PolicyRequest } from '../istio/grant.ts'
 import type { MeshPolicy, Policy } from '../istio/models.ts'
 import { serviceOf } from '../istio/target.ts'
 import type { CoordinatorConfig } from './config.ts'
-import { endpointsOf, inOrder, portsOf, workerPortsOf } from './settings.ts'
+import { clusterPorts, endpointNames, selectWorkerPorts, sortedPorts } from './settings.ts'
 import type { Topology } from './topology.ts'
 
 /** The label of all pods of the cluster, the coordinator's among them. */
-export const partOf = (application: string): Record<string, string> => ({ 'app.kubernetes.io/part-of': application })
+export const partOfLabels = (application: string): Record<string, string> => ({
+  'app.kubernetes.io/part-of': application,
+})
 
 /**
  * The requests inside the cluster: each application reaches all pods, and workers reach the coordinator's Service. These become two
@@ -43,8 +45,8 @@ export const clusterGuard = (subject: Subject): Guard => ({
 
 /** The requests for access from outside the cluster: metrics scraping, and the config's `policies`. */
 export const externalPolicies = (config: CoordinatorConfig, policies: readonly Policy[]): Policy[] => {
-  const { metrics: relation } = endpointsOf(config)
-  const { nginxExporter, proxy } = portsOf(config)
+  const { metrics: relation } = endpointNames(config)
+  const { nginxExporter, proxy } = clusterPorts(config)
   const ofWorkers = { methods: ['GET' as const], paths: ['/proxy/worker/{*}/metrics'] }
   return [
     { type: 'unit', relation, ports: [nginxExporter] },
@@ -66,11 +68,11 @@ export const notCovered = (namespace: string, { relations }: Topology): string[]
 
 /** A selector knows no application: a port open for one worker is open at all pods of the cluster. */
 const toPods = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy => {
-  const ports = [portsOf(config).workerMetrics, ...(workerPortsOf(config, config.roles) ?? [])]
+  const ports = [clusterPorts(config).workerMetrics, ...(selectWorkerPorts(config, config.roles) ?? [])]
   return {
     ...between(source, namespace),
     target_app_name: null,
-    target_selector_labels: partOf(application),
+    target_selector_labels: partOfLabels(application),
     target_type: 'unit',
     endpoints: config.leastPrivilege ? onPorts(ports) : [],
   }
@@ -87,7 +89,7 @@ const toService = (source: Subject, { namespace, application }: Subject, config:
   }
   const { leastPrivilege } = config
   if (!leastPrivilege) return [policy]
-  const { proxy, grpc } = portsOf(config)
+  const { proxy, grpc } = clusterPorts(config)
   const ports = [
     ...(proxy === undefined ? [] : [proxy]),
     ...grpc,
@@ -103,4 +105,4 @@ const between = ({ namespace, application }: Subject, target: string) => ({
   target_service: null,
 })
 
-const onPorts = (ports: readonly number[]): MeshPolicy['endpoints'] => [meshEndpoint({ ports: inOrder(ports) })]
+const onPorts = (ports: readonly number[]): MeshPolicy['endpoints'] => [meshEndpoint({ ports: sortedPorts(ports) })]

@@ -9,7 +9,7 @@ import type { CoordinatorConfig } from './config.ts'
 
 import type { Routing } from './nginx/routing.ts'
 import { type CoordinatorUnit, type JujuTopology, scrapeJobs, type WorkerTopology } from './nginx/scrape-jobs.ts'
-import { endpointsOf, portsOf } from './settings.ts'
+import { clusterPorts, endpointNames } from './settings.ts'
 import type { Topology } from './topology.ts'
 
 type Input = {
@@ -31,13 +31,13 @@ export const publishedTelemetry = (
   input: Input,
 ): { databags: Record<string, OwnSide>; problems: readonly string[] } => {
   const { relations, config, routing, workers, coordinator, coordinatorUnits } = input
-  const { metrics, logging } = endpointsOf(config)
+  const { metrics, logging } = endpointNames(config)
   const { jobs, problems } = scrapeJobs({
     routing,
     coordinator,
     topology: workers,
     proxied: routing.isProxied,
-    nginxExporterPort: portsOf(config).nginxExporter,
+    nginxExporterPort: clusterPorts(config).nginxExporter,
     coordinatorUnits,
   })
   const metadata = metadataOf(coordinator)

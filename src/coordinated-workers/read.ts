@@ -27,8 +27,8 @@ export const andThen = <T, U>(one: Read<T>, next: (value: T) => Read<U>): Read<U
   return one.value === undefined ? { value: undefined } : next(one.value)
 }
 
-export const valuesOf = <T>(reads: readonly Read<T>[]): T[] =>
+export const selectValues = <T>(reads: readonly Read<T>[]): T[] =>
   reads.flatMap((one) => ('unreadable' in one || one.value === undefined ? [] : [one.value]))
 
-export const problemsOf = (reads: readonly Read<unknown>[]): string[] =>
+export const selectProblems = (reads: readonly Read<unknown>[]): string[] =>
   reads.flatMap((one) => ('unreadable' in one ? [one.unreadable] : []))

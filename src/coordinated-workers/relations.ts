@@ -2,10 +2,10 @@ import { shown } from '../base/printed.ts'
 import type { Databag, Relation } from '../state/relation.ts'
 
 /** A unit's name for messages: it comes from outside. */
-export const titleOf = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : shown(unit))
+export const unitTitle = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : shown(unit))
 
 /** The remote units and their databags, by unit number. */
-export const unitsOf = ({ remote }: Relation): [unit: string, databag: Databag][] =>
+export const remoteUnits = ({ remote }: Relation): [unit: string, databag: Databag][] =>
   Object.entries(remote.units ?? {}).toSorted(([one], [other]) => compareUnits(one, other))
 
 /** Orders `worker/2` before `worker/10`. */

@@ -2,7 +2,7 @@ import { at } from '../base/own-value.ts'
 import type { CoordinatorConfig } from './config.ts'
 
 /** The status that a coordinator or worker reports. */
-export type Status = { readonly status: 'active' | 'waiting' | 'blocked'; readonly message: string }
+export type ClusterStatus = { readonly status: 'active' | 'waiting' | 'blocked'; readonly message: string }
 
 /** Expands meta roles; each role once, sorted. */
 export const expandRoles = (roles: readonly string[], { metaRoles }: CoordinatorConfig): string[] =>
@@ -10,7 +10,7 @@ export const expandRoles = (roles: readonly string[], { metaRoles }: Coordinator
 
 type Counts = Readonly<Record<string, number>>
 
-const countOf = (present: Counts, role: string): number => at(present, role) ?? 0
+const countUnits = (present: Counts, role: string): number => at(present, role) ?? 0
 
 /**
  * The needed roles that too few units have: one unit for each role of the minimal deployment, and the minimum of `units`. `present`
@@ -19,11 +19,11 @@ const countOf = (present: Counts, role: string): number => at(present, role) ?? 
 export const missingRoles = (config: CoordinatorConfig, present: Counts): string[] => {
   const { minimalDeployment = [], units = {} } = config
   const needed = [...minimalDeployment, ...Object.keys(units).filter((role) => (units[role]?.minimum ?? 0) > 0)]
-  return expandRoles(needed, config).filter((role) => countOf(present, role) < minimumOf(config, role))
+  return expandRoles(needed, config).filter((role) => countUnits(present, role) < requiredUnits(config, role))
 }
 
 /** At least one unit of a needed role; a meta role asks for the same number of each role it stands for. */
-const minimumOf = ({ units, metaRoles }: CoordinatorConfig, role: string): number => {
+const requiredUnits = ({ units, metaRoles }: CoordinatorConfig, role: string): number => {
   const metas = Object.keys(metaRoles ?? {}).filter((meta) => at(metaRoles, meta)?.includes(role))
   return Math.max(1, ...[role, ...metas].map((one) => at(units, one)?.minimum ?? 0))
 }
@@ -31,10 +31,10 @@ const minimumOf = ({ units, metaRoles }: CoordinatorConfig, role: string): numbe
 /** The roles with fewer units than recommended, and those with too many. */
 type Advice = { readonly scarce: readonly string[]; readonly superfluous: readonly string[] }
 
-const adviceOn = (config: CoordinatorConfig, present: Counts): Advice => {
+const adviseOn = (config: CoordinatorConfig, present: Counts): Advice => {
   const rules = Object.entries(config.units ?? {})
     .flatMap(([name, rule]) =>
-      expandRoles([name], config).map((role) => ({ role, rule, count: countOf(present, role) })),
+      expandRoles([name], config).map((role) => ({ role, rule, count: countUnits(present, role) })),
     )
     .toSorted((one, other) => (one.role < other.role ? -1 : 1))
   return {
@@ -48,15 +48,15 @@ const adviceOn = (config: CoordinatorConfig, present: Counts): Advice => {
 }
 
 const lack = (role: string, config: CoordinatorConfig, present: Counts): string => {
-  const minimum = minimumOf(config, role)
-  return minimum === 1 ? role : `${role} (${countOf(present, role)} of ${minimum})`
+  const minimum = requiredUnits(config, role)
+  return minimum === 1 ? role : `${role} (${countUnits(present, role)} of ${minimum})`
 }
 
 /** The coordinator's status, in the charm library's words, with advice beyond these. */
-export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean, present: Counts): Status => {
+export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean, present: Counts): ClusterStatus => {
   if (!hasWorkers) return { status: 'blocked', message: '[consistency] Missing any worker relation.' }
   const missing = missingRoles(config, present)
-  const { scarce, superfluous } = adviceOn(config, present)
+  const { scarce, superfluous } = adviseOn(config, present)
   const parts = [
     ...(missing.length > 0
       ? [`Cluster inconsistent. Missing roles: ${missing.map((role) => lack(role, config, present)).join(', ')}.`]
@@ -82,7 +82,7 @@ const WAITING_FOR = {
 } as const
 
 /** The worker's status, in the charm library's words: the most severe problem; those that need a person come first. */
-export const workerStatus = ({ application, roles, relation }: WorkerProgress): Status => {
+export const workerStatus = ({ application, roles, relation }: WorkerProgress): ClusterStatus => {
   if (relation === 'missing') return WAITING_FOR.missing
   if (roles.length === 0)
     return {

@@ -11,7 +11,7 @@ export type ClusterPorts = {
 }
 
 /** The ports of a cluster, with their defaults. */
-export const portsOf = (config: CoordinatorConfig): ClusterPorts => ({
+export const clusterPorts = (config: CoordinatorConfig): ClusterPorts => ({
   workerMetrics: config.workerMetricsPort ?? 8080,
   nginxExporter: config.nginxExporterPort ?? 9113,
   proxy: isTls(config) ? config.telemetryProxy?.httpsPort : config.telemetryProxy?.httpPort,
@@ -39,7 +39,7 @@ export const firstGrpcPort = ({ httpPort, httpsPort, grpcPort }: ProxyPorts): nu
 export const isTls = ({ tls }: CoordinatorConfig): boolean => tls !== undefined && tls !== false
 
 /** The names of a coordinator's endpoints; `cluster` is undefined where the interface decides. */
-export const endpointsOf = ({ endpoints = {} }: CoordinatorConfig) => ({
+export const endpointNames = ({ endpoints = {} }: CoordinatorConfig) => ({
   cluster: endpoints.cluster,
   metrics: endpoints.metrics ?? 'metrics-endpoint',
   logging: endpoints.logging ?? 'logging',
@@ -53,11 +53,15 @@ export const endpointsOf = ({ endpoints = {} }: CoordinatorConfig) => ({
 })
 
 /** The ports that workers with `roles`, or meta roles, open; undefined where none are configured. */
-export const workerPortsOf = ({ workerPorts }: CoordinatorConfig, roles: readonly string[]): number[] | undefined => {
+export const selectWorkerPorts = (
+  { workerPorts }: CoordinatorConfig,
+  roles: readonly string[],
+): number[] | undefined => {
   if (workerPorts === undefined) return undefined
   const ports = Array.isArray(workerPorts) ? workerPorts : roles.flatMap((role) => at(workerPorts, role) ?? [])
-  return inOrder(ports)
+  return sortedPorts(ports)
 }
 
 /** Removes duplicates and sorts. */
-export const inOrder = (ports: readonly number[]): number[] => [...new Set(ports)].toSorted((one, other) => one - other)
+export const sortedPorts = (ports: readonly number[]): number[] =>
+  [...new Set(ports)].toSorted((one, other) => one - other)

@@ -9,9 +9,9 @@ import type { EffectiveState } from '../state/state.ts'
 import { bounded, routeBytes } from './bounds.ts'
 import type { CoordinatorConfig } from './config.ts'
 
-import { andThen, check, problemsOf, readKey, valuesOf } from './read.ts'
-import { titleOf, unitsOf } from './relations.ts'
-import { endpointsOf } from './settings.ts'
+import { andThen, check, readKey, selectProblems, selectValues } from './read.ts'
+import { remoteUnits, unitTitle } from './relations.ts'
+import { endpointNames } from './settings.ts'
 
 /** The backends of a cluster's telemetry, from the coordinator's relations. */
 export type Sources = {
@@ -54,15 +54,15 @@ const Receiver = z
   })
 
 /** Collects the backends of a coordinator's relations. A unit without an endpoint has none; invalid ones are named. */
-export const sourcesOf = (
+export const readSources = (
   relations: EffectiveState['relations'],
   config: CoordinatorConfig,
   /** Completes a URL of an application in the namespace `home`, the own one where that is undefined. */
   complete: (url: string, home: string | undefined) => string = (url) => url,
 ): Sources => {
-  const endpoints = endpointsOf(config)
-  const { charmTracing, workloadTracing } = protocolsOf(config)
-  const at = (endpoint: string, read: (relation: Relation) => Read<Told>[]) =>
+  const endpoints = endpointNames(config)
+  const { charmTracing, workloadTracing } = selectProtocols(config)
+  const at = (endpoint: string, read: (relation: Relation) => Read<NamedUrl>[]) =>
     relationsWith(relations, { role: 'requires', endpoint }).map((relation) => ({
       relation: relationName(relation),
       reads: read(relation).map((one) =>
@@ -78,8 +78,8 @@ export const sourcesOf = (
       'remoteWrite',
       at(endpoints.remoteWrite, (relation) => unitUrls(relation, 'remote_write')),
     ),
-    ...backends('charmTracing', at(endpoints.charmTracing, receiversOf(charmTracing))),
-    ...backends('workloadTracing', at(endpoints.workloadTracing, receiversOf(workloadTracing))),
+    ...backends('charmTracing', at(endpoints.charmTracing, readReceivers(charmTracing))),
+    ...backends('workloadTracing', at(endpoints.workloadTracing, readReceivers(workloadTracing))),
   ]
   const { items, problems } = bounded(told, ({ url }) => routeBytes(url))
   return {
@@ -94,13 +94,13 @@ export const sourcesOf = (
 type Kind = 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'
 
 /** A URL by the name of its unit or protocol. */
-type Told = { readonly name: string; readonly url: string }
+type NamedUrl = { readonly name: string; readonly url: string }
 
-const backends = (kind: Kind, told: readonly { relation: string; reads: readonly Read<Told>[] }[]) =>
+const backends = (kind: Kind, told: readonly { relation: string; reads: readonly Read<NamedUrl>[] }[]) =>
   told.map(({ relation, reads }) => ({
     relation,
-    items: valuesOf(reads).map((one) => ({ kind, ...one })),
-    problems: problemsOf(reads),
+    items: selectValues(reads).map((one) => ({ kind, ...one })),
+    problems: selectProblems(reads),
   }))
 
 /** The protocols to request in tracing relations, by the key of the relation: a provider opens the requested receivers. */
@@ -108,8 +108,8 @@ export const tracingRequests = (
   relations: EffectiveState['relations'],
   config: CoordinatorConfig,
 ): Record<string, OwnSide> => {
-  const endpoints = endpointsOf(config)
-  const { charmTracing, workloadTracing = [] } = protocolsOf(config)
+  const endpoints = endpointNames(config)
+  const { charmTracing, workloadTracing = [] } = selectProtocols(config)
   const asked = (endpoint: string): string[] => [
     ...(endpoint === endpoints.charmTracing ? charmTracing : []),
     ...(endpoint === endpoints.workloadTracing ? workloadTracing : []),
@@ -122,22 +122,22 @@ export const tracingRequests = (
   )
 }
 
-const protocolsOf = ({ charmTracingProtocols, workloadTracingProtocols }: CoordinatorConfig) => ({
+const selectProtocols = ({ charmTracingProtocols, workloadTracingProtocols }: CoordinatorConfig) => ({
   charmTracing: charmTracingProtocols ?? ['otlp_http'],
   workloadTracing: workloadTracingProtocols,
 })
 
-const unitUrls = (relation: Relation, key: string): Read<Told>[] =>
-  unitsOf(relation).map(([unit, databag]) =>
-    andThen(readKey(databag, key, UrlObject, `${relationName(relation)}: ${titleOf(unit)}`), ({ url }) => ({
+const unitUrls = (relation: Relation, key: string): Read<NamedUrl>[] =>
+  remoteUnits(relation).map(([unit, databag]) =>
+    andThen(readKey(databag, key, UrlObject, `${relationName(relation)}: ${unitTitle(unit)}`), ({ url }) => ({
       value: { name: unit, url },
     })),
   )
 
 /** The receivers of the wanted protocols; all where none are given. */
-const receiversOf =
+const readReceivers =
   (wanted: readonly string[] | undefined) =>
-  (relation: Relation): Read<Told>[] => {
+  (relation: Relation): Read<NamedUrl>[] => {
     const name = `${relationName(relation)}: data`
     const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
     if ('unreadable' in list) return [list]
@@ -149,7 +149,7 @@ const receiversOf =
   }
 
 /** The first receiver of each protocol. */
-const byProtocol = (receivers: readonly Told[]): Record<string, string> =>
+const byProtocol = (receivers: readonly NamedUrl[]): Record<string, string> =>
   Object.fromEntries(
     groups(receivers, ({ name }) => name).flatMap(([name, offers]) => offers.slice(0, 1).map(({ url }) => [name, url])),
   )

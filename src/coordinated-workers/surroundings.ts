@@ -1,12 +1,12 @@
 import { at } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import type { Environment, Seen } from '../feature/feature.ts'
+import type { Environment, ObservedCluster } from '../feature/feature.ts'
 import { requestersOf } from '../istio/requested-by.ts'
 import { lookupAt } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { endpointsOf } from './settings.ts'
+import { endpointNames } from './settings.ts'
 
 /** The annotation of the coordinator's pods with the hash of the nginx.conf that they started with. */
 export const NGINX_HASH = 'meshstep.dev/nginx-hash'
@@ -24,9 +24,9 @@ export type Surroundings = Environment & {
 type Cluster = Pick<EffectiveState, 'config' | 'relations'>
 
 /** Scrapers and log backends need the id of the namespace. */
-const isTellingModel = ({ config, relations }: Cluster): boolean => {
+const isPublishingModel = ({ config, relations }: Cluster): boolean => {
   if (!config?.coordinator || config.coordinator.modelUuid !== undefined) return false
-  const { metrics, logging } = endpointsOf(config.coordinator)
+  const { metrics, logging } = endpointNames(config.coordinator)
   return [
     ...relationsWith(relations, { role: 'provides', endpoint: metrics }),
     ...relationsWith(relations, { role: 'requires', endpoint: logging }),
@@ -35,27 +35,27 @@ const isTellingModel = ({ config, relations }: Cluster): boolean => {
 
 /** The objects of others that a coordinator looks up. */
 export const clusterLookups = ({ namespace }: Subject, state: Cluster): Reference[] =>
-  isTellingModel(state) ? [{ kind: 'Namespace', name: namespace }] : []
+  isPublishingModel(state) ? [{ kind: 'Namespace', name: namespace }] : []
 
 /** The application's published data depend on its pods. */
-export const isSayingUnits = ({ config, relations }: Cluster): boolean =>
+export const isPublishingUnits = ({ config, relations }: Cluster): boolean =>
   config?.worker !== undefined ||
   (config?.coordinator !== undefined &&
-    relationsWith(relations, { role: 'provides', endpoint: endpointsOf(config.coordinator).metrics }).length > 0)
+    relationsWith(relations, { role: 'provides', endpoint: endpointNames(config.coordinator).metrics }).length > 0)
 
 /** The environment with the observed surroundings of the application. */
-export const surroundingsOf = (
+export const findSurroundings = (
   environment: Environment,
   { namespace }: Subject,
   { config }: Pick<EffectiveState, 'config'>,
-  { lookups, pods, owned }: Seen,
+  { lookups, pods, owned }: ObservedCluster,
 ): Surroundings => {
   // an annotation does not restart pods that are labelled in place
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
   const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
   return {
     ...environment,
-    modelUuid: uuidOf(lookupAt(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
+    modelUuid: findModelUuid(lookupAt(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
       ? pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH))
       : undefined,
@@ -70,7 +70,7 @@ const isServing = ({ status }: KubernetesObject): boolean => {
 }
 
 /** Juju writes its id on the namespace. */
-const uuidOf = (namespace: KubernetesObject | undefined): string | undefined => {
+const findModelUuid = (namespace: KubernetesObject | undefined): string | undefined => {
   const { annotations, labels, uid } = namespace?.metadata ?? {}
   return at(annotations, 'model.juju.is/id') ?? at(labels, 'model.juju.is/id') ?? uid
 }

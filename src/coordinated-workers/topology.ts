@@ -2,8 +2,8 @@ import { groups } from '../istio/groups.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
-import { endpointsOf } from './settings.ts'
-import { type WorkerRelation, type WorkerUnit, workersOf } from './worker-relation.ts'
+import { endpointNames } from './settings.ts'
+import { readWorkers, type WorkerRelation, type WorkerUnit } from './worker-relation.ts'
 
 /** The workers of a coordinator, from their databags. */
 export type Topology = {
@@ -19,15 +19,15 @@ export type Topology = {
 }
 
 /** Finds the workers of a coordinator in `namespace`. Unreadable data are named, and the rest counts. */
-export const topologyOf = (
+export const findTopology = (
   relations: EffectiveState['relations'],
   namespace: string,
   config: CoordinatorConfig,
 ): Topology => {
-  const { cluster: endpoint } = endpointsOf(config)
+  const { cluster: endpoint } = endpointNames(config)
   const wanted = endpoint === undefined ? { interface: 'cluster' } : { endpoint }
   const workers = relationsWith(relations, { role: 'provides', ...wanted }).map((relation) =>
-    workersOf(relation, namespace, config),
+    readWorkers(relation, namespace, config),
   )
   const units = workers.flatMap((one) => one.units)
   const byRole = unitsByRole(workers)
@@ -35,8 +35,8 @@ export const topologyOf = (
     relations: workers,
     units,
     roles: Object.fromEntries(byRole.map(([role, having]) => [role, having.length])),
-    addresses: addressesOf(units),
-    addressesByRole: Object.fromEntries(byRole.map(([role, having]) => [role, addressesOf(having)])),
+    addresses: uniqueAddresses(units),
+    addressesByRole: Object.fromEntries(byRole.map(([role, having]) => [role, uniqueAddresses(having)])),
     problems: workers.flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`)),
   }
 }
@@ -49,5 +49,5 @@ const unitsByRole = (workers: readonly WorkerRelation[]): [role: string, units: 
     ({ role }) => role,
   )
 
-const addressesOf = (units: readonly { readonly address: string }[]): string[] =>
+const uniqueAddresses = (units: readonly { readonly address: string }[]): string[] =>
   [...new Set(units.map(({ address }) => address))].toSorted()

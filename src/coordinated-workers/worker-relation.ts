@@ -4,8 +4,8 @@ import type { Read } from '../relations/databag.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { readRoles, readWorkerUnit, type WorkerUnitData } from './databag.ts'
-import { andThen, problemsOf, valuesOf } from './read.ts'
-import { titleOf, unitsOf } from './relations.ts'
+import { andThen, selectProblems, selectValues } from './read.ts'
+import { remoteUnits, unitTitle } from './relations.ts'
 import { expandRoles } from './roles.ts'
 
 /** A unit of a worker, and its address. */
@@ -35,7 +35,7 @@ export type WorkerRelation = {
 }
 
 /** Finds the workers of one relation of a coordinator in `namespace`. */
-export const workersOf = (
+export const readWorkers = (
   relation: Relation & { key: string },
   namespace: string,
   config: CoordinatorConfig,
@@ -44,11 +44,11 @@ export const workersOf = (
   const isKnown = home === namespace || relation.speaks === true
   const role = readRoles(relation.remote.data, 'data')
   const announced = 'unreadable' in role ? undefined : (role.value ?? [])
-  const told = unitsOf(relation).map(([unit, databag]) => {
-    const data = readWorkerUnit(databag, titleOf(unit))
-    return isKnown ? andThen(data, (one) => genuine(one, application, unit)) : data
+  const told = remoteUnits(relation).map(([unit, databag]) => {
+    const data = readWorkerUnit(databag, unitTitle(unit))
+    return isKnown ? andThen(data, (one) => checkNames(one, application, unit)) : data
   })
-  const units = valuesOf(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
+  const units = selectValues(told).map(({ juju_topology, address }) => ({ namespace: home, ...juju_topology, address }))
   return {
     key: relation.key,
     name: relationName(relation),
@@ -56,28 +56,28 @@ export const workersOf = (
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
     units,
     // an application with an unreadable unit keeps its access
-    applications: isKnown && told.some(isThere) ? [{ namespace: home, application }] : applicationsOf(units),
-    problems: [...problemsOf([role]), ...unknownRoles(announced ?? [], config), ...problemsOf(told)],
+    applications: isKnown && told.some(isPresent) ? [{ namespace: home, application }] : findApplications(units),
+    problems: [...selectProblems([role]), ...unknownRoles(announced ?? [], config), ...selectProblems(told)],
   }
 }
 
-const isThere = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
+const isPresent = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
 
 /**
  * Checks the names that a unit gives itself. Within the namespace the platform and the application's own data name it, and a unit may not
  * override them: unit data grants access. A remote application may have an alias that only its units resolve.
  */
-const genuine = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
+const checkNames = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
   const told = data.juju_topology
   const real = { application, unit }
   const field = (['application', 'unit'] as const).find((one) => told[one] !== real[one])
   if (field === undefined) return { value: data }
   return {
-    unreadable: `${titleOf(unit)}.juju_topology.${field}: expected ${shown(real[field])}, got ${shown(told[field])}`,
+    unreadable: `${unitTitle(unit)}.juju_topology.${field}: expected ${shown(real[field])}, got ${shown(told[field])}`,
   }
 }
 
-const applicationsOf = (units: readonly WorkerUnit[]): WorkerApplication[] =>
+const findApplications = (units: readonly WorkerUnit[]): WorkerApplication[] =>
   groups(units, ({ application }) => application).flatMap(([, having]) =>
     having.slice(0, 1).map(({ namespace, application }) => ({ namespace, application })),
   )

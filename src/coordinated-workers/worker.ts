@@ -5,9 +5,9 @@ import { type Relation, relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { WorkerConfig } from './config.ts'
 import { type CoordinatorData, readCoordinator, workerDatabag, workerUnitDatabag } from './databag.ts'
-import { problemsOf } from './read.ts'
+import { selectProblems } from './read.ts'
 import { compareUnits } from './relations.ts'
-import { type Status, type WorkerProgress, workerStatus } from './roles.ts'
+import { type ClusterStatus, type WorkerProgress, workerStatus } from './roles.ts'
 
 /** The input of a worker's desired state. `address` is a host name or an IP address. */
 export type WorkerInput = {
@@ -18,15 +18,15 @@ export type WorkerInput = {
 }
 
 /** The desired state of a worker. */
-export type Work = {
+export type WorkerDesiredState = {
   /** By the key of the relation. */
   readonly databags: Readonly<Record<string, OwnSide>>
-  readonly status: Status
+  readonly status: ClusterStatus
   readonly messages: readonly string[]
 }
 
 /** Derives the desired state of a worker. Its labels are `desiredLabels` of the same relations. */
-export const work = ({ application, config, relations, units }: WorkerInput): Work => {
+export const workerDesiredState = ({ application, config, relations, units }: WorkerInput): WorkerDesiredState => {
   const { roles } = config
   const related = relationsWith(relations, { role: 'requires', interface: 'cluster' }).map((relation) => ({
     relation,
@@ -45,14 +45,14 @@ export const work = ({ application, config, relations, units }: WorkerInput): Wo
   }
   return {
     databags: Object.fromEntries(related.map(({ relation }) => [relation.key, own])),
-    status: workerStatus({ application, roles, relation: furthest(related.map(progressOf)) }),
-    messages: problemsOf(related.map(({ told }) => told)),
+    status: workerStatus({ application, roles, relation: furthest(related.map(findProgress)) }),
+    messages: selectProblems(related.map(({ told }) => told)),
   }
 }
 
 type Progress = WorkerProgress['relation']
 
-const progressOf = ({ relation, told }: { relation: Relation; told: Read<CoordinatorData> }): Progress => {
+const findProgress = ({ relation, told }: { relation: Relation; told: Read<CoordinatorData> }): Progress => {
   if (Object.keys(relation.remote.data).length === 0) return 'silent'
   return 'value' in told && told.value?.worker_config ? 'configured' : 'without config'
 }

@@ -5,12 +5,12 @@ import {
   fieldsOf,
   intersection,
   isLeaf,
-  type Part,
-  partsOf,
+  type OwnedPart,
+  ownedParts,
   prune,
-  union,
+  unionFields,
 } from './field-set.ts'
-import { at, isEmpty, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
+import { at, isEmptyValue, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
 import type { Kind } from './kind.ts'
 import {
   isWriter,
@@ -25,7 +25,7 @@ import type { Shape } from './schema.ts'
 import { applyConflict } from './status.ts'
 
 /** Orders shared items as in `config`; items of the live list alone stay before the shared one they preceded. */
-const mergeLists = (live: readonly Part[], config: readonly Part[]): Json[] => {
+const mergeLists = (live: readonly OwnedPart[], config: readonly OwnedPart[]): Json[] => {
   const applied = new Set(config.map(({ element }) => element))
   const previous = new Map(live.map(({ element, value }) => [element, value]))
   const merged: Json[] = []
@@ -51,9 +51,9 @@ const merge = (live: Json | undefined, config: Json, shape: Shape | undefined): 
   // null in place of a live map or list is one without members
   if (config === null) return live
   if (isLeaf(config, shape)) return config
-  if (Array.isArray(config)) return mergeLists(partsOf(live, shape), partsOf(config, shape))
+  if (Array.isArray(config)) return mergeLists(ownedParts(live, shape), ownedParts(config, shape))
   const merged: JsonMap = { ...(live as JsonMap) }
-  for (const { element, value, shape: inner } of partsOf(config, shape)) {
+  for (const { element, value, shape: inner } of ownedParts(config, shape)) {
     const key = element.slice(2)
     merged[key] = merge(at(merged, key), value, inner)
   }
@@ -101,7 +101,7 @@ const ownersBefore = (live: KubernetesObject | undefined, kind: Kind, apiVersion
 
 /** Metadata itself has no owner: applying an empty one owns nothing. */
 const appliedFields = ({ metadata, ...others }: JsonMap, kind: Kind): FieldSet | undefined =>
-  fieldsOf(metadata === undefined || isEmpty(metadata) ? others : { ...others, metadata }, kind.shape)
+  fieldsOf(metadata === undefined || isEmptyValue(metadata) ? others : { ...others, metadata }, kind.shape)
 
 const OWNABLE = ['labels', 'annotations', 'finalizers', 'ownerReferences']
 
@@ -125,7 +125,7 @@ export const serverSideApply = (
   const previous = owners.find((owner) => isWriter(owner, writer))
   const others = owners.filter((owner) => owner !== previous)
   const fields = appliedFields(tracked(config, kind, writer.subresource), kind)
-  const owned = others.reduce((sum, owner) => union(sum, owner.fields), fields)
+  const owned = others.reduce((sum, owner) => unionFields(sum, owner.fields), fields)
   const merged = merge(live ?? {}, config, kind.shape)
   const pruned = mapOf(prune(merged, previous?.fields, owned, kind.shape))
   const object = { ...pruned, metadata: withIdentity(pruned.metadata, mapOf(merged).metadata) }

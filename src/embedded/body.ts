@@ -23,9 +23,9 @@ const goJsonError = (text: string, { message }: Error): string => {
 const deepest = 1000
 
 /** Maps and lists are nested deeper than anything here is written for. */
-export const isTooDeep = (value: Json | undefined, left = deepest): boolean => {
+export const isNestedTooDeep = (value: Json | undefined, left = deepest): boolean => {
   if (!isMap(value) && !Array.isArray(value)) return false
-  return left === 0 || Object.values(value).some((member) => isTooDeep(member, left - 1))
+  return left === 0 || Object.values(value).some((member) => isNestedTooDeep(member, left - 1))
 }
 
 const tooDeep = { error: 'exceeded max depth' }
@@ -33,10 +33,10 @@ const tooDeep = { error: 'exceeded max depth' }
 type Parsed = { value: Json } | { error: string }
 
 /** Parses JSON, with the errors of Go's decoder. */
-export const parseJson = (text: string): Parsed => {
+export const parseGoJson = (text: string): Parsed => {
   try {
     const value = JSON.parse(text) as Json
-    return text.length > 2 * deepest && isTooDeep(value) ? tooDeep : { value }
+    return text.length > 2 * deepest && isNestedTooDeep(value) ? tooDeep : { value }
   } catch (error) {
     return { error: goJsonError(text, error as Error) }
   }
@@ -50,11 +50,11 @@ const yaml11 = {
 
 /** Parses YAML, usually JSON. */
 export const parseYamlOrJson = (text: string): Parsed => {
-  const asJson = text.trimStart().startsWith('{') ? parseJson(text) : undefined
+  const asJson = text.trimStart().startsWith('{') ? parseGoJson(text) : undefined
   if (asJson && ('value' in asJson || asJson === tooDeep)) return asJson
   try {
     // Again as JSON: a YAML alias may refer to its own parent, and a tag make a set
-    return parseJson(JSON.stringify(parseYaml(text, yaml11)))
+    return parseGoJson(JSON.stringify(parseYaml(text, yaml11)))
   } catch (error) {
     return { error: (error as Error).message }
   }

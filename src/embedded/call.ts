@@ -49,7 +49,7 @@ export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operatio
 }
 
 /** The object as the controllers leave it after a write; `live` is the one stored before. */
-export const settled = (
+export const afterControllers = (
   { world }: Call,
   { kind, dryRun }: Write,
   { object, live }: { object: KubernetesObject; live?: KubernetesObject },

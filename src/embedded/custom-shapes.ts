@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listOf, mapOf } from './json.ts'
+import { isEmptyValue, type Json, listOf, mapOf } from './json.ts'
 import { modelShape } from './models.ts'
 import type { Constraints, Shape } from './schema.ts'
 
@@ -128,7 +128,8 @@ export const peerAuthentication = resource(
       rules: [
         {
           message: 'portLevelMtls requires selector',
-          holds: (value) => !has(value, 'portLevelMtls') || !isEmpty(mapOf(mapOf(mapOf(value).selector).matchLabels)),
+          holds: (value) =>
+            !has(value, 'portLevelMtls') || !isEmptyValue(mapOf(mapOf(mapOf(value).selector).matchLabels)),
         },
       ],
     },

@@ -1,4 +1,4 @@
-import { parseJson, parseYamlOrJson } from './body.ts'
+import { parseGoJson, parseYamlOrJson } from './body.ts'
 import { decodeInto, goType, pruneInto } from './field-types.ts'
 import { at, isMap, type JsonMap, mapOf } from './json.ts'
 import { apiVersionOf, type Kind } from './kind.ts'
@@ -46,10 +46,10 @@ export const checkKind = (object: JsonMap, kind: Kind): void => {
 }
 
 /** An object with its kind's declared fields, and the paths of all others. */
-export type Declared = { readonly object: JsonMap; readonly unknown: readonly string[] }
+export type DeclaredObject = { readonly object: JsonMap; readonly unknown: readonly string[] }
 
 /** Removes undeclared fields; throws `refusal` for the first value of a wrong type. */
-export const declared = (object: JsonMap, kind: Kind, refusal: (error: string) => Error): Declared => {
+export const declared = (object: JsonMap, kind: Kind, refusal: (error: string) => Error): DeclaredObject => {
   const { metadata } = object
   const strict = kind.custom ? (metadata === undefined ? {} : { metadata }) : object
   const { wrong } = decodeInto(strict, kind.shape)
@@ -77,10 +77,10 @@ const unhandled =
 const protobufType = 'application/vnd.kubernetes.protobuf'
 
 const readers = {
-  'application/json': parseJson,
+  'application/json': parseGoJson,
   'application/yaml': parseYamlOrJson,
   [protobufType]: parseProtobuf,
-  '': parseJson,
+  '': parseGoJson,
 } as const
 
 const typeMeta: Shape = {
@@ -113,10 +113,15 @@ export const readMap = (text: string, type: string, kind: Kind): JsonMap => {
 }
 
 /** An object of a request, and the warnings for its sender. */
-export type Read = { readonly object: JsonMap; readonly warnings: readonly string[] }
+export type ReadObject = { readonly object: JsonMap; readonly warnings: readonly string[] }
 
 /** Reads the object of a create or replace, in JSON or YAML. */
-export const decodeObject = (text: string, type: string, kind: Kind, validation: FieldValidation = 'Ignore'): Read => {
+export const decodeObject = (
+  text: string,
+  type: string,
+  kind: Kind,
+  validation: FieldValidation = 'Ignore',
+): ReadObject => {
   const sent = readMap(text, type, kind)
   checkKind(sent, kind)
   const { object, unknown } = declared(sent, kind, unhandled(kind))

@@ -1,6 +1,6 @@
 import { changed, each, filled } from './defaults-fill.ts'
 import { podSpec } from './defaults-pod.ts'
-import { at, isEmpty, type Json, type JsonMap, mapOf, withAt } from './json.ts'
+import { at, isEmptyValue, type Json, type JsonMap, mapOf, withAt } from './json.ts'
 import type { Kind } from './kind.ts'
 
 const template = (value: Json): Json =>
@@ -97,7 +97,7 @@ const byKind: Readonly<Record<string, (object: JsonMap) => JsonMap>> = {
 const cleanMetadata = (metadata: Json): Json => {
   const map = mapOf(metadata)
   const empty = ['labels', 'annotations', 'finalizers', 'ownerReferences'].filter(
-    (key) => map[key] !== undefined && isEmpty(map[key]),
+    (key) => map[key] !== undefined && isEmptyValue(map[key]),
   )
   if (empty.length === 0) return metadata
   return Object.fromEntries(Object.entries(map).filter(([key]) => !empty.includes(key)))
@@ -108,7 +108,7 @@ const droppedWhenEmpty = ['data', 'binaryData', 'stringData']
 /** Fills in the defaults of the kind, and removes empty maps that typed objects do not write. */
 export const withDefaults = (object: JsonMap, kind: Kind): JsonMap => {
   const cleaned = changed(object, 'metadata', cleanMetadata)
-  const gone = kind.custom ? [] : droppedWhenEmpty.filter((key) => isEmpty(cleaned[key]))
+  const gone = kind.custom ? [] : droppedWhenEmpty.filter((key) => isEmptyValue(cleaned[key]))
   const lean =
     gone.length === 0 ? cleaned : Object.fromEntries(Object.entries(cleaned).filter(([key]) => !gone.includes(key)))
   return byKind[kind.kind]?.(lean) ?? lean

@@ -1,4 +1,4 @@
-import { at, equal, isEmpty, isMap, type Json, type JsonMap, mapOf, sortedJson } from './json.ts'
+import { at, equal, isEmptyValue, isMap, type Json, type JsonMap, mapOf, sortedJson } from './json.ts'
 import { fieldOf, type Shape } from './schema.ts'
 
 /**
@@ -35,10 +35,10 @@ const combine = (a: FieldSet | undefined, b: FieldSet | undefined, keep: Keep): 
   return node(keep(includesItself(a), includesItself(b)), members)
 }
 
-export const union = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
+export const unionFields = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
   combine(a, b, (inA, inB) => inA || inB)
 
-export const without = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
+export const withoutFields = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
   combine(a, b, (inA, inB) => inA && !inB)
 
 export const intersection = (a: FieldSet | undefined, b: FieldSet | undefined): FieldSet | undefined =>
@@ -53,14 +53,14 @@ const itemElement = (item: Json, keys: Shape['keys']): string => {
 }
 
 /** The parts of a value that are owned one by one: element, value and shape of each. A leaf has none. */
-export type Part = { readonly element: string; readonly value: Json; readonly shape: Shape | undefined }
+export type OwnedPart = { readonly element: string; readonly value: Json; readonly shape: Shape | undefined }
 
 /** The value is owned as a whole: a scalar, an atomic list or an atomic map. */
 export const isLeaf = (value: Json | undefined, shape: Shape | undefined): boolean =>
   Array.isArray(value) ? shape?.keys === undefined && shape?.set === undefined : !isMap(value) || shape?.atomic === true
 
-export const partsOf = (value: Json | undefined, shape: Shape | undefined): Part[] => {
-  const parts: Part[] = []
+export const ownedParts = (value: Json | undefined, shape: Shape | undefined): OwnedPart[] => {
+  const parts: OwnedPart[] = []
   if (Array.isArray(value)) {
     for (const item of value) parts.push({ element: itemElement(item, shape?.keys), value: item, shape: shape?.items })
   } else if (isMap(value)) {
@@ -76,8 +76,8 @@ export const partsOf = (value: Json | undefined, shape: Shape | undefined): Part
 export const fieldsOf = (value: Json, shape: Shape | undefined): FieldSet | undefined => {
   if (isLeaf(value, shape)) return itself
   const members: FieldSet = {}
-  for (const part of partsOf(value, shape)) {
-    const fields = isEmpty(part.value) && !Array.isArray(part.value) ? itself : fieldsOf(part.value, part.shape)
+  for (const part of ownedParts(value, shape)) {
+    const fields = isEmptyValue(part.value) && !Array.isArray(part.value) ? itself : fieldsOf(part.value, part.shape)
     const owned = Array.isArray(value) ? node(true, fields ?? {}) : fields
     if (owned !== undefined) members[part.element] = owned
   }
@@ -92,7 +92,7 @@ export const difference = (
   changed: boolean,
 ): FieldSet | undefined => {
   if (before === after || after === undefined) return undefined
-  const bothEmpty = (before === undefined || isEmpty(before)) && isEmpty(after)
+  const bothEmpty = (before === undefined || isEmptyValue(before)) && isEmptyValue(after)
   if (bothEmpty || isLeaf(after, shape)) {
     const listed = before === undefined || (changed && !equal(before, after))
     return listed ? itself : undefined
@@ -125,9 +125,9 @@ const itemsDifference = (
   shape: Shape | undefined,
   changed: boolean,
 ): FieldSet => {
-  const previous = new Map(partsOf(before, shape).map(({ element, value }) => [element, value]))
+  const previous = new Map(ownedParts(before, shape).map(({ element, value }) => [element, value]))
   const members: FieldSet = {}
-  for (const part of partsOf(after, shape)) {
+  for (const part of ownedParts(after, shape)) {
     const found = difference(previous.get(part.element), part.value, part.shape, changed)
     if (found !== undefined) members[part.element] = found
   }
@@ -145,8 +145,8 @@ export const prune = (
   shape: Shape | undefined,
 ): Json => {
   if (before === undefined || isLeaf(value, shape)) return value
-  const kept: Part[] = []
-  for (const part of partsOf(value, shape)) {
+  const kept: OwnedPart[] = []
+  for (const part of ownedParts(value, shape)) {
     const past = before[part.element]
     const present = owned?.[part.element]
     if (past !== undefined && isMember(part.element, past) && !(present && isMember(part.element, present))) continue

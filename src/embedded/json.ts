@@ -25,7 +25,7 @@ export const mapOf = (value: Json | undefined): JsonMap => (isMap(value) ? value
 
 export const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 
-export const isEmpty = (value: Json | undefined): boolean =>
+export const isEmptyValue = (value: Json | undefined): boolean =>
   value === null || (Array.isArray(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0)
 
 /** The value at a path of map keys; undefined when part of the path is missing. */

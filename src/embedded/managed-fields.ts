@@ -1,4 +1,4 @@
-import { difference, type FieldSet, union, without } from './field-set.ts'
+import { difference, type FieldSet, unionFields, withoutFields } from './field-set.ts'
 import { equal, isMap, type Json, type JsonMap, type KubernetesObject, listOf, mapOf, parsed } from './json.ts'
 import type { Kind } from './kind.ts'
 
@@ -75,7 +75,10 @@ export const sameOwners = (some: readonly Owner[], others: readonly Owner[]): bo
 /** The owners after others wrote or removed fields; an owner without fields is dropped. */
 export const loseFields = (owners: readonly Owner[], ...lost: (FieldSet | undefined)[]): Owner[] =>
   owners.flatMap((owner) => {
-    const fields = lost.reduce<FieldSet | undefined>((left, gone) => (gone ? without(left, gone) : left), owner.fields)
+    const fields = lost.reduce<FieldSet | undefined>(
+      (left, gone) => (gone ? withoutFields(left, gone) : left),
+      owner.fields,
+    )
     return fields === undefined ? [] : [fields === owner.fields ? owner : { ...owner, fields }]
   })
 
@@ -95,7 +98,7 @@ export const ownersAfterUpdate = (
   const left = written || removed ? loseFields(owners, written, removed) : [...owners]
   if (written === undefined) return left
   const own = left.find((owner) => isWriter(owner, writer))
-  const fields = union(own?.fields, written) ?? {}
+  const fields = unionFields(own?.fields, written) ?? {}
   return [...left.filter((owner) => owner !== own), { ...writer, time, fields }]
 }
 

@@ -1,5 +1,5 @@
-import { isTooDeep, mediaType, parseJson, parseYamlOrJson } from './body.ts'
-import { checkKind, declared, type Read, warningsOf } from './decode.ts'
+import { isNestedTooDeep, mediaType, parseGoJson, parseYamlOrJson } from './body.ts'
+import { checkKind, declared, type ReadObject, warningsOf } from './decode.ts'
 import { decodeInto, goType } from './field-types.ts'
 import { isMap, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from './json.ts'
 import { jsonPatch, PatchFailure } from './json-patch.ts'
@@ -20,7 +20,7 @@ const decoded = (read: { value: Json } | { error: string }): Json => {
 }
 
 const decodedMap = (text: string): JsonMap => {
-  const value = decoded(parseJson(text))
+  const value = decoded(parseGoJson(text))
   if (!isMap(value))
     throw badRequest(
       `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
@@ -29,7 +29,7 @@ const decodedMap = (text: string): JsonMap => {
 }
 
 const withOperations = (live: KubernetesObject, text: string): Json => {
-  const operations = decoded(parseJson(text))
+  const operations = decoded(parseGoJson(text))
   const isPatch = Array.isArray(operations)
   const wrong = isPatch ? operations.find((operation) => !isMap(operation)) : operations
   if (wrong !== undefined) {
@@ -72,10 +72,10 @@ export const patched = (
   type: string,
   text: string,
   { kind, validation }: { kind: Kind; validation: FieldValidation },
-): Read => {
+): ReadObject => {
   const refusal = (error: string) => invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, error)])
   const changed = mapOf(patchers[type]?.(live, text, kind))
-  if (isTooDeep(changed)) throw refusal('exceeded max depth')
+  if (isNestedTooDeep(changed)) throw refusal('exceeded max depth')
   const { object, unknown } = declared(changed, kind, refusal)
   checkKind(object, kind)
   return { object: withoutNulls(object) as JsonMap, warnings: warningsOf(unknown, validation, refusal) }

@@ -1,5 +1,5 @@
 import { uidOf } from './hash.ts'
-import { isEmpty, type JsonMap, type KubernetesObject, listOf, mapOf } from './json.ts'
+import { isEmptyValue, type JsonMap, type KubernetesObject, listOf, mapOf } from './json.ts'
 import type { Kind } from './kind.ts'
 import { conflict } from './status.ts'
 import type { Store } from './store.ts'
@@ -53,7 +53,7 @@ export const remove = (world: World, live: KubernetesObject, kind: Kind, removal
   checkPreconditions(kind, live, removal.preconditions ?? {})
   const last = leaving(world, live, kind)
   if (removal.dryRun) return last
-  if (!isEmpty(live.metadata.finalizers ?? null)) {
+  if (!isEmptyValue(live.metadata.finalizers ?? null)) {
     return live.metadata.deletionTimestamp === undefined ? world.store.put(kind, last) : live
   }
   const within = new Set(removal.within).add(live.metadata.uid)

@@ -13,7 +13,7 @@ export const checkNamespace = ({ kind, namespace }: Target, { metadata }: JsonMa
 }
 
 /** Refuses an object of another name or namespace than the path's. */
-export const checkName = (address: Named, object: JsonMap): void => {
+export const checkObjectName = (address: Named, object: JsonMap): void => {
   const { name, namespace } = mapOf(object.metadata)
   if (name === undefined || name === '') {
     throw badRequest(`the name of the object (${address.name} based on URL) was undeterminable: name must be provided`)
@@ -42,7 +42,7 @@ export const checkReplace = (kind: Kind, live: KubernetesObject, { uid, resource
 /** Refuses to apply another object than the path names. */
 export const checkConfig = (address: Named, config: JsonMap): void => {
   const { kind } = address
-  checkName(address, { ...config, metadata: { name: address.name, ...mapOf(config.metadata) } })
+  checkObjectName(address, { ...config, metadata: { name: address.name, ...mapOf(config.metadata) } })
   if (config.kind !== kind.kind || config.apiVersion !== apiVersionOf(kind)) {
     const sent = `${config.apiVersion}, Kind=${config.kind}`
     throw badRequest(`invalid object type: ${sent}, expected ${apiVersionOf(kind)}, Kind=${kind.kind}`)

@@ -1,14 +1,14 @@
 import { serverSideApply } from './apply.ts'
 import { mediaType } from './body.ts'
-import { type Call, find, list, type Named, named, optionsFor, type Result, settled, writeOf } from './call.ts'
+import { afterControllers, type Call, find, list, type Named, named, optionsFor, type Result, writeOf } from './call.ts'
 import { create } from './create.ts'
-import { decodeObject, type Read } from './decode.ts'
+import { decodeObject, type ReadObject } from './decode.ts'
 import { deleteMany, deleteOne } from './delete.ts'
 import { type JsonMap, mapOf, withoutNulls } from './json.ts'
 import { apiVersionOf, type Kind } from './kind.ts'
 import type { Options } from './options.ts'
 import { appliedConfig, applyType, patched, patchType } from './patch.ts'
-import { checkConfig, checkName, checkNamespace, checkReplace } from './request-checks.ts'
+import { checkConfig, checkNamespace, checkObjectName, checkReplace } from './request-checks.ts'
 import { onScale } from './scale.ts'
 import { conflict, notAllowed, notFound, Refusal } from './status.ts'
 import { asksForTable, tableOf } from './table.ts'
@@ -17,7 +17,7 @@ import type { Write } from './world.ts'
 
 const typed = (object: JsonMap, kind: Kind): JsonMap => ({ ...object, apiVersion: apiVersionOf(kind), kind: kind.kind })
 
-const decodedBody = ({ request, target: { kind } }: Call, { validation }: Options): Read => {
+const decodedBody = ({ request, target: { kind } }: Call, { validation }: Options): ReadObject => {
   const { object, warnings } = decodeObject(request.body ?? '', mediaType(request.headers), kind, validation)
   return { object: typed(withoutNulls(object) as JsonMap, kind), warnings }
 }
@@ -37,7 +37,7 @@ const post = (call: Call): Result => {
   }
   const write = writeOf(call, options, 'Update')
   const created = create(call.world, object, write, target.namespace)
-  return { status: 201, object: settled(call, write, { object: created }), warnings }
+  return { status: 201, object: afterControllers(call, write, { object: created }), warnings }
 }
 
 const put = (call: Call): Result => {
@@ -45,18 +45,18 @@ const put = (call: Call): Result => {
   const { kind, namespace, name } = address
   const options = optionsFor(call)
   const { object, warnings } = decodedBody(call, options)
-  checkName(address, object)
+  checkObjectName(address, object)
   const write = writeOf(call, options, 'Update')
   const live = call.world.store.get(kind, namespace, name)
   if (live === undefined && kind.createOnPut) {
     const created = create(call.world, object, write, namespace)
-    return { status: 201, object: settled(call, write, { object: created }), warnings }
+    return { status: 201, object: afterControllers(call, write, { object: created }), warnings }
   }
   const current = live ?? find(call.world, address)
   checkReplace(kind, current, mapOf(object.metadata))
   return {
     status: 200,
-    object: settled(call, write, { object: update(call.world, current, object, write), live: current }),
+    object: afterControllers(call, write, { object: update(call.world, current, object, write), live: current }),
     warnings,
   }
 }
@@ -70,10 +70,10 @@ const patch = (call: Call): Result => {
   const { validation } = options
   const read = patched(live, type, call.request.body ?? '', { kind: address.kind, validation })
   const object = typed(read.object, address.kind)
-  checkName(address, object)
+  checkObjectName(address, object)
   const write = writeOf(call, options, 'Update')
   const updated = update(call.world, live, object, write)
-  return { status: 200, object: settled(call, write, { object: updated, live }), warnings: read.warnings }
+  return { status: 200, object: afterControllers(call, write, { object: updated, live }), warnings: read.warnings }
 }
 
 const apply = (call: Call, address: Named, options: Options): Result => {
@@ -93,7 +93,10 @@ const apply = (call: Call, address: Named, options: Options): Result => {
   )
   const owned: Write = { ...write, owners: applied.owners }
   if (live)
-    return { status: 200, object: settled(call, write, { object: update(world, live, applied.object, owned), live }) }
+    return {
+      status: 200,
+      object: afterControllers(call, write, { object: update(world, live, applied.object, owned), live }),
+    }
   if (uid !== undefined) {
     throw conflict(
       kind,
@@ -101,7 +104,10 @@ const apply = (call: Call, address: Named, options: Options): Result => {
       `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
     )
   }
-  return { status: 201, object: settled(call, write, { object: create(world, applied.object, owned, namespace) }) }
+  return {
+    status: 201,
+    object: afterControllers(call, write, { object: create(world, applied.object, owned, namespace) }),
+  }
 }
 
 const get = (call: Call): Result => {

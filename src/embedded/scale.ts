@@ -1,11 +1,11 @@
 import { mediaType } from './body.ts'
-import { type Call, find, named, optionsFor, type Result, settled, writeOf } from './call.ts'
-import { decodeObject, type Read } from './decode.ts'
+import { afterControllers, type Call, find, named, optionsFor, type Result, writeOf } from './call.ts'
+import { decodeObject, type ReadObject } from './decode.ts'
 import { at, type JsonMap, type KubernetesObject, mapOf, withAt } from './json.ts'
 import { builtin } from './kind.ts'
 import type { Options } from './options.ts'
 import { applyType, patched, patchType } from './patch.ts'
-import { checkName } from './request-checks.ts'
+import { checkObjectName } from './request-checks.ts'
 import { invalid, notAllowed, unsupportedMediaType } from './status.ts'
 import { update } from './update.ts'
 import { nonNegative } from './validate-pods.ts'
@@ -34,9 +34,9 @@ const scaleOf = ({ metadata, spec, status }: KubernetesObject): KubernetesObject
   }
 }
 
-const write = (call: Call, live: KubernetesObject, options: Options, { object, warnings }: Read): Result => {
+const write = (call: Call, live: KubernetesObject, options: Options, { object, warnings }: ReadObject): Result => {
   const { name } = named(call.target)
-  checkName({ ...named(call.target), kind: scale }, object)
+  checkObjectName({ ...named(call.target), kind: scale }, object)
   const replicas = at(object, 'spec', 'replicas') ?? 0
   const errors = nonNegative(replicas, 'spec.replicas')
   if (errors.length > 0) throw invalid(scale, name, errors)
@@ -45,7 +45,7 @@ const write = (call: Call, live: KubernetesObject, options: Options, { object, w
   const sent: JsonMap = { ...withAt(live, ['spec', 'replicas'], replicas), metadata: { ...metadata, resourceVersion } }
   const written = writeOf(call, options, 'Update')
   const updated = update(call.world, live, sent, written)
-  return { status: 200, object: scaleOf(settled(call, written, { object: updated, live })), warnings }
+  return { status: 200, object: scaleOf(afterControllers(call, written, { object: updated, live })), warnings }
 }
 
 const patch = (call: Call, live: KubernetesObject): Result => {

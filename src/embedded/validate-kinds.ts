@@ -2,16 +2,16 @@ import { problems } from './formats.ts'
 import { at, equal, type Json, type JsonMap, listOf, mapOf } from './json.ts'
 import type { Kind } from './kind.ts'
 import type { FieldError } from './status.ts'
-import { forbidden, invalidValue, labelErrors, required } from './validate.ts'
+import { forbiddenField, invalidValue, labelErrors, required } from './validate.ts'
 import { customErrors } from './validate-custom.ts'
 import {
   atMostAll,
   countOrPercent,
   duplicate,
   nonNegative,
-  oneOf,
   portNumber,
   portNumberOrName,
+  requireOneOf,
 } from './validate-pods.ts'
 import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './validate-workloads.ts'
 
@@ -29,7 +29,7 @@ const dataErrors: Check = (object, previous) => {
   const frozen = previous?.immutable === true ? ['immutable', 'data', 'binaryData'] : []
   const thawed = frozen.filter((field) => !equal(previous?.[field], object[field]))
   return [
-    ...thawed.map((field) => forbidden(field, 'field is immutable when `immutable` is set')),
+    ...thawed.map((field) => forbiddenField(field, 'field is immutable when `immutable` is set')),
     ...keys,
     ...(size > sizeLimit ? [tooLong] : []),
   ]
@@ -55,7 +55,7 @@ const servicePortErrors = (ports: readonly Json[]): FieldError[] => {
     return [
       ...nameErrors(names, index, field),
       ...portNumber(at(port, 'port') ?? 0, `${field}.port`),
-      ...oneOf(at(port, 'protocol'), `${field}.protocol`, ['SCTP', 'TCP', 'UDP']),
+      ...requireOneOf(at(port, 'protocol'), `${field}.protocol`, ['SCTP', 'TCP', 'UDP']),
       ...(target === 0 ? [] : portNumberOrName(target, `${field}.targetPort`)),
       ...(keys.indexOf(String(keys[index])) < index ? [duplicate(field, port)] : []),
     ]
@@ -76,7 +76,7 @@ const serviceErrors: Check = (object, previous) => {
   const moved = ip !== undefined && spec.clusterIP !== ip && spec.type !== 'ExternalName'
   return [
     ...(portless ? [required('spec.ports')] : []),
-    ...oneOf(spec.type, 'spec.type', ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']),
+    ...requireOneOf(spec.type, 'spec.type', ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']),
     ...externalErrors(spec),
     ...labelErrors(spec.selector, 'spec.selector'),
     ...servicePortErrors(ports),
@@ -116,7 +116,7 @@ const budgetErrors: Check = (object) => {
     ...atMostAll(minAvailable, 'spec.minAvailable'),
     ...countOrPercent(maxUnavailable, 'spec.maxUnavailable'),
     ...atMostAll(maxUnavailable, 'spec.maxUnavailable'),
-    ...oneOf(policy, 'spec.unhealthyPodEvictionPolicy', ['AlwaysAllow', 'IfHealthyBudget']),
+    ...requireOneOf(policy, 'spec.unhealthyPodEvictionPolicy', ['AlwaysAllow', 'IfHealthyBudget']),
   ]
 }
 

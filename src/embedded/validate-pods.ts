@@ -1,8 +1,8 @@
 import { keyProblems, problems } from './formats.ts'
-import { at, isEmpty, type Json, type JsonMap, listOf, mapOf } from './json.ts'
+import { at, isEmptyValue, type Json, type JsonMap, listOf, mapOf } from './json.ts'
 import { amountOf } from './quantity.ts'
 import type { FieldError } from './status.ts'
-import { forbidden, invalidValue, labelErrors, required, unsupported } from './validate.ts'
+import { forbiddenField, invalidValue, labelErrors, required, unsupported } from './validate.ts'
 
 export const duplicate = (field: string, value: Json | undefined): FieldError => ({
   field,
@@ -22,7 +22,7 @@ const indexed = (list: Json | undefined, field: string): { item: JsonMap; path: 
   listOf(list).map((item, index) => ({ item: mapOf(item), path: `${field}[${index}]`, index }))
 
 /** A present value must be one of a few. */
-export const oneOf = (value: Json | undefined, field: string, values: readonly string[]): FieldError[] =>
+export const requireOneOf = (value: Json | undefined, field: string, values: readonly string[]): FieldError[] =>
   value === undefined || values.includes(String(value)) ? [] : [unsupported(field, value, values)]
 
 export const nonNegative = (value: Json | undefined, field: string): FieldError[] =>
@@ -55,7 +55,7 @@ const portErrors = (ports: Json | undefined, field: string): FieldError[] => {
       ? [required(`${path}.containerPort`)]
       : portNumber(item.containerPort, `${path}.containerPort`)),
     ...(item.hostPort ? portNumber(item.hostPort, `${path}.hostPort`) : []),
-    ...oneOf(item.protocol, `${path}.protocol`, ['SCTP', 'TCP', 'UDP']),
+    ...requireOneOf(item.protocol, `${path}.protocol`, ['SCTP', 'TCP', 'UDP']),
   ])
 }
 
@@ -110,11 +110,11 @@ const handlerErrors = (handler: JsonMap, field: string): FieldError[] => {
   if (first === undefined) return [required(field, 'must specify a handler type')]
   const chosen = mapOf(handler[first])
   return [
-    ...(first === 'exec' && isEmpty(chosen.command ?? []) ? [required(`${field}.exec.command`)] : []),
+    ...(first === 'exec' && isEmptyValue(chosen.command ?? []) ? [required(`${field}.exec.command`)] : []),
     ...(first === 'httpGet' || first === 'tcpSocket' ? portNumberOrName(chosen.port, `${field}.${first}.port`) : []),
-    ...(first === 'httpGet' ? oneOf(chosen.scheme, `${field}.httpGet.scheme`, ['HTTP', 'HTTPS']) : []),
+    ...(first === 'httpGet' ? requireOneOf(chosen.scheme, `${field}.httpGet.scheme`, ['HTTP', 'HTTPS']) : []),
     ...(first === 'grpc' ? portNumber(chosen.port ?? 0, `${field}.grpc.port`) : []),
-    ...others.map((name) => forbidden(`${field}.${name}`, 'may not specify more than 1 handler type')),
+    ...others.map((name) => forbiddenField(`${field}.${name}`, 'may not specify more than 1 handler type')),
   ]
 }
 
@@ -182,11 +182,11 @@ const lifecycleErrors = ({ lifecycle }: JsonMap, path: string): FieldError[] =>
 const partErrors = (item: JsonMap, path: string, volumes: readonly (Json | undefined)[]): FieldError[] => [
   ...labelName(item.name, `${path}.name`),
   ...(isMissing(item.image) ? [required(`${path}.image`)] : []),
-  ...oneOf(item.terminationMessagePolicy, `${path}.terminationMessagePolicy`, ['File', 'FallbackToLogsOnError']),
+  ...requireOneOf(item.terminationMessagePolicy, `${path}.terminationMessagePolicy`, ['File', 'FallbackToLogsOnError']),
   ...portErrors(item.ports, `${path}.ports`),
   ...variableErrors(item.env, `${path}.env`),
   ...mountErrors(item.volumeMounts, `${path}.volumeMounts`, volumes),
-  ...oneOf(item.imagePullPolicy, `${path}.imagePullPolicy`, ['Always', 'IfNotPresent', 'Never']),
+  ...requireOneOf(item.imagePullPolicy, `${path}.imagePullPolicy`, ['Always', 'IfNotPresent', 'Never']),
   ...resourceErrors(mapOf(item.resources), `${path}.resources`),
 ]
 
@@ -214,7 +214,7 @@ const initErrors = (spec: JsonMap, field: string, volumes: readonly (Json | unde
       : notAtFirst
           .filter((key) => item[key] !== undefined)
           .map((key) =>
-            forbidden(`${path}.${key}`, 'may not be set for init containers without restartPolicy=Always'),
+            forbiddenField(`${path}.${key}`, 'may not be set for init containers without restartPolicy=Always'),
           )),
   ])
 }
@@ -232,7 +232,7 @@ const volumeErrors = (volumes: Json | undefined, field: string): FieldError[] =>
   return indexed(volumes, field).flatMap(({ item, path, index }) => {
     const [, ...others] = Object.keys(item).filter((key) => key !== 'name')
     return [
-      ...others.map((key) => forbidden(`${path}.${key}`, 'may not specify more than 1 volume type')),
+      ...others.map((key) => forbiddenField(`${path}.${key}`, 'may not specify more than 1 volume type')),
       ...sourceNames
         .filter(([source, key]) => item[source] !== undefined && isMissing(at(item, source, key)))
         .map(([source, key]) => required(`${path}.${source}.${key}`)),
@@ -243,7 +243,9 @@ const volumeErrors = (volumes: Json | undefined, field: string): FieldError[] =>
 }
 
 const tolerationErrors = (tolerations: Json | undefined, field: string): FieldError[] =>
-  indexed(tolerations, field).flatMap(({ item, path }) => oneOf(item.operator, `${path}.operator`, ['Equal', 'Exists']))
+  indexed(tolerations, field).flatMap(({ item, path }) =>
+    requireOneOf(item.operator, `${path}.operator`, ['Equal', 'Exists']),
+  )
 
 const spreadErrors = (constraints: Json | undefined, field: string): FieldError[] =>
   indexed(constraints, field).flatMap(({ item, path }) => [
@@ -251,7 +253,7 @@ const spreadErrors = (constraints: Json | undefined, field: string): FieldError[
       ? []
       : [invalidValue(`${path}.maxSkew`, item.maxSkew, 'must be greater than zero')]),
     ...(isMissing(item.topologyKey) ? [required(`${path}.topologyKey`)] : []),
-    ...oneOf(item.whenUnsatisfiable, `${path}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway']),
+    ...requireOneOf(item.whenUnsatisfiable, `${path}.whenUnsatisfiable`, ['DoNotSchedule', 'ScheduleAnyway']),
   ])
 
 const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None']
@@ -264,8 +266,8 @@ export const podSpecErrors = (spec: JsonMap, field: string): FieldError[] => {
     ...volumeErrors(spec.volumes, `${field}.volumes`),
     ...containerErrors(spec, field, volumes),
     ...initErrors(spec, field, volumes),
-    ...oneOf(spec.restartPolicy, `${field}.restartPolicy`, ['Always', 'OnFailure', 'Never']),
-    ...oneOf(spec.dnsPolicy, `${field}.dnsPolicy`, dnsPolicies),
+    ...requireOneOf(spec.restartPolicy, `${field}.restartPolicy`, ['Always', 'OnFailure', 'Never']),
+    ...requireOneOf(spec.dnsPolicy, `${field}.dnsPolicy`, dnsPolicies),
     ...labelErrors(spec.nodeSelector, `${field}.nodeSelector`),
     ...(isMissing(account)
       ? []
@@ -286,7 +288,7 @@ export const lastingErrors = (spec: JsonMap, field: string, kind: string): Field
     : [unsupported(`${field}.restartPolicy`, spec.restartPolicy, ['Always'])]),
   ...(spec.activeDeadlineSeconds === undefined
     ? []
-    : [forbidden(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
+    : [forbiddenField(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
 ]
 
 /** The errors of a selector's labels. */

@@ -1,8 +1,8 @@
 import { problems } from './formats.ts'
-import { at, equal, isEmpty, type Json, type JsonMap, listOf, mapOf, withAt } from './json.ts'
+import { at, equal, isEmptyValue, type Json, type JsonMap, listOf, mapOf, withAt } from './json.ts'
 import { matches } from './selector-object.ts'
 import type { FieldError } from './status.ts'
-import { annotationErrors, forbidden, invalidValue, labelErrors, required, unsupportedText } from './validate.ts'
+import { annotationErrors, forbiddenField, invalidValue, labelErrors, required, unsupportedText } from './validate.ts'
 import {
   atMostAll,
   countOrPercent,
@@ -25,7 +25,7 @@ const templateErrors = (template: JsonMap, kind: string): FieldError[] => [
 const selectorErrors = (spec: JsonMap, kind: string): FieldError[] => {
   const selector = mapOf(spec.selector)
   const labels = at(spec, 'template', 'metadata', 'labels')
-  const empty = Object.values(selector).every((part) => isEmpty(part ?? null))
+  const empty = Object.values(selector).every((part) => isEmptyValue(part ?? null))
   const mismatch = invalidValue('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')
   if (spec.selector === undefined) return [required('spec.selector'), mismatch]
   if (empty) return [invalidValue('spec.selector', selector, `empty selector is invalid for ${kind}`)]
@@ -110,7 +110,9 @@ export const statefulSetErrors: Check = (object, previous) => {
       ...labelErrors(at(template, 'metadata', 'labels'), 'spec.template.labels'),
       ...templateErrors(withClaims(template, spec), 'StatefulSet'),
     ]),
-    ...(fixed ? [] : [forbidden('spec', `updates to statefulset spec for fields other than ${allowed} are forbidden`)]),
+    ...(fixed
+      ? []
+      : [forbiddenField('spec', `updates to statefulset spec for fields other than ${allowed} are forbidden`)]),
   ]
 }
 
@@ -139,7 +141,7 @@ const strategyErrors = ({ type, rollingUpdate }: JsonMap): FieldError[] => {
       ),
     ]
   if (type === 'Recreate' && rollingUpdate !== undefined)
-    return [forbidden('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")]
+    return [forbiddenField('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")]
   return rollingErrors(mapOf(rollingUpdate))
 }
 
@@ -179,6 +181,6 @@ export const podErrors: Check = (object, previous) => {
     'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
   return [
     ...podSpecErrors(mapOf(object.spec), 'spec'),
-    ...(previous === undefined || equal(fixed(object), fixed(previous)) ? [] : [forbidden('spec', why)]),
+    ...(previous === undefined || equal(fixed(object), fixed(previous)) ? [] : [forbiddenField('spec', why)]),
   ]
 }

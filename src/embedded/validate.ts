@@ -18,7 +18,7 @@ export const required = (field: string, why = ''): FieldError => ({
   message: why === '' ? 'Required value' : `Required value: ${why}`,
 })
 
-export const forbidden = (field: string, why: string): FieldError => ({
+export const forbiddenField = (field: string, why: string): FieldError => ({
   field,
   reason: 'FieldValueForbidden',
   message: `Forbidden: ${why}`,
@@ -81,7 +81,7 @@ const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => 
   if (previous.deletionTimestamp === undefined) return []
   const added = listOf(metadata.finalizers).filter((each) => !listOf(previous.finalizers).includes(each))
   const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((each) => JSON.stringify(each)).join(', ')}}`
-  return added.length === 0 ? [] : [forbidden('metadata.finalizers', why)]
+  return added.length === 0 ? [] : [forbiddenField('metadata.finalizers', why)]
 }
 
 /** The errors of a changed object's metadata. */

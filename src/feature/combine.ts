@@ -15,7 +15,7 @@ import type {
   DesiredLabels,
   Effect,
   Feature,
-  Input,
+  FeatureInput,
   Leftovers,
   Publications,
 } from './feature.ts'
@@ -38,11 +38,11 @@ export type Features = {
   kinds(config?: Config): OwnedKind[]
   lookups(subject: Subject, resolved: Effective): Reference[]
   labels(subject: Subject, resolved: Effective): DesiredLabels
-  desire(input: Input): readonly Contribution[]
-  publications(input: Input): Publications
+  desire(input: FeatureInput): readonly Contribution[]
+  publications(input: FeatureInput): Publications
   keeps(resolved: Effective, relation: Relation): boolean
   leaves(state: EffectiveState, relation: Relation): boolean
-  isHeldBack(input: Input): boolean
+  isHeldBack(input: FeatureInput): boolean
   dependsOnUnits(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
   derive(state: State, derivation: Derivation): State
   plan(state: State, resolved: Effective, now: Date): State

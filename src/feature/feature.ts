@@ -21,7 +21,7 @@ export type Environment = {
 }
 
 /** The observed cluster that the desired state may depend on. */
-export type Seen = {
+export type ObservedCluster = {
   /** The objects that features look up. */
   readonly lookups: Lookups
   /** The live pods of the application; undefined where they were not listed. */
@@ -31,11 +31,11 @@ export type Seen = {
 }
 
 /** The input of an application's desired state. */
-export type Input = {
+export type FeatureInput = {
   readonly subject: Subject
   readonly resolved: Effective
   readonly environment: Environment
-  readonly seen: Seen
+  readonly seen: ObservedCluster
 }
 
 /** The labels that an application should hold on its workload and its Services. */
@@ -126,15 +126,15 @@ export type Feature = {
   /** The objects of others that the desired state depends on. */
   lookups?(subject: Subject, resolved: Effective): readonly Reference[]
   labels?(subject: Subject, resolved: Effective): DesiredLabels
-  desire?(input: Input): Contribution
+  desire?(input: FeatureInput): Contribution
   /** The databags of the application's relations. */
-  publications?(input: Input): Publications
+  publications?(input: FeatureInput): Publications
   /** The relation's databag keeps its published data while something is unknown. */
   keeps?(resolved: Effective, relation: Relation): boolean
   /** A databag without content withdraws nothing. */
   leaves?(state: EffectiveState, relation: Relation): boolean
   /** Published data wait until the policies of this step stand. */
-  isHeldBack?(input: Input): boolean
+  isHeldBack?(input: FeatureInput): boolean
   /** Published data or the desired state depend on the units. */
   dependsOnUnits?(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
   /** Derives the consequences of a change. */

@@ -10,7 +10,7 @@ import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { type Conceal, createSecretStore } from '../workload/conceal.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
-import { tryWorkload, type Verdict } from '../workload/trial.ts'
+import { type TrialResult, tryWorkload } from '../workload/trial.ts'
 import type { Found } from './look.ts'
 import { createPermits } from './permits.ts'
 import { type Change, type Remembered, remember, type Taken } from './remember.ts'
@@ -41,7 +41,7 @@ export const admit = async ({
   now,
   guard,
 }: Input): Promise<Remembered> => {
-  const verdicts = new Map<string, Verdict>()
+  const verdicts = new Map<string, TrialResult>()
   const permits = createPermits(features, subject)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
   const { conceal } = secrets
@@ -49,7 +49,7 @@ export const admit = async ({
   const isKnown = (workload: PodWorkload) => known.some((one) => isDeepStrictEqual(one, workload))
   for (;;) {
     const missing = new Map<string, PodWorkload>()
-    const verdictOn = (workload: PodWorkload): Verdict => {
+    const verdictOn = (workload: PodWorkload): TrialResult => {
       const key = JSON.stringify(workload)
       if (!verdicts.has(key) && !isKnown(workload)) missing.set(key, workload)
       return verdicts.get(key)
@@ -85,13 +85,13 @@ const unguardedIn = async (
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
   [config, pending?.data.config].flatMap((one) => ownWorkload(one) ?? [])
 
-const refuse = (verdict: Verdict): void => {
+const refuse = (verdict: TrialResult): void => {
   if (verdict && 'refused' in verdict) throw new Refused(400, verdict.refused)
 }
 
 /** A document whose workload is refused is one that cannot be read: what it said before stays. */
 const judge =
-  (verdictOn: (workload: PodWorkload) => Verdict, conceal: Conceal) =>
+  (verdictOn: (workload: PodWorkload) => TrialResult, conceal: Conceal) =>
   (given: Document): Document => {
     const document = 'config' in given ? concealedIn(given, given.config, conceal) : given
     const workload = 'config' in document ? ownWorkload(document.config) : undefined
@@ -116,7 +116,7 @@ const told = (
   { application }: Subject,
   changes: readonly Change[],
   { documents }: Found,
-  verdicts: readonly Verdict[],
+  verdicts: readonly TrialResult[],
   unguarded: string | undefined,
 ): Remembered => {
   const notes = verdicts.flatMap((verdict) => (verdict && 'note' in verdict ? [verdict.note] : []))
@@ -135,5 +135,5 @@ const told = (
   return { state, taken: taken.map(answer) }
 }
 
-const isFor = (verdict: Verdict, problem: string): boolean =>
+const isFor = (verdict: TrialResult, problem: string): boolean =>
   verdict !== undefined && 'refused' in verdict && verdict.refused === problem

@@ -5,11 +5,11 @@ import { nameOf } from '../kubernetes/objects.ts'
 import type { Effective } from '../relations/effective.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { loopOf } from '../workload/churn/history.ts'
+import { findChurn } from '../workload/churn/history.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { heldPlaces } from '../workload/data-churn.ts'
-import { healthOf, replicasOf } from '../workload/health.ts'
-import { statusOf } from '../workload/status.ts'
+import { desiredReplicas, reportHealth } from '../workload/health.ts'
+import { combineStatuses } from '../workload/status.ts'
 import type { Running } from './observe-units.ts'
 
 /** What is seen of an application, now: what runs, and which objects are missing that are to carry labels. */
@@ -30,20 +30,20 @@ export const applicationStatus = (
   const { config, units, refusedSpec, refused, specs, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
-  return statusOf({
+  return combineStatuses({
     application: subject.application,
     units,
     now,
     hasNoUnits: own
       ? own.replicas !== 0 && Object.keys(units.present).length === 0
-      : workload && replicasOf(workload) === 0,
+      : workload && desiredReplicas(workload) === 0,
     badSpec: refusedSpec,
     refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
       .flat()
       .filter((one) => !refusedSpec?.startsWith(one)),
-    health: healthOf(workload, pods),
+    health: reportHealth(workload, pods),
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
-    loop: loopOf(specs),
+    loop: findChurn(specs),
     held: heldPlaces(memory),
     incompatible: blocked[0],
     reports: features.reports(subject, memory, resolved),

@@ -1,6 +1,6 @@
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Contribution, DesiredLabels, Input } from '../feature/feature.ts'
+import type { Contribution, DesiredLabels, FeatureInput } from '../feature/feature.ts'
 import type { WantedLabels } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/owner.ts'
@@ -28,7 +28,7 @@ export const isEnrolmentKnown = (features: Features, subject: Subject, resolved:
   isAskedFor(resolved) || MESH_KEYS.some((key) => Object.hasOwn(features.labels(subject, resolved).labels, key))
 
 /** Joins what all features desire: a pure function of the input. */
-export const desiredState = (features: Features, input: Input): Desired => {
+export const desiredState = (features: Features, input: FeatureInput): Desired => {
   const { subject, resolved } = input
   const { state, blocked, problems } = resolved
   const { config } = state

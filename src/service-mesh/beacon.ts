@@ -24,7 +24,7 @@ import {
 import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { type Grants, grantsFor, servicesAsked } from './grants.ts'
+import { type Grants, grantsFor, requestedServices } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
 
 /** The labels of the applications that a beacon serves; none while the whole namespace is on the mesh. */
@@ -43,7 +43,7 @@ export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshC
 /** The objects of others that a beacon reads. */
 export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
   ...waypointDeployment(subject, mesh),
-  ...(isManaging(mesh) ? servicesAsked(subject, state) : []),
+  ...(isManaging(mesh) ? requestedServices(subject, state) : []),
   ...ingressGateway(subject, mesh),
 ]
 
@@ -54,7 +54,7 @@ const ingressGateway = (
 ): Reference[] => (cidrs || provider !== undefined ? [{ kind: 'Gateway', namespace, name }] : [])
 
 /** The desired state of a beacon. */
-export type BeaconDesire = {
+export type BeaconDesiredState = {
   requests: PolicyRequest[]
   guards: Guard[]
   /** Relations whose requests are unknown. */
@@ -64,18 +64,18 @@ export type BeaconDesire = {
   messages: string[]
 }
 
-export const beaconDesire = (
+export const beaconDesiredState = (
   subject: Subject,
   state: EffectiveState,
   mesh: MeshConfig,
   owner: StaticOwner,
-  facts: Lookups,
-): BeaconDesire => {
-  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, facts) : NOTHING
+  lookups: Lookups,
+): BeaconDesiredState => {
+  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups) : NOTHING
   const waypoint = waypointDeployment(subject, mesh)
     .map(nameOf)
-    .filter((name) => !isUnreadable(facts, name))
-    .map((name) => waypointProblem(name, mesh, lookupAt(facts, name)))
+    .filter((name) => !isUnreadable(lookups, name))
+    .map((name) => waypointProblem(name, mesh, lookupAt(lookups, name)))
   return {
     ...managed,
     guards: [...managed.guards, ...backendGuards(subject, mesh)],
@@ -85,7 +85,7 @@ export const beaconDesire = (
       ...waypoint.filter((problem) => problem !== undefined),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
-        .filter((name) => !isUnreadable(facts, name) && lookupAt(facts, name) === undefined)
+        .filter((name) => !isUnreadable(lookups, name) && lookupAt(lookups, name) === undefined)
         .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
     ],
   }
@@ -97,8 +97,8 @@ export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean
 
 const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [] }
 
-const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, facts: Lookups): Grants => {
-  const grants = grantsFor(subject, state, facts, mesh)
+const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, lookups: Lookups): Grants => {
+  const grants = grantsFor(subject, state, lookups, mesh)
   const own = ownGrants(subject, state, mesh)
   return {
     requests: [...grants.requests, ...own.requests],
@@ -114,7 +114,7 @@ const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
   const principals = waypointPrincipals(subject, mesh)
   if (principals.length === 0) return []
   const { namespace, application } = subject
-  return backendsOf(subject, mesh.backends ?? [])
+  return mergeBackends(subject, mesh.backends ?? [])
     .filter(({ ports }) => ports.length > 0)
     .map((backend) => ({
       target: podsOf(backend.namespace, backend.application),
@@ -131,7 +131,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
     // without it hardened mode would lock the controller out
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
-    ...backendsOf(subject, backends).flatMap((backend) =>
+    ...mergeBackends(subject, backends).flatMap((backend) =>
       ingressToBackend(owner, backend, ...trustDomainsOf(mesh, subject.namespace)),
     ),
     ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
@@ -140,7 +140,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
 }
 
 /** Merges the ports of each application's backends. */
-const backendsOf = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): Backend[] =>
+const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): Backend[] =>
   groups(
     backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
     ({ namespace, application }) => `${namespace}/${application}`,

@@ -24,7 +24,7 @@ export const consumerPolicies = (
 ): ConsumerPolicies => {
   const relations = relationsIn(state)
   const crossModel = relationsWith(state.relations, { interface: 'cross_model_mesh', role: 'provides' })
-  const identities = crossModel.map(identityIn)
+  const identities = crossModel.map(readIdentity)
   const requested = requestPolicies({
     ...subject,
     policies,
@@ -53,22 +53,22 @@ export const consumerPolicies = (
 export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
-  facts: Lookups,
+  lookups: Lookups,
 ): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
-  if (beaconsOf(state).length === 0) return { waiting: [], messages: [] }
+  if (selectBeacons(state).length === 0) return { waiting: [], messages: [] }
   const { waiting, messages } = consumerPolicies(subject, state)
   return {
-    waiting: [...waiting, ...unenforceable(subject, state, facts)],
+    waiting: [...waiting, ...unenforceable(subject, state, lookups)],
     messages: [...messages, ...closedTargets(subject, state)],
   }
 }
 
-const beaconsOf = ({ relations }: EffectiveState): Relation[] =>
+const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
 
 /** Names the targets that are guarded and that no relation lets anybody reach. */
 export const closedTargets = (subject: Subject, state: EffectiveState): string[] => {
-  if (!beaconsOf(state).some(isGuarding)) return []
+  if (!selectBeacons(state).some(isGuarding)) return []
   const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))
 }
@@ -89,10 +89,10 @@ const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boole
   one.application === other.application &&
   (one.namespace === undefined || other.namespace === undefined || one.namespace === other.namespace)
 
-type Known = { alias: string; identity: CrossModelIdentity }
+type KnownIdentity = { alias: string; identity: CrossModelIdentity }
 
 /** Keys identities by namespace and alias; by the alias alone where it is unambiguous. */
-const byAlias = (known: readonly Known[]): Record<string, CrossModelIdentity> => {
+const byAlias = (known: readonly KnownIdentity[]): Record<string, CrossModelIdentity> => {
   const qualified = known.map(({ alias, identity }) => [`${identity.namespace}/${alias}`, identity] as const)
   const unique = known.filter(({ alias, identity }) =>
     known.every((other) => other.alias !== alias || other.identity.namespace === identity.namespace),
@@ -100,9 +100,9 @@ const byAlias = (known: readonly Known[]): Record<string, CrossModelIdentity> =>
   return Object.fromEntries([...qualified, ...unique.map(({ alias, identity }) => [alias, identity] as const)])
 }
 
-type Identity = { known?: Known; message?: string }
+type Identity = { known?: KnownIdentity; message?: string }
 
-const identityIn = (relation: Relation): Identity => {
+const readIdentity = (relation: Relation): Identity => {
   const read = readCrossModelIdentity(relation.remote.data)
   const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.kept }) : read
   const value = 'unreadable' in kept ? undefined : kept.value

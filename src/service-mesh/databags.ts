@@ -34,15 +34,15 @@ export const meshDatabag = (
 }
 
 /** An application without policies may be run by another program that asks for them: its published data stay. */
-const asks = ({ config }: EffectiveState): boolean =>
+const isRequestingPolicies = ({ config }: EffectiveState): boolean =>
   config?.policies !== undefined || config?.coordinator !== undefined
 
 const requestDatabag = (subject: Subject, state: EffectiveState): Record<string, string> | undefined => {
   const guards = declaredGuards(subject, state, authorPolicies(state))
-  if (!asks(state) && guards.length === 0) return undefined
+  if (!isRequestingPolicies(state) && guards.length === 0) return undefined
   const requested = consumerPolicies(subject, state).requested.map(({ policy }) => policy)
   return {
-    ...(asks(state) && { policies: policiesDatabag(requested) }),
+    ...(isRequestingPolicies(state) && { policies: policiesDatabag(requested) }),
     ...(guards.length > 0 && { guarded: pythonJson(guards) }),
     ...enforcementDatabag(state),
   }

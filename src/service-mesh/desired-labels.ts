@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { at } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import { partOf } from '../coordinated-workers/policies.ts'
+import { partOfLabels } from '../coordinated-workers/policies.ts'
 import type { DesiredLabels } from '../feature/feature.ts'
 import { labelProblem } from '../kubernetes/label-syntax.ts'
 import { read } from '../relations/databag.ts'
@@ -31,7 +31,7 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
   const sources: Source[] = [
     { name: 'config', labels: config?.labels },
     { name: BEACON, labels: own },
-    { name: 'coordinator', labels: config?.coordinator && partOf(subject.application) },
+    { name: 'coordinator', labels: config?.coordinator && partOfLabels(subject.application) },
     ...relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map((relation) =>
       fromRelation(subject, relation, 'labels'),
     ),

@@ -12,13 +12,13 @@ import { FOREIGN_KEYS } from '../relations/foreign-labels.ts'
 import type { Config } from '../state/config.ts'
 import { type Relation, relationsIn, requesterName } from '../state/relation.ts'
 import { type EffectiveState, isConfigUnknown } from '../state/state.ts'
-import { beaconDesire, beaconLookups, isManaging } from './beacon.ts'
+import { beaconDesiredState, beaconLookups, isManaging } from './beacon.ts'
 import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
 import { namedServices } from './label-targets.ts'
-import { isLibrarys, librarySelector } from './library.ts'
+import { isMadeByLibrary, librarySelector } from './library.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { servicesOfPolicies } from './services.ts'
 
@@ -44,7 +44,8 @@ export const serviceMesh = {
       root: hardened === true || rootNamespace !== undefined ? { hardened, rootNamespace } : undefined,
     })
   },
-  leftovers: ({ mesh }) => (mesh?.adopt === true ? { selector: librarySelector, isLeftover: isLibrarys } : undefined),
+  leftovers: ({ mesh }) =>
+    mesh?.adopt === true ? { selector: librarySelector, isLeftover: isMadeByLibrary } : undefined,
   services: namedServices,
   kinds: ({ meshPolicies = [], rawPolicies: raw = [], mesh }) => [
     ...(meshPolicies.length > 0 || raw.length > 0 || mesh ? (['AuthorizationPolicy'] as const) : []),
@@ -65,7 +66,7 @@ export const serviceMesh = {
   desire: ({ subject, resolved: { state, unknown }, seen: { lookups } }) => {
     const { config } = state
     const owner = { ...subject, labels: ownerLabels(subject) }
-    const beacon = config?.mesh && beaconDesire(subject, state, meshIn(config), owner, lookups)
+    const beacon = config?.mesh && beaconDesiredState(subject, state, meshIn(config), owner, lookups)
     const consumer = consumerReport(subject, state, lookups)
     const raw = rawPolicies(owner, config?.rawPolicies ?? [])
     return {

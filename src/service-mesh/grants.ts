@@ -11,7 +11,7 @@ import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { asked, type Declared, type Requester } from './asked.ts'
+import { type DeclaredTarget, type Requester, readRequests } from './consumer-requests.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import { HEADLESS } from './services.ts'
 
@@ -30,9 +30,9 @@ export type Grants = {
 const MOST_OTHER_SERVICES = 20
 
 /** Services that policies name besides the requester's own; the cluster tells their application. */
-export const servicesAsked = (subject: Subject, state: EffectiveState): Reference[] =>
-  consumersOf(state).flatMap((relation) => {
-    const { requester, declared } = asked(subject, relation)
+export const requestedServices = (subject: Subject, state: EffectiveState): Reference[] =>
+  selectConsumers(state).flatMap((relation) => {
+    const { requester, declared } = readRequests(subject, relation)
     return otherServices(requester, declared).map((name) => serviceReference(requester, name))
   })
 
@@ -40,8 +40,8 @@ export const servicesAsked = (subject: Subject, state: EffectiveState): Referenc
  * Checks the requests of all consumers one by one, and names and skips the invalid ones. A requester may only ask for itself; for a
  * Service of another name only when that selects its pods. A declared target is guarded even where its request is invalid.
  */
-export const grantsFor = (subject: Subject, state: EffectiveState, facts: Lookups, mesh: MeshConfig = {}): Grants => {
-  const each = consumersOf(state).map((relation) => grantsTo(subject, relation, facts, mesh))
+export const grantsFor = (subject: Subject, state: EffectiveState, lookups: Lookups, mesh: MeshConfig = {}): Grants => {
+  const each = selectConsumers(state).map((relation) => grantsTo(subject, relation, lookups, mesh))
   return {
     requests: each.flatMap(({ requests }) => requests),
     guards: each.flatMap(({ guards }) => guards),
@@ -51,18 +51,18 @@ export const grantsFor = (subject: Subject, state: EffectiveState, facts: Lookup
   }
 }
 
-const consumersOf = (state: EffectiveState): Relation[] =>
+const selectConsumers = (state: EffectiveState): Relation[] =>
   relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
 
-const grantsTo = (subject: Subject, relation: Relation, facts: Lookups, mesh: MeshConfig): Grants => {
-  const { requester, policies, declared, problems, isUnknown } = asked(subject, relation)
+const grantsTo = (subject: Subject, relation: Relation, lookups: Lookups, mesh: MeshConfig): Grants => {
+  const { requester, policies, declared, problems, isUnknown } = readRequests(subject, relation)
   const services = otherServices(requester, declared)
-  const checked = policies.map((policy) => ({ policy, ...problemOf({ requester, policy }, services, facts, mesh) }))
+  const checked = policies.map((policy) => ({ policy, ...findProblem({ requester, policy }, services, lookups, mesh) }))
   const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
   const named = (problem: 'refused' | 'waiting') =>
     checked.flatMap((one) => (one[problem] === undefined ? [] : [`${requester.relation}: ${one[problem]}`]))
   // the owner of a missing Service is unknown: nobody is let in until it exists
-  const own = declared.filter(({ policy }) => !problemOf({ requester, policy }, services, facts, {}).refused)
+  const own = declared.filter(({ policy }) => !findProblem({ requester, policy }, services, lookups, {}).refused)
   const requests = granted.map(({ policy }) => policy)
   const isGuarding = mesh.guard !== 'whenGranted'
   const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
@@ -76,7 +76,7 @@ const grantsTo = (subject: Subject, relation: Relation, facts: Lookups, mesh: Me
 }
 
 /** The other Services that a requester names for itself, up to the limit. */
-const otherServices = (requester: Requester, declared: readonly Declared[]): string[] => {
+const otherServices = (requester: Requester, declared: readonly DeclaredTarget[]): string[] => {
   const named = declared.filter(({ policy }) => isItself(requester, policy))
   return [...new Set(named.flatMap(({ policy }) => otherService(requester, policy) ?? []))].slice(
     0,
@@ -102,14 +102,14 @@ const serviceReference = ({ namespace }: Pick<Requester, 'namespace'>, name: str
   name,
 })
 
-type Asked = { requester: Requester; policy: MeshPolicy }
+type Requested = { requester: Requester; policy: MeshPolicy }
 
 type Problem = { refused?: string; waiting?: string; isUnknown?: true }
 
-const problemOf = (
-  { requester, policy }: Asked,
+const findProblem = (
+  { requester, policy }: Requested,
   services: readonly string[],
-  facts: Lookups,
+  lookups: Lookups,
   mesh: MeshConfig,
 ): Problem => {
   const { namespace, application } = requester
@@ -120,26 +120,26 @@ const problemOf = (
   if (policy.target_type === 'app' && !isRunning(mesh))
     return { waiting: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` }
   const other = otherService(requester, policy)
-  return other === undefined ? {} : problemOfService(requester, other, services, facts)
+  return other === undefined ? {} : findServiceProblem(requester, other, services, lookups)
 }
 
 export const NO_WAYPOINT =
   'which nothing guards without a waypoint: not granted; set waypoint and units of the beacon, or ask for type unit'
 
-const problemOfService = (
+const findServiceProblem = (
   { namespace, application }: Requester,
   name: string,
   services: readonly string[],
-  facts: Lookups,
+  lookups: Lookups,
 ): Problem => {
   const reference = serviceReference({ namespace }, name)
   if (!services.includes(name))
     return {
       refused: `names ${nameOf(reference)}, and more than ${MOST_OTHER_SERVICES} Services before it: not granted`,
     }
-  if (isUnreadable(facts, nameOf(reference)))
+  if (isUnreadable(lookups, nameOf(reference)))
     return { waiting: `${nameOf(reference)} cannot be read: what is granted there stays as it is`, isUnknown: true }
-  const service = lookupAt(facts, nameOf(reference))
+  const service = lookupAt(lookups, nameOf(reference))
   if (service === undefined)
     return {
       waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,

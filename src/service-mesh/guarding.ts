@@ -4,7 +4,7 @@ import type { Guard } from '../istio/grant.ts'
 import type { MeshPolicy } from '../istio/models.ts'
 import { podsOf, type Target, targetKey, targetOf } from '../istio/target.ts'
 import { isRunning, waypointPrincipals } from '../istio/waypoint.ts'
-import type { Declared, Requester } from './asked.ts'
+import type { DeclaredTarget, Requester } from './consumer-requests.ts'
 import { nobodyMayReach } from './guards.ts'
 
 /**
@@ -37,7 +37,7 @@ const isService = ({ spec }: Target): boolean => 'targetRefs' in spec
 /** Names the declared targets that nobody may reach, and the reason where it is known. */
 export const unreachable = (
   subject: Subject,
-  declared: readonly Declared[],
+  declared: readonly DeclaredTarget[],
   granted: readonly MeshPolicy[],
 ): string[] => {
   const keyOf = (policy: MeshPolicy) => JSON.stringify(targetOf(policy))

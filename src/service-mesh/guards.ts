@@ -5,7 +5,7 @@ import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 
 /** `endpoint` is the endpoint whose relations would let somebody in; targets of the application's own requests have none. */
-type Declared = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
+type Declaration = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
 
 /** Finds the targets that `policies` and the config's own requests declare, each once, related or not. */
 export const declaredGuards = (
@@ -14,11 +14,11 @@ export const declaredGuards = (
   policies: readonly Policy[],
 ): Guarded[] => {
   const declared = [
-    ...policies.map((policy): Declared => {
+    ...policies.map((policy): Declaration => {
       const { type, relation: endpoint } = policy
       const isRelated = relationsWith(relations, { endpoint }).length > 0
       const isSaid = config?.policies?.includes(policy)
-      return { type, service: serviceOf(subject, policy), isRelated, ...(isSaid && { endpoint }) }
+      return { type, service: otherService(subject, policy), isRelated, ...(isSaid && { endpoint }) }
     }),
     ...(config?.meshPolicies ?? []).flatMap((policy) => ownTarget(subject, policy)),
   ]
@@ -33,7 +33,7 @@ export const declaredGuards = (
 }
 
 /** Null for the Service of the application's name, and for pods. */
-const serviceOf = ({ application }: Subject, policy: Policy): string | null => {
+const otherService = ({ application }: Subject, policy: Policy): string | null => {
   const service = policy.type === 'app' ? policy.service : undefined
   return service && service !== application ? service : null
 }
@@ -41,7 +41,7 @@ const serviceOf = ({ application }: Subject, policy: Policy): string | null => {
 const ownTarget = (
   { namespace, application }: Subject,
   { target_namespace, target_app_name, target_service, target_type: type }: MeshPolicy,
-): Declared[] => {
+): Declaration[] => {
   if (target_namespace !== namespace || (target_app_name ?? target_service) !== application) return []
   return [{ type, service: target_service === application ? null : target_service, isRelated: true }]
 }

@@ -1,6 +1,6 @@
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Config } from '../state/config.ts'
-import { serviceOf } from '../workload/label-targets.ts'
+import { labelledService } from '../workload/label-targets.ts'
 
 /** Each costs every step a read, here and at the beacon. */
 const MOST_NAMED_SERVICES = 20
@@ -10,7 +10,7 @@ export const namedServices = (application: string, config: Config = {}): string[
   const named = (config.policies ?? []).flatMap((policy) =>
     policy.type === 'app' ? [policy.service || application] : [],
   )
-  const own = serviceOf(application, config)
+  const own = labelledService(application, config)
   return [...new Set(named)].filter((name) => name !== own).slice(0, MOST_NAMED_SERVICES)
 }
 

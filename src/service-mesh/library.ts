@@ -34,7 +34,7 @@ const managers = ({ namespace, application }: Subject): string[] => [application
  * Recognizes an object of the charm library. Labels and names join namespace and application by hyphens and so may be ambiguous; together
  * with its field manager, which has the application's name, they are not. The first generation of labels has no namespace.
  */
-export const isLibrarys = (subject: Subject, object: KubernetesObject): boolean => {
+export const isMadeByLibrary = (subject: Subject, object: KubernetesObject): boolean => {
   const { labels, managedFields = [] } = object.metadata
   const instance = at(labels, INSTANCE) ?? ''
   return (

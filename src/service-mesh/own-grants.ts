@@ -5,8 +5,8 @@ import { isRunning } from '../istio/waypoint.ts'
 import type { Guarded } from '../relations/guarded-databag.ts'
 import { relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { declaredBy } from './asked.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
+import { declareTargets } from './consumer-requests.ts'
 import { type Grants, NO_WAYPOINT } from './grants.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import { declaredGuards, guardTitle } from './guards.ts'
@@ -24,7 +24,7 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
     .map(({ policy, relation }) => ({ policy, relation: `${relationName(relation)} ${of}` }))
   const isGuarding = mesh.guard !== 'whenGranted'
   const guards = declaredGuards(subject, state, policies)
-  const declared = isGuarding ? declaredBy(subject, guards) : []
+  const declared = isGuarding ? declareTargets(subject, guards) : []
   const guarded = [
     ...requests.map(({ policy, relation }) => ({ relation, policies: [policy] })),
     ...(declared.length > 0 ? [{ relation: `config ${of}`, policies: declared.map(({ policy }) => policy) }] : []),

@@ -14,7 +14,7 @@ export type PolicyRelation = {
   readonly crossModel?: boolean
 }
 
-export type PolicyRequest = {
+export type RequestPoliciesInput = {
   readonly namespace: string
   readonly application: string
   readonly policies: readonly Policy[]
@@ -33,11 +33,11 @@ export type RequestedPolicies = {
  * Derives one request per entry of `policies`, in order, and relation of its endpoint, by id. A relation with another namespace waits for
  * the remote side's identity: a guess would let in somebody else.
  */
-export const requestPolicies = (request: PolicyRequest): RequestedPolicies => {
+export const requestPolicies = (request: RequestPoliciesInput): RequestedPolicies => {
   const sources = request.relations
     .filter(({ endpoint }) => request.policies.some(({ relation }) => relation === endpoint))
     .toSorted((one, other) => one.id - other.id)
-    .map((relation) => ({ relation, source: sourceOf(relation, request) }))
+    .map((relation) => ({ relation, source: findSource(relation, request) }))
   return {
     requested: request.policies.flatMap((policy) =>
       sources
@@ -50,9 +50,9 @@ export const requestPolicies = (request: PolicyRequest): RequestedPolicies => {
   }
 }
 
-const sourceOf = (
+const findSource = (
   { id, endpoint, role, remote, crossModel }: PolicyRelation,
-  { namespace, application, identities }: PolicyRequest,
+  { namespace, application, identities }: RequestPoliciesInput,
 ): CrossModelIdentity | { waiting: string } => {
   if (role === 'peers') return { namespace, application }
   const name = relationName({ id, endpoint })
@@ -74,7 +74,7 @@ const sourceOf = (
 const meshPolicy = (
   policy: Policy,
   source: CrossModelIdentity,
-  { namespace, application }: PolicyRequest,
+  { namespace, application }: RequestPoliciesInput,
 ): MeshPolicy => ({
   source_namespace: source.namespace,
   source_app_name: source.application,

@@ -3,24 +3,24 @@ import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { serviceOf } from '../workload/label-targets.ts'
+import { labelledService } from '../workload/label-targets.ts'
 import { namedServices } from './label-targets.ts'
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
 /** The Services that an application's own policies name, to read and label. */
 export const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
-  const own = serviceOf(application, config ?? {})
+  const own = labelledService(application, config ?? {})
   const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
   const named = new Set(config?.policies?.flatMap((one) => (one.type === 'app' ? [one.service || application] : [])))
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
 
 /** Services without a waypoint, where nothing enforces what is granted, with the remedy. */
-export const unenforceable = (subject: Subject, state: EffectiveState, facts: Lookups): string[] =>
+export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): string[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
-    if (!facts.has(name) || isUnreadable(facts, name)) return []
-    const service = lookupAt(facts, name)
+    if (!lookups.has(name) || isUnreadable(lookups, name)) return []
+    const service = lookupAt(lookups, name)
     if (service && isHeadless(service)) return [`${name} ${HEADLESS}`]
     if (!isNamed(subject, state, reference)) return []
     if (service === undefined)

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { at } from '../base/own-value.ts'
-import { Notice, noticed } from './notices.ts'
+import { markNoticed, Notice } from './notices.ts'
 
 /** A Service that a remote application offers; `host` is a DNS name that resolves in every namespace. */
 export const Service = z.strictObject({
@@ -14,8 +14,8 @@ export const Service = z.strictObject({
 })
 export type Service = z.infer<typeof Service>
 
-export const Change = z.enum(['service-available', 'service-changed', 'service-unavailable'])
-export type Change = z.infer<typeof Change>
+export const ServiceChange = z.enum(['service-available', 'service-changed', 'service-unavailable'])
+export type ServiceChange = z.infer<typeof ServiceChange>
 
 /** The last announcement of a relation. */
 export const Entry = z.strictObject({
@@ -24,7 +24,7 @@ export const Entry = z.strictObject({
   /** The announced service; absent once it is announced as gone. */
   service: Service.optional(),
   /** The change and the service before it, until the sink has accepted the announcement. */
-  pending: z.strictObject({ change: Change, previous: Service.optional() }).optional(),
+  pending: z.strictObject({ change: ServiceChange, previous: Service.optional() }).optional(),
 })
 export type Entry = z.infer<typeof Entry>
 
@@ -63,20 +63,20 @@ export const announce = (announced: Announced, services: readonly Service[], now
 }
 
 const entry = (number: number, before: Entry | undefined, service: Service | undefined): Entry => {
-  const change = changeOf(before, service)
+  const change = findChange(before, service)
   const previous = change === 'service-available' ? undefined : before?.service
   return { number, ...(service && { service }), pending: { change, ...(previous && { previous }) } }
 }
 
 /** A service stays available, not changed, until the sink has accepted its first announcement. */
-const changeOf = (before: Entry | undefined, service: Service | undefined): Change => {
+const findChange = (before: Entry | undefined, service: Service | undefined): ServiceChange => {
   if (service === undefined) return 'service-unavailable'
   const isNew = before?.service === undefined || before.pending?.change === 'service-available'
   return isNew ? 'service-available' : 'service-changed'
 }
 
 /** Marks the announcements of these numbers as accepted by the sink. One planned since stays to be sent. */
-export const accepted = (announced: Announced, numbers: readonly number[]): Announced => {
+export const markAccepted = (announced: Announced, numbers: readonly number[]): Announced => {
   const entries = Object.entries(announced.relations).flatMap(([id, { pending, ...rest }]): [string, Entry][] => {
     if (pending !== undefined && !numbers.includes(rest.number)) return [[id, { ...rest, pending }]]
     return rest.service === undefined ? [] : [[id, rest]]
@@ -85,6 +85,6 @@ export const accepted = (announced: Announced, numbers: readonly number[]): Anno
   return {
     ...others,
     relations: Object.fromEntries(entries),
-    ...(notices && { notices: noticed(notices, numbers) }),
+    ...(notices && { notices: markNoticed(notices, numbers) }),
   }
 }

@@ -4,7 +4,7 @@ import { readScalar } from '../base/structured-text.ts'
 import { Port } from '../istio/endpoint.ts'
 import type { Read } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
-import { hostOf } from './host.ts'
+import { parseHost } from './host.ts'
 
 /** The address in a databag; `waiting` lists absent keys. */
 export type Address = { host: string; port: number } | { waiting: readonly string[] } | { unreadable: string }
@@ -19,11 +19,11 @@ const FORMS = [
 export const readAddress = (databag: Databag, namespace: string): Address => {
   const forms = FORMS.map(([name, port]) => inForm(databag, name, port, namespace))
   const said = forms.find((form) => !('waiting' in form))
-  return said ?? { waiting: missingIn(forms) }
+  return said ?? { waiting: fewestMissing(forms) }
 }
 
 /** The absent keys of the form that lacks the fewest. */
-const missingIn = (forms: readonly Address[]): readonly string[] => {
+const fewestMissing = (forms: readonly Address[]): readonly string[] => {
   const [fewest = []] = forms
     .flatMap((form) => ('waiting' in form ? [form.waiting] : []))
     .toSorted((one, other) => one.length - other.length)
@@ -31,22 +31,22 @@ const missingIn = (forms: readonly Address[]): readonly string[] => {
 }
 
 const inForm = (databag: Databag, nameKey: string, portKey: string, namespace: string): Address => {
-  const name = textOf(databag, nameKey)
-  const port = textOf(databag, portKey)
+  const name = readText(databag, nameKey)
+  const port = readText(databag, portKey)
   if ('unreadable' in name) return name
   if ('unreadable' in port) return port
   if (name.value === undefined || port.value === undefined)
     return {
       waiting: [...(name.value === undefined ? [nameKey] : []), ...(port.value === undefined ? [portKey] : [])],
     }
-  return addressOf({ key: nameKey, text: name.value, namespace }, { key: portKey, text: port.value })
+  return parseAddress({ key: nameKey, text: name.value, namespace }, { key: portKey, text: port.value })
 }
 
-const addressOf = (
+const parseAddress = (
   name: { key: string; text: string; namespace: string },
   port: { key: string; text: string },
 ): Address => {
-  const host = hostOf(name.text, name.namespace)
+  const host = parseHost(name.text, name.namespace)
   if ('problem' in host) return { unreadable: `${name.key}: ${host.problem}` }
   const number = Port.safeParse(port.text)
   if (number.success) return { host: host.host, port: number.data }
@@ -54,7 +54,7 @@ const addressOf = (
 }
 
 /** An empty value or null counts as absent, as in the charm library. */
-const textOf = (databag: Databag, key: string): Read<string> => {
+const readText = (databag: Databag, key: string): Read<string> => {
   const raw = at(databag, key)
   if (raw === undefined || raw === null || raw === '') return { value: undefined }
   if (typeof raw !== 'string' && typeof raw !== 'number')

@@ -1,11 +1,11 @@
 import type { Feature } from '../feature/feature.ts'
 import { relationsIn } from '../state/relation.ts'
-import { accepted, announce, nothingAnnounced } from './announced.ts'
+import { announce, markAccepted, nothingAnnounced } from './announced.ts'
 import { announcements } from './announcements.ts'
 import { offeredServices } from './offered.ts'
 import { serviceContent } from './provided.ts'
 import { servicesConfig, servicesState } from './schema.ts'
-import { notice } from './settings-changed.ts'
+import { announceSettings } from './settings-changed.ts'
 
 /** The addresses of Services that applications publish to each other, and the announcements of changes. */
 export const services = {
@@ -33,12 +33,12 @@ export const services = {
   },
   plan: (state, { state: resolved }, now) => {
     const before = state.announced ?? nothingAnnounced()
-    const announced = notice(before, resolved, now.getTime())
+    const announced = announceSettings(before, resolved, now.getTime())
     return announced === before ? state : { ...state, announced }
   },
   announcements: (subject, state) => announcements(subject, state.announced ?? nothingAnnounced()),
   announced: (state, numbers) =>
-    state.announced && numbers.length > 0 ? { ...state, announced: accepted(state.announced, numbers) } : state,
+    state.announced && numbers.length > 0 ? { ...state, announced: markAccepted(state.announced, numbers) } : state,
   reports: (subject, _state, { state: resolved }) =>
     offeredServices(subject, resolved).waiting.map((message) => ({ status: 'waiting', message })),
 } satisfies Feature

@@ -14,7 +14,7 @@ export const serviceHost = (name: string, namespace: string): string => `${name}
  * Completes the host name that a provider in `namespace` published. It is a Service, `{service}`, `{service}.{namespace}` and so on, or a host
  * outside the cluster, which has more parts. Refuses invalid names, and pods: an address must outlast a pod.
  */
-export const hostOf = (name: string, namespace: string): { host: string } | { problem: string } => {
+export const parseHost = (name: string, namespace: string): { host: string } | { problem: string } => {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
   if (isAddress(name, labels)) return { problem: `expected the name of a Service, got the address ${shown(name)}` }
   if (name.length > LONGEST || !labels.every((label) => DNS_LABEL.test(label)))

@@ -14,7 +14,7 @@ export const Notice = z.strictObject({
 export type Notice = z.infer<typeof Notice>
 
 /** Marks the notices of these numbers as accepted; those without data are forgotten. */
-export const noticed = (
+export const markNoticed = (
   notices: Readonly<Record<string, Notice>>,
   numbers: readonly number[],
 ): Record<string, Notice> =>

@@ -18,7 +18,7 @@ export type Requirer = {
 }
 
 /** The services that an application may use, and a sentence for each relation without one. */
-export type Offered = {
+export type OfferedServices = {
   /** By relation id. */
   readonly services: readonly Service[]
   readonly waiting: readonly string[]
@@ -28,8 +28,8 @@ export type Offered = {
   readonly problems: readonly string[]
 }
 
-export const offeredServices = ({ namespace }: Subject, state: EffectiveState): Offered =>
-  offered({
+export const offeredServices = ({ namespace }: Subject, state: EffectiveState): OfferedServices =>
+  readServices({
     namespace,
     // parsed from the flat keys of the interface, in whichever version they came
     relations: relationsIn(state),
@@ -39,11 +39,11 @@ export const offeredServices = ({ namespace }: Subject, state: EffectiveState): 
 type Read = { service?: Service | undefined; waiting?: string; blocked?: string; problem?: string }
 
 /** Reads the services that `k8s-service` relations offer the application now. Their order does not depend on the order of events. */
-export const offered = (requirer: Requirer): Offered => {
+export const readServices = (requirer: Requirer): OfferedServices => {
   const read = requirer.relations
     .filter((relation) => relation.interface === 'k8s-service' && relation.role === 'requires')
     .toSorted((one, other) => one.id - other.id)
-    .map((relation) => serviceOf(relation, requirer))
+    .map((relation) => readService(relation, requirer))
   const told = (which: 'waiting' | 'blocked' | 'problem') =>
     read.map((one) => one[which]).filter((text) => text !== undefined)
   return {
@@ -54,7 +54,7 @@ export const offered = (requirer: Requirer): Offered => {
   }
 }
 
-const serviceOf = (
+const readService = (
   { key, id, endpoint, remote, isUnknown }: Requirer['relations'][number],
   { namespace, versions, announced }: Requirer,
 ): Read => {

@@ -10,9 +10,9 @@ import type { Notice } from './notices.ts'
 const OWN = 'own'
 
 /** Plans a `settings-changed` for each relation whose remote data differ from the announced ones, and for the own settings. */
-export const notice = (announced: Announced, state: EffectiveState, now: number): Announced => {
+export const announceSettings = (announced: Announced, state: EffectiveState, now: number): Announced => {
   const { notices = {} } = announced
-  const said = new Map(currentlySaid(state).map((one) => [one.key, one]))
+  const said = new Map(currentHashes(state).map((one) => [one.key, one]))
   const unknown = relationsIn(state).flatMap(({ key, isUnknown }) => (isUnknown ? [key] : []))
   const changed = [...new Set([...Object.keys(notices), ...said.keys()])]
     .filter((key) => !unknown.includes(key) && at(notices, key)?.hash !== said.get(key)?.hash)
@@ -26,7 +26,7 @@ export const notice = (announced: Announced, state: EffectiveState, now: number)
   return { ...announced, last: first + changed.length - 1, notices: { ...notices, ...Object.fromEntries(entries) } }
 }
 
-const currentlySaid = (state: EffectiveState): { key: string; hash: string; relation?: Notice['relation'] }[] => {
+const currentHashes = (state: EffectiveState): { key: string; hash: string; relation?: Notice['relation'] }[] => {
   const settings = settingsOf(state)
   const own = Object.keys(settings).length > 0 ? [{ key: OWN, hash: contentHash(settings) }] : []
   const told = relationsIn(state).flatMap(({ key, id, endpoint, remote: { application }, told }) =>

@@ -3,11 +3,11 @@ import type { Relation } from '../state/relation.ts'
 import type { Units } from '../units/units.ts'
 import { type Churn, DEFAULT_CHURN } from './churn/config.ts'
 import type { RemoteDatabag } from './churn/echoes.ts'
-import { knownPassing, type PassingValues } from './churn/ephemeral-values.ts'
+import { type EphemeralValues, findEphemeral } from './churn/ephemeral-values.ts'
 import { observeSpec, type SpecHistory } from './churn/history.ts'
-import { knownPassingValues } from './churn/known-values.ts'
-import { textsIn } from './churn/string-leaves.ts'
-import { deploymentOf, ownWorkload, type PodWorkload } from './config.ts'
+import { knownEphemeralValues } from './churn/known-values.ts'
+import { stringLeaves } from './churn/string-leaves.ts'
+import { effectiveDeployment, ownWorkload, type PodWorkload } from './config.ts'
 import { isSecret } from './secrets.ts'
 
 /** The part of a memory that an application's workload depends on. */
@@ -27,9 +27,9 @@ export const specsAfter = (
 ): SpecHistory | undefined => {
   const workload = ownWorkload(memory.config)
   if (workload === undefined) return undefined
-  const known = knownIn(memory, workload, application)
+  const known = knownValues(memory, workload, application)
   const churn = memory.config?.churn ?? DEFAULT_CHURN
-  return observeSpec(memory.specs, { spec: workload.podSpec, by, databags: databagsIn(memory), known, churn, now })
+  return observeSpec(memory.specs, { spec: workload.podSpec, by, databags: remoteDatabags(memory), known, churn, now })
 }
 
 /** The workload to run: the config's, with the last accepted spec. */
@@ -42,14 +42,14 @@ export const acceptedWorkload = (memory: WorkloadMemory): PodWorkload | undefine
 export const specWarnings = (memory: WorkloadMemory, application: string): string[] => {
   const workload = ownWorkload(memory.config)
   if (workload === undefined) return []
-  const found = knownPassing(textsIn(workload.podSpec), knownIn(memory, workload, application))
+  const found = findEphemeral(stringLeaves(workload.podSpec), knownValues(memory, workload, application))
   return [
     ...found.map((what) => `${what}: the spec changes whenever that does; name a Service, or leave it out`),
     ...secretWarnings(workload),
   ]
 }
 
-const databagsIn = ({ relations }: WorkloadMemory): RemoteDatabag[] =>
+const remoteDatabags = ({ relations }: WorkloadMemory): RemoteDatabag[] =>
   Object.values(relations).map(({ remote: { application, namespace, data, units = {} } }) => ({
     application: namespace === undefined ? application : `${namespace}/${application}`,
     data: { data, units },
@@ -65,10 +65,14 @@ const secretWarnings = ({ podSpec: { containers, initContainers = [] }, secretEn
       ),
   )
 
-const knownIn = ({ relations, units }: WorkloadMemory, workload: PodWorkload, application: string): PassingValues =>
-  knownPassingValues({
+const knownValues = (
+  { relations, units }: WorkloadMemory,
+  workload: PodWorkload,
+  application: string,
+): EphemeralValues =>
+  knownEphemeralValues({
     application,
-    type: deploymentOf(workload).type,
+    type: effectiveDeployment(workload).type,
     units,
     remotes: Object.values(relations).map(({ remote }) => remote),
   })

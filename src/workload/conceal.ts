@@ -8,7 +8,7 @@ import type { Config } from '../state/config.ts'
 import { createIn } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { ownWorkload } from './config.ts'
-import { concealed, keyOf, keysRemembered, newKey, storeName, type Values } from './secrets.ts'
+import { concealed, findKey, newKey, rememberedKeys, storeName, type Values } from './secrets.ts'
 
 /** Replaces the secret values of a config by their keys in the Secret. */
 export type Conceal = (config: Config) => Config
@@ -36,7 +36,7 @@ type Dependencies = {
 export const createSecretStore = ({ kubernetes, subject, state, now }: Dependencies): SecretStore => {
   const { namespace, application } = subject
   const reference = { kind: 'Secret', namespace, name: storeName(application) } as const
-  const remembered = keysRemembered(state, application)
+  const remembered = rememberedKeys(state, application)
   const added = new Map<string, string>()
   const reused = new Set<string>()
   let found: KubernetesObject | undefined
@@ -50,7 +50,7 @@ export const createSecretStore = ({ kubernetes, subject, state, now }: Dependenc
     // values are concealed again once the Secret is read
     if (kept === undefined) return ''
     const values = { ...kept, ...Object.fromEntries(added) }
-    const known = keyOf(values, prefix, value)
+    const known = findKey(values, prefix, value)
     if (known !== undefined) {
       if (!added.has(known) && !remembered.has(known)) reused.add(known)
       return known
@@ -73,11 +73,11 @@ export const createSecretStore = ({ kubernetes, subject, state, now }: Dependenc
       const read = await orRefusal(kubernetes.find(reference))
       found = read instanceof Error ? undefined : read
       problem = read instanceof Error ? read : found && foreignProblem(subject, found)
-      kept = found && problem === undefined ? valuesIn(found) : {}
+      kept = found && problem === undefined ? decodeValues(found) : {}
       return true
     },
     save: async (next) => {
-      const wanted = keysRemembered(next, application)
+      const wanted = rememberedKeys(next, application)
       const values = Object.fromEntries([...added].filter(([key]) => wanted.has(key)))
       const isReusing = [...reused].some((key) => wanted.has(key))
       if (Object.keys(values).length === 0 && !isReusing) return true
@@ -115,7 +115,7 @@ export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boo
   (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
 
 /** The values of a Secret, as text. */
-export const valuesIn = ({ data = {} }: KubernetesObject): Values =>
+export const decodeValues = ({ data = {} }: KubernetesObject): Values =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
 
 const encoded = (value: string): string => Buffer.from(value).toString('base64')

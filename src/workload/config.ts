@@ -14,7 +14,7 @@ import {
 } from './parts.ts'
 import { PartName, PodSpec } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
-import { unique } from './unique.ts'
+import { refuseDuplicates } from './unique.ts'
 
 const POLICIES = ['OrderedReady', 'Parallel'] as const
 const TYPES = ['stateless', 'stateful'] as const
@@ -53,7 +53,7 @@ export const PodWorkload = z
     /** Storage: a claim for each pod, which needs a stateful deployment. */
     volumeClaimTemplates: z
       .array(ClaimTemplate, 'expected volumeClaimTemplates: a list')
-      .superRefine(unique(({ metadata }) => metadata.name))
+      .superRefine(refuseDuplicates(({ metadata }) => metadata.name))
       .optional(),
     deployment: Deployment.optional(),
     /** Metadata of the pods, besides the generated ones. */
@@ -101,14 +101,14 @@ export type EffectiveDeployment = {
   readonly service: (typeof SERVICES)[number]
 }
 
-export const deploymentOf = (workload: PodWorkload): EffectiveDeployment => {
+export const effectiveDeployment = (workload: PodWorkload): EffectiveDeployment => {
   const { deployment } = workload
-  const isServing = portsOf(workload).length > 0
+  const isServing = exposedPorts(workload).length > 0
   return { type: deployment?.type ?? 'stateless', service: serviceAsked(workload) ?? (isServing ? 'cluster' : 'omit') }
 }
 
 /** The ports of the Service: the configured ones, else those of all containers. */
-export const portsOf = ({ podSpec, service }: PodWorkload): readonly object[] =>
+export const exposedPorts = ({ podSpec, service }: PodWorkload): readonly object[] =>
   service?.ports ?? servicePorts(podSpec).map((port) => ({ ...port, targetPort: port.port }))
 
 const serviceAsked = ({ deployment, 'kubernetes-service-type': wished }: PodWorkload) => wished ?? deployment?.service
@@ -144,7 +144,7 @@ const serviceProblems = (workload: PodWorkload): Problem[] => {
   const path = wished === undefined ? ['deployment', 'service'] : ['kubernetes-service-type']
   if (service === 'external' && deployment?.externalName === undefined)
     return [{ path: ['deployment', 'externalName'], message: `${A_HOST}: a Service external stands for one` }]
-  if ((service === 'cluster' || service === 'loadbalancer') && portsOf(workload).length === 0)
+  if ((service === 'cluster' || service === 'loadbalancer') && exposedPorts(workload).length === 0)
     return [{ path, message: `a Service ${service} needs a port, and no container has one` }]
   return []
 }
@@ -156,7 +156,7 @@ const ONLY = {
 
 /** Refuses a key of the other deployment type, which would be lost in silence. */
 const typeProblems = (workload: PodWorkload): Problem[] => {
-  const { type } = deploymentOf(workload)
+  const { type } = effectiveDeployment(workload)
   const other = type === 'stateless' ? 'stateful' : 'stateless'
   return ONLY[other]
     .filter((key) => workload[key] !== undefined)
@@ -196,7 +196,7 @@ const OwnWorkload: z.ZodType<PodWorkload> = z
  * Parses a workload that `named` reads, or one of ours. The key `podSpec` tells the two apart, so that problems are those of the intended
  * form.
  */
-export const workloadOf = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
+export const workloadSchema = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
   z.unknown().transform((value, context): T | PodWorkload => {
     const schema = isObject(value) && isPodWorkload(value) ? OwnWorkload : named
     const result = schema.safeParse(value, { reportInput: true })

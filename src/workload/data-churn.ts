@@ -31,7 +31,7 @@ const ABOUT = ['settings', 'databag'] as const
  * and the last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
  */
 export const withDataChurn = <M extends Memory>(before: M, after: M, by: Teller, now: number): M => {
-  const [was, told] = [textsIn(before), textsIn(after)]
+  const [was, told] = [textsByPlace(before), textsByPlace(after)]
   const { recent = {}, held = {} } = after.dataChurn ?? {}
   const isToldAt = (path: string) =>
     ABOUT.some((about) => before[about] !== after[about] && path.startsWith(`["${about}"`))
@@ -85,7 +85,7 @@ const changed = (was: Places, told: Places): string[] =>
     (path) => (at(was, path) ?? null) !== (at(told, path) ?? null),
   )
 
-const textsIn = ({ settings = {}, databag = {} }: Memory): Record<string, string> =>
+const textsByPlace = ({ settings = {}, databag = {} }: Memory): Record<string, string> =>
   Object.fromEntries([
     ...Object.entries(settings).map(([key, text]) => [JSON.stringify(['settings', key]), text]),
     ...Object.entries(databag).flatMap(([endpoint, texts]) =>

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { State } from '../state/state.ts'
 import type { Deployed } from '../units/units.ts'
-import { deploymentOf, ownWorkload } from './config.ts'
+import { effectiveDeployment, ownWorkload } from './config.ts'
 import { workloadTargets } from './label-targets.ts'
 
 /** The workload of an application's pods, as found; else its type, where the memory has that. */
@@ -13,7 +13,7 @@ export const deployedAs = (
   const [target] = workloadTargets(application, config)
   const workload = target === undefined || target.kind === 'Service' ? application : target.name
   const own = ownWorkload(config)
-  if (own) return { workload, type: deploymentOf(own).type }
+  if (own) return { workload, type: effectiveDeployment(own).type }
   const kind = found?.kind ?? (target?.kind === 'Workload' ? workloadKind : target?.kind)
   if (kind === 'Deployment') return { workload, type: 'stateless' }
   return kind === 'StatefulSet' ? { workload, type: 'stateful' } : { workload }

@@ -5,12 +5,12 @@ import { lookupAt } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { acceptedWorkload, specsAfter, specWarnings } from './accepted.ts'
-import { loopMessage, loopOf } from './churn/history.ts'
+import { churnMessage, findChurn } from './churn/history.ts'
 import { ownWorkload } from './config.ts'
 import { heldMessages } from './data-churn.ts'
 import { givenProblems } from './given.ts'
 import { workloadTargets } from './label-targets.ts'
-import { secretObjects, workloadKinds, workloadObjects } from './objects.ts'
+import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
 import { storeName } from './secrets.ts'
 
@@ -28,13 +28,13 @@ export const workload = {
   lookups: (subject, { state: { config } }) => (ownWorkload(config)?.secrets ? [storeReference(subject)] : []),
   kinds: (config) => {
     const own = ownWorkload(config)
-    return own ? workloadKinds(own) : []
+    return own ? ownedWorkloadKinds(own) : []
   },
   desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
     const own = acceptedWorkload(state)
-    const loop = loopOf(state.specs)
+    const loop = findChurn(state.specs)
     const messages = [
-      ...(loop ? [loopMessage(loop)] : specWarnings(state, subject.application)),
+      ...(loop ? [churnMessage(loop)] : specWarnings(state, subject.application)),
       ...heldMessages(state),
     ]
     if (own === undefined) return { messages }

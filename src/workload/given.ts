@@ -1,5 +1,5 @@
 import { shown } from '../base/printed.ts'
-import { ownWorkload, type PodWorkload, portsOf } from './config.ts'
+import { exposedPorts, ownWorkload, type PodWorkload } from './config.ts'
 
 type Path = readonly (string | number)[]
 type Problem = { readonly path: (string | number)[]; readonly message: string }
@@ -63,7 +63,7 @@ const imageProblems = ({ podSpec }: PodWorkload): Problem[] =>
 /** Ports of a Service are unique by number and protocol, and by name. */
 const portProblems = (workload: PodWorkload): Problem[] => {
   if (workload.service?.ports === undefined) return []
-  const ports = portsOf(workload) as readonly {
+  const ports = exposedPorts(workload) as readonly {
     readonly port: number
     readonly protocol: string
     readonly name: string

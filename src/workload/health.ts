@@ -16,25 +16,25 @@ type Status = {
 const statusOf = ({ status }: KubernetesObject): Status => (typeof status === 'object' && status) || {}
 
 /** The desired number of pods. */
-export const replicasOf = ({ spec }: KubernetesObject): number => Number(spec?.replicas ?? 1)
+export const desiredReplicas = ({ spec }: KubernetesObject): number => Number(spec?.replicas ?? 1)
 
 /** All pods are of the present template and available, so none has a problem to report. */
 export const isAvailable = (workload: KubernetesObject): boolean => {
   const { observedGeneration = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
-  const wanted = replicasOf(workload)
+  const wanted = desiredReplicas(workload)
   const isSeen = observedGeneration >= Number(workload.metadata.generation ?? 0)
   return isSeen && availableReplicas >= wanted && updatedReplicas >= wanted
 }
 
 /** The problems of a workload: those of its pods, then its own conditions, then its number of available pods. */
-export const healthOf = (workload: KubernetesObject | undefined, pods: readonly KubernetesObject[] = []): Report[] => [
-  ...pods.flatMap(podReports),
-  ...(workload ? workloadReports(workload) : []),
-]
+export const reportHealth = (
+  workload: KubernetesObject | undefined,
+  pods: readonly KubernetesObject[] = [],
+): Report[] => [...pods.flatMap(podReports), ...(workload ? workloadReports(workload) : [])]
 
 const workloadReports = (workload: KubernetesObject): Report[] => {
   const { availableReplicas = 0, conditions = [] } = statusOf(workload)
-  const wanted = replicasOf(workload)
+  const wanted = desiredReplicas(workload)
   const failed = conditions.filter(isFailure)
   return [
     ...failed.map(({ message }) => told('error', `${workload.kind} ${workload.metadata.name}`, message)),

@@ -16,7 +16,7 @@ export type Converted = { readonly workload: unknown; readonly problems: readonl
 const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
 
 /** The pod spec is in Juju's form. */
-export const isJujus = (podSpec: unknown): boolean =>
+export const isJujuForm = (podSpec: unknown): boolean =>
   isFields(podSpec) &&
   ('version' in podSpec ||
     'kubernetesResources' in podSpec ||
@@ -25,7 +25,7 @@ export const isJujus = (podSpec: unknown): boolean =>
 /** Converts a workload to the form of Kubernetes; one in that form stays the same. */
 export const fromJuju = (workload: Fields): Converted => {
   const { podSpec } = workload
-  if (!isFields(podSpec) || !isJujus(podSpec)) return { workload, problems: [] }
+  if (!isFields(podSpec) || !isJujuForm(podSpec)) return { workload, problems: [] }
   const { version, containers, service, configMaps, kubernetesResources, ...others } = podSpec
   const all = listOf(containers)
   const converted = all.map((container, index) => ({

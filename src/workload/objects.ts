@@ -2,7 +2,7 @@ import { digestOf } from '../base/canonical-hash.ts'
 import type { Subject } from '../base/subject.ts'
 import { truncateLabelValue } from '../istio/names.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { accountNamed, deploymentOf, type PodWorkload, portsOf } from './config.ts'
+import { accountNamed, effectiveDeployment, exposedPorts, type PodWorkload } from './config.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { Values } from './secrets.ts'
 
@@ -16,7 +16,7 @@ export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'State
 export const BESIDE_WORKLOADS = ['ConfigMap', 'PodDisruptionBudget'] as const
 
 /** The kinds of a workload's objects, including those that only its config asks for. */
-export const workloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
+export const ownedWorkloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
   ...WORKLOAD_KINDS,
   ...(configMaps ? (['ConfigMap'] as const) : []),
   ...(podDisruptionBudget ? (['PodDisruptionBudget'] as const) : []),
@@ -31,7 +31,7 @@ export const endpointsName = (application: string): string => truncateLabelValue
  * Service in front of old pods.
  */
 export const workloadObjects = (subject: Subject, workload: PodWorkload): KubernetesObject[] => {
-  const { type, service } = deploymentOf(workload)
+  const { type, service } = effectiveDeployment(workload)
   return [
     ...(isAccountOurs(workload) ? [serviceAccount(subject, workload)] : []),
     ...Object.entries(workload.configMaps ?? {}).map(([name, data]) => configMap(subject, name, data)),
@@ -184,12 +184,12 @@ const service = (
 
 const applicationService = (subject: Subject, workload: PodWorkload): KubernetesObject => {
   const { deployment, service: settings } = workload
-  const kind = deploymentOf(workload).service
+  const kind = effectiveDeployment(workload).service
   const type = kind === 'loadbalancer' ? 'LoadBalancer' : 'ClusterIP'
   const spec =
     kind === 'external'
       ? { type: 'ExternalName', externalName: deployment?.externalName }
-      : { type, ...toPods(subject, portsOf(workload)) }
+      : { type, ...toPods(subject, exposedPorts(workload)) }
   return service(subject, subject.application, spec, settings?.annotations)
 }
 
@@ -199,7 +199,7 @@ const endpointsService = (subject: Subject, workload: PodWorkload): KubernetesOb
     type: 'ClusterIP',
     clusterIP: 'None',
     publishNotReadyAddresses: true,
-    ...toPods(subject, portsOf({ podSpec: workload.podSpec })),
+    ...toPods(subject, exposedPorts({ podSpec: workload.podSpec })),
   })
 
 const toPods = ({ application }: Subject, ports: readonly object[]) => ({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DNS_LABEL } from '../base/names.ts'
-import { type ServicePort, servicePorts } from './service-ports.ts'
-import { unique } from './unique.ts'
+import { type NamedServicePort, servicePorts } from './service-ports.ts'
+import { refuseDuplicates } from './unique.ts'
 
 const A_NAME = 'expected a name: at most 63 lower-case letters, digits and hyphens, at the ends no hyphen'
 const A_PORT_NAME =
@@ -39,15 +39,15 @@ const Container = z.looseObject({
   image: z.string(AN_IMAGE).min(1, AN_IMAGE),
   ports: z
     .array(ContainerPort, 'expected ports: a list')
-    .superRefine(unique(({ containerPort, protocol = 'TCP' }) => `${containerPort}/${protocol}`))
+    .superRefine(refuseDuplicates(({ containerPort, protocol = 'TCP' }) => `${containerPort}/${protocol}`))
     .optional(),
   env: z
     .array(Variable, 'expected env: a list')
-    .superRefine(unique(({ name }) => name))
+    .superRefine(refuseDuplicates(({ name }) => name))
     .optional(),
   volumeMounts: z
     .array(VolumeMount, 'expected volumeMounts: a list')
-    .superRefine(unique(({ mountPath }) => mountPath))
+    .superRefine(refuseDuplicates(({ mountPath }) => mountPath))
     .optional(),
 })
 export type Container = z.infer<typeof Container>
@@ -64,7 +64,7 @@ export const PodSpec = z
     initContainers: z.array(Container, 'expected initContainers: a list').optional(),
     volumes: z
       .array(Volume, 'expected volumes: a list')
-      .superRefine(unique(({ name }) => name))
+      .superRefine(refuseDuplicates(({ name }) => name))
       .optional(),
     restartPolicy: z.literal('Always', 'expected Always: the pods of an application are restarted').optional(),
   })
@@ -72,10 +72,10 @@ export const PodSpec = z
     const isInit = (index: number) => index >= containers.length
     const pathOf = (index: number) =>
       isInit(index) ? ['initContainers', index - containers.length] : ['containers', index]
-    unique<Container>(({ name }) => name, pathOf)([...containers, ...initContainers], context)
+    refuseDuplicates<Container>(({ name }) => name, pathOf)([...containers, ...initContainers], context)
     // the Service has the ports of all containers
     const ports = servicePorts({ containers })
-    unique<ServicePort>(
+    refuseDuplicates<NamedServicePort>(
       ({ name }) => name,
       () => ['containers'],
     )(ports, context)

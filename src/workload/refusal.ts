@@ -22,8 +22,8 @@ const PARTS: readonly (readonly [prefix: string, key: string])[] = [
  * The API server's refusal of an object, for the author of the workload. It has the place in the config, the API server's words, and a
  * remedy where one is known.
  */
-export const refusalOf = (error: ApiError, kind: string, workload: object): string => {
-  const findings = findingsIn(error)
+export const explainRefusal = (error: ApiError, kind: string, workload: object): string => {
+  const findings = parseFindings(error)
   const [first] = findings
   if (first === undefined)
     return `${ROOT}: ${error.message}${hint({ path: '', why: error.message }, { path: '', value: workload })}`
@@ -36,12 +36,12 @@ const ROOT = 'data.config.workload'
 const MOST = 3
 
 const described = (finding: Finding, kind: string, workload: object): string => {
-  const place = placeOf(finding, kind, workload)
+  const place = findPlace(finding, kind, workload)
   return `${place.path}: ${finding.why}${hint(finding, place)}`
 }
 
 /** A Status lists fields as causes; violations of a schema are only in its message. */
-const findingsIn = ({ causes, message }: ApiError): Finding[] => {
+const parseFindings = ({ causes, message }: ApiError): Finding[] => {
   if (causes.length > 0) return causes.map(({ field = '', message: why = '' }) => ({ path: field, why }))
   const [, told] = /failed to create typed patch object \([^)]*\): ([\s\S]*)$/.exec(message) ?? []
   const lines = told?.replace(/^errors:\n/, '').split('\n') ?? []
@@ -51,26 +51,26 @@ const findingsIn = ({ causes, message }: ApiError): Finding[] => {
   })
 }
 
-const placeOf = ({ path }: Finding, kind: string, workload: object): Place => {
+const findPlace = ({ path }: Finding, kind: string, workload: object): Place => {
   const isPods = kind === 'Deployment' || kind === 'StatefulSet'
   const part = isPods && PARTS.find(([prefix]) => path === prefix || path.startsWith(`${prefix}.`))
   if (!part) return { path: [ROOT, kind, path].filter(Boolean).join(': '), value: undefined }
   const [prefix, key] = part
-  const steps = [...key.split('.').filter(Boolean), ...stepsIn(path.slice(prefix.length))]
+  const steps = [...key.split('.').filter(Boolean), ...parseSteps(path.slice(prefix.length))]
   return walk(steps, { path: ROOT, value: workload })
 }
 
 /** The steps of a path, as of `.containers[name="c"].env[0].value`. */
-const stepsIn = (path: string): string[] => path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []
+const parseSteps = (path: string): string[] => path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []
 
 const walk = (steps: readonly string[], start: Place): Place =>
   steps.reduce<Place>(({ path, value }, step) => {
-    const name = nameIn(step, value)
+    const name = resolveStep(step, value)
     return { path: `${path}.${name}`, value: (value as Record<string, unknown> | undefined)?.[name] }
   }, start)
 
 /** Resolves `[name="c"]` to the index of that item; members of maps may be in brackets as well. */
-const nameIn = (step: string, value: unknown): string => {
+const resolveStep = (step: string, value: unknown): string => {
   const inner = step.replace(/^\[|\]$/g, '')
   const keys = [...inner.matchAll(/(\w+)=("[^"]*"|[^,]+)/g)].map(
     ([, key = '', text = '']) => [key, jsonOrText(text)] as const,
@@ -104,7 +104,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
 ]
 
 const hint = ({ path, why }: Finding, { value }: Place): string => {
-  const name = stepsIn(path).at(-1) ?? ''
+  const name = parseSteps(path).at(-1) ?? ''
   const found = HINTS.find(([words]) => words.test(why))?.[1](name, value)
   return found === undefined ? '' : ` (${found})`
 }
@@ -120,18 +120,18 @@ const QUANTITY = /^[+-]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+|[numkKMGTPE]i?)?$/
 
 /** The API server does not say which quantity it cannot read. */
 const quantityHint = (value: unknown): string => {
-  const bad = quantitiesIn(value).find(([, text]) => !QUANTITY.test(String(text)))
+  const bad = findQuantities(value).find(([, text]) => !QUANTITY.test(String(text)))
   const where = bad ? `${bad[0]}: ${JSON.stringify(bad[1])}; ` : ''
   return `${where}a quantity is a number with a suffix of Kubernetes, as 500m or 64Mi`
 }
 
 const AMOUNTS = ['limits', 'requests', 'sizeLimit', 'divisor']
 
-const quantitiesIn = (value: unknown, path = 'data.config.workload'): [path: string, amount: unknown][] => {
+const findQuantities = (value: unknown, path = 'data.config.workload'): [path: string, amount: unknown][] => {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => {
     const here = `${path}.${key}`
-    if (!AMOUNTS.includes(key)) return quantitiesIn(inner, here)
+    if (!AMOUNTS.includes(key)) return findQuantities(inner, here)
     return typeof inner === 'object' && inner !== null
       ? Object.entries(inner).map(([name, amount]): [string, unknown] => [`${here}.${name}`, amount])
       : [[here, inner]]

@@ -3,7 +3,7 @@ import { ObjectName } from '../base/names.ts'
 import { type PartsOf, part } from '../state/state.ts'
 import { Churn } from './churn/config.ts'
 import { SpecHistory } from './churn/history.ts'
-import { workloadOf } from './config.ts'
+import { workloadSchema } from './config.ts'
 import { DataChurn } from './data-churn.ts'
 
 export const workloadConfig = {
@@ -11,7 +11,7 @@ export const workloadConfig = {
    * The workload to label, by kind and name, or one that is ours to deploy, by its `podSpec`; null for none. By default it is found by
    * the application's name: a StatefulSet, else a Deployment.
    */
-  workload: workloadOf(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }))
+  workload: workloadSchema(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }))
     .nullable()
     .optional(),
   /** The Service to label; null for none. @default the application's name */

@@ -67,8 +67,8 @@ const prefixOf = (kind: 'env' | 'secret', ...names: string[]): string =>
   [kind, ...names.map((name) => name.replaceAll(/[^-._a-zA-Z0-9]/g, '_').slice(0, LONGEST_PART))].join('.')
 
 /** The key that has this value already. */
-export const keyOf = (values: Values, prefix: string, value: string): string | undefined =>
-  Object.keys(values).findLast((key) => versionIn(key, prefix) !== undefined && values[key] === value)
+export const findKey = (values: Values, prefix: string, value: string): string | undefined =>
+  Object.keys(values).findLast((key) => parseVersion(key, prefix) !== undefined && values[key] === value)
 
 /** An unused key; versions follow the clock, as a lost store has no count. */
 export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number): string => {
@@ -78,7 +78,7 @@ export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number):
   }
 }
 
-const versionIn = (key: string, prefix: string): string | undefined =>
+const parseVersion = (key: string, prefix: string): string | undefined =>
   key.startsWith(`${prefix}.`) && !key.slice(prefix.length + 1).includes('.') ? key.slice(prefix.length + 1) : undefined
 
 /** The names of the Secrets with values under these keys. */
@@ -87,7 +87,7 @@ export const secretsKept = (keys: readonly string[]): string[] => [
 ]
 
 /** The keys of the store that a workload refers to. */
-export const keysIn = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
+export const referredKeys = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
   ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
     env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
   ),
@@ -106,7 +106,7 @@ type Memory = {
 }
 
 /** The keys of the store that a memory refers to, in the running, configured and pending workload. */
-export const keysRemembered = ({ config, pending, specs }: Memory, application: string): Set<string> => {
+export const rememberedKeys = ({ config, pending, specs }: Memory, application: string): Set<string> => {
   const workloads = [ownWorkload(config), ownWorkload(pending?.data.config), specs && { podSpec: specs.spec }]
-  return new Set(workloads.flatMap((workload) => (workload ? keysIn(workload, application) : [])))
+  return new Set(workloads.flatMap((workload) => (workload ? referredKeys(workload, application) : [])))
 }

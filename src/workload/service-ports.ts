@@ -1,5 +1,5 @@
 /** A port of a Service, which has the same number on the pod. */
-export type ServicePort = { readonly name: string; readonly port: number; readonly protocol: string }
+export type NamedServicePort = { readonly name: string; readonly port: number; readonly protocol: string }
 
 type Port = {
   readonly containerPort: number
@@ -13,7 +13,7 @@ type Pod = { readonly containers: readonly { readonly ports?: readonly Port[] | 
  * The ports of a Service for these containers, in order, each number and protocol once. Every port has a name, which a Service of several
  * needs: the container's own, or one that Istio does not read as a protocol, as it would `tcp-80`.
  */
-export const servicePorts = ({ containers }: Pod): ServicePort[] => {
+export const servicePorts = ({ containers }: Pod): NamedServicePort[] => {
   const ports = containers
     .flatMap(({ ports = [] }) => ports)
     .map(({ containerPort: port, name, protocol = 'TCP' }) => ({

@@ -2,9 +2,9 @@ import type { Leader } from '../units/leader.ts'
 import { type ApplicationStatus, type Report, rankOf, type WorkloadStatus } from '../units/report.ts'
 import { unitStatuses } from '../units/unit-status.ts'
 import type { Units } from '../units/units.ts'
-import type { Loop } from './churn/history.ts'
+import type { Churning } from './churn/history.ts'
 /** The facts that an application's status depends on. */
-export type StatusFacts = {
+export type StatusInput = {
   readonly application: string
   readonly units: Units
   readonly now: Date
@@ -18,7 +18,7 @@ export type StatusFacts = {
   readonly health?: readonly Report[] | undefined
   /** An object of another owner with the name of the application's workload. */
   readonly namesake?: string | undefined
-  readonly loop?: Loop | undefined
+  readonly loop?: Churning | undefined
   /** Places of application data that units change too often. */
   readonly held?: readonly string[] | undefined
   /** The versions of an interface that do not match. */
@@ -34,7 +34,7 @@ export type StatusFacts = {
 }
 
 /** The most severe status: error, then blocked, maintenance, waiting and active; of equals the first fact's. */
-export const statusOf = (facts: StatusFacts): ApplicationStatus => {
+export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
   const found = candidates(facts)
   const [worst, ...others] = found.toSorted((one, other) => rankOf(one.status) - rankOf(other.status))
   if (worst === undefined) return { status: 'active', message: '' }
@@ -43,7 +43,7 @@ export const statusOf = (facts: StatusFacts): ApplicationStatus => {
   return { status: worst.status, message: isGood ? worst.message : `${worst.message} (and ${alike} more)` }
 }
 
-const candidates = (facts: StatusFacts): ApplicationStatus[] => [
+const candidates = (facts: StatusInput): ApplicationStatus[] => [
   ...when('error', facts.badSpec, (why) => `the pod spec is refused, and what runs stays: ${why}`),
   ...each('error', facts.refused, (why) => why),
   ...(facts.health ?? []),

@@ -16,17 +16,17 @@ import { fieldManager } from '../kubernetes/owner.ts'
 import { appliers } from '../kubernetes/ownership.ts'
 import { accountNamed, type PodWorkload } from './config.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
-import { refusalOf } from './refusal.ts'
+import { explainRefusal } from './refusal.ts'
 
 /** The result of a dry run: the API server's refusal, or a note for the sender. */
-export type Verdict = { readonly refused: string } | { readonly note: string } | undefined
+export type TrialResult = { readonly refused: string } | { readonly note: string } | undefined
 
 /** Dry-runs the objects of a workload before any of them is remembered. Rejects with Unavailable where the API server does not respond. */
 export const tryWorkload = async (
   kubernetes: Kubernetes,
   subject: Subject,
   workload: PodWorkload,
-): Promise<Verdict> => {
+): Promise<TrialResult> => {
   const verdicts = await Promise.all([
     ...workloadObjects(subject, workload).map((object) => tryObject(kubernetes, subject, workload, object)),
     tryAccount(kubernetes, subject, workload),
@@ -43,7 +43,7 @@ const tryAccount = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
   { podSpec, serviceAccount }: PodWorkload,
-): Promise<Verdict> => {
+): Promise<TrialResult> => {
   const named = accountNamed(podSpec)
   const name = named ?? serviceAccount?.name ?? application
   const account = await kubernetes.find({ kind: 'ServiceAccount', namespace, name }).catch((error: unknown) => {
@@ -64,7 +64,7 @@ const tryObject = async (
   subject: Subject,
   workload: PodWorkload,
   object: KubernetesObject,
-): Promise<Verdict> => {
+): Promise<TrialResult> => {
   const isWorkload = WORKLOAD_KINDS.some((kind) => kind === object.kind)
   const manager = (isWorkload ? workloadManager : fieldManager)(subject.application)
   try {
@@ -76,7 +76,7 @@ const tryObject = async (
     if (!(error instanceof ApiError)) throw error
     // a missing object, or one of another owner, is reported when it is applied
     if (!isRefusal(error) || isNotFound(error) || (await isOthers(kubernetes, object, manager))) return undefined
-    return { refused: `${refusalOf(error, object.kind, workload)}: ${status(error)}` }
+    return { refused: `${explainRefusal(error, object.kind, workload)}: ${status(error)}` }
   }
 }
 

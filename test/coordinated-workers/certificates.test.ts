@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { authoritiesOf } from '../../src/coordinated-workers/certificates.ts'
+import { collectAuthorities } from '../../src/coordinated-workers/certificates.ts'
 import { hasOpenssl } from '../process/https-server.ts'
 import { makeCertificate } from './nginx/certificate.ts'
 import { byId, CONFIG, configWith, provider } from './samples.ts'
@@ -16,18 +16,18 @@ test.each([
     'relation 7 (receive-ca-cert): ca/0',
   ],
 ])('%s is named, and not trusted', (_, relation, where) => {
-  expect(authoritiesOf(byId(relation), CONFIG)).toEqual({
+  expect(collectAuthorities(byId(relation), CONFIG)).toEqual({
     pem: undefined,
     problems: [`${where}: expected certificates in PEM; what is none is not trusted`],
   })
 })
 
 test('without a relation nobody is trusted, and nothing is verified', () => {
-  expect(authoritiesOf({}, configWith({ tls: { secret: 'tls', caCert: 'x' } }))).toEqual({
+  expect(collectAuthorities({}, configWith({ tls: { secret: 'tls', caCert: 'x' } }))).toEqual({
     pem: undefined,
     problems: [],
   })
-  expect(authoritiesOf(byId(passing(7, [])), CONFIG)).toEqual({ pem: undefined, problems: [] })
+  expect(collectAuthorities(byId(passing(7, [])), CONFIG)).toEqual({ pem: undefined, problems: [] })
 })
 
 describe.skipIf(!hasOpenssl)('authorities (skipped without openssl)', () => {
@@ -40,15 +40,15 @@ describe.skipIf(!hasOpenssl)('authorities (skipped without openssl)', () => {
 
   test('are a list of the application, or of each unit, in an order of their own', () => {
     const expected = { pem: `${one}${other}`, problems: [] }
-    expect(authoritiesOf(byId(passing(7, JSON.stringify([other, one]))), CONFIG)).toEqual(expected)
-    expect(authoritiesOf(byId(passing(7, [`${one}\n${other}`])), CONFIG)).toEqual(expected)
-    expect(authoritiesOf(byId(passingUnit(7, { ca: other, chain: JSON.stringify([one, other]) })), CONFIG)).toEqual(
-      expected,
-    )
+    expect(collectAuthorities(byId(passing(7, JSON.stringify([other, one]))), CONFIG)).toEqual(expected)
+    expect(collectAuthorities(byId(passing(7, [`${one}\n${other}`])), CONFIG)).toEqual(expected)
+    expect(
+      collectAuthorities(byId(passingUnit(7, { ca: other, chain: JSON.stringify([one, other]) })), CONFIG),
+    ).toEqual(expected)
   })
 
   test('are those of all relations, whatever one of them says', () => {
-    expect(authoritiesOf(byId(passing(7, [other]), passing(8, 5), passing(9, [one])), CONFIG)).toEqual({
+    expect(collectAuthorities(byId(passing(7, [other]), passing(8, 5), passing(9, [one])), CONFIG)).toEqual({
       pem: `${one}${other}`,
       problems: ['relation 8 (receive-ca-cert): data: expected certificates in PEM; what is none is not trusted'],
     })
@@ -56,12 +56,12 @@ describe.skipIf(!hasOpenssl)('authorities (skipped without openssl)', () => {
 
   test('are with the cluster’s own, whose workers have certificates of it', () => {
     const config = configWith({ tls: { secret: 'tls', caCert: other } })
-    expect(authoritiesOf(byId(passing(7, [one])), config).pem).toBe(`${one}${other}`)
+    expect(collectAuthorities(byId(passing(7, [one])), config).pem).toBe(`${one}${other}`)
   })
 
   test('of one relation are bounded', () => {
     const many = Array.from({ length: 400 }, () => one)
-    expect(authoritiesOf(byId(passing(7, many), passing(8, [other])), CONFIG)).toEqual({
+    expect(collectAuthorities(byId(passing(7, many), passing(8, [other])), CONFIG)).toEqual({
       pem: other,
       problems: [expect.stringMatching(/^relation 7 \(receive-ca-cert\): expected at most 131072 bytes/)],
     })

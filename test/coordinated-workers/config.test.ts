@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CoordinatorConfig, WorkerConfig } from '../../src/coordinated-workers/config.ts'
-import { endpointsOf, isTls, portsOf, workerPortsOf } from '../../src/coordinated-workers/settings.ts'
+import { clusterPorts, endpointNames, isTls, selectWorkerPorts } from '../../src/coordinated-workers/settings.ts'
 import { issuesOf } from '../service-mesh/issues.ts'
 import { configWith } from './samples.ts'
 
@@ -143,8 +143,8 @@ test('a config is stored as it was written, without defaults', () => {
 describe('what follows from it', () => {
   test('defaults', () => {
     const config = CoordinatorConfig.parse({ roles: [] })
-    expect(portsOf(config)).toEqual({ workerMetrics: 8080, nginxExporter: 9113, proxy: undefined, grpc: [] })
-    expect(endpointsOf(config)).toEqual({
+    expect(clusterPorts(config)).toEqual({ workerMetrics: 8080, nginxExporter: 9113, proxy: undefined, grpc: [] })
+    expect(endpointNames(config)).toEqual({
       cluster: undefined,
       metrics: 'metrics-endpoint',
       logging: 'logging',
@@ -171,7 +171,7 @@ describe('what follows from it', () => {
       serviceMeshProvideCmrMesh: 'h',
       serviceMeshRequireCmrMesh: 'i',
     }
-    expect(endpointsOf(configWith({ endpoints }))).toEqual(endpoints)
+    expect(endpointNames(configWith({ endpoints }))).toEqual(endpoints)
   })
 
   test.each([
@@ -182,7 +182,7 @@ describe('what follows from it', () => {
   ])('TLS %j decides where the proxy listens', (tls, expected, proxy) => {
     const config = configWith({ tls, workerMetricsPort: 3200, nginxExporterPort: 9114 })
     expect(isTls(config)).toBe(expected)
-    expect(portsOf(config)).toEqual({ workerMetrics: 3200, nginxExporter: 9114, proxy, grpc: [3302, 3303] })
+    expect(clusterPorts(config)).toEqual({ workerMetrics: 3200, nginxExporter: 9114, proxy, grpc: [3302, 3303] })
   })
 
   test.each([
@@ -191,6 +191,6 @@ describe('what follows from it', () => {
     [{ read: [9095], write: [80, 9095], all: [1] }, ['write', 'read'], [80, 9095]],
     [{ read: [9095] }, ['write', 'constructor'], []],
   ])('of the ports %j roles %j open %j', (workerPorts, roles, ports) => {
-    expect(workerPortsOf(configWith({ workerPorts }), roles)).toEqual(ports)
+    expect(selectWorkerPorts(configWith({ workerPorts }), roles)).toEqual(ports)
   })
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Coordination, coordinate } from '../../src/coordinated-workers/coordinator.ts'
 import { readCoordinator } from '../../src/coordinated-workers/databag.ts'
-import { work } from '../../src/coordinated-workers/worker.ts'
+import { workerDesiredState } from '../../src/coordinated-workers/worker.ts'
 import { MeshPolicy } from '../../src/istio/models.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import { least, runs } from '../helpers/runs.ts'
@@ -91,7 +91,12 @@ test('whatever the other sides say, nothing is thrown, and the good ones are not
       units += result.topology.units.length - 3
       receivers += Object.keys(result.sources.workloadTracing).length
 
-      const worked = work({ application: 'tempo', config: { roles: ['read'] }, relations: byId(...hostile), units: [] })
+      const worked = workerDesiredState({
+        application: 'tempo',
+        config: { roles: ['read'] },
+        relations: byId(...hostile),
+        units: [],
+      })
       expectBounded(worked.messages)
     }),
     { numRuns: runs(300) },

@@ -1,6 +1,6 @@
 import { CoordinatorConfig } from '../../src/coordinated-workers/config.ts'
 import { type CoordinatorInput, coordinate } from '../../src/coordinated-workers/coordinator.ts'
-import { topologyOf } from '../../src/coordinated-workers/topology.ts'
+import { findTopology } from '../../src/coordinated-workers/topology.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import type { EffectiveState } from '../../src/state/state.ts'
 
@@ -60,7 +60,7 @@ export const byId = (...relations: readonly Relation[]): EffectiveState['relatio
   Object.fromEntries(relations.map((relation) => [relation.id, relation]))
 
 export const topology = (relations: readonly Relation[], config = CONFIG) =>
-  topologyOf(byId(...relations), 'shop', config)
+  findTopology(byId(...relations), 'shop', config)
 
 /** What the coordinator `tempo` of `shop` wants. */
 export const coordination = (relations: readonly Relation[], changes: Partial<CoordinatorInput> = {}) =>

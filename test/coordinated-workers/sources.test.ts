@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { sourcesOf, tracingRequests } from '../../src/coordinated-workers/sources.ts'
+import { readSources, tracingRequests } from '../../src/coordinated-workers/sources.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import { byId, CONFIG, configWith, provider } from './samples.ts'
 
 const sources = (relations: readonly Relation[], changes: object = {}) =>
-  sourcesOf(byId(...relations), configWith(changes))
+  readSources(byId(...relations), configWith(changes))
 
 const NOTHING = { logging: [], remoteWrite: [], charmTracing: {}, workloadTracing: {}, problems: [] }
 

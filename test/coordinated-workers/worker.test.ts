@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { topologyOf } from '../../src/coordinated-workers/topology.ts'
-import { work } from '../../src/coordinated-workers/worker.ts'
+import { findTopology } from '../../src/coordinated-workers/topology.ts'
+import { workerDesiredState } from '../../src/coordinated-workers/worker.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import { byId, CONFIG } from './samples.ts'
 
@@ -19,7 +19,7 @@ const UNITS = [10, 9].map((number) => ({
 }))
 
 const worker = (relations: readonly Relation[], roles: string[] = ['read']) =>
-  work({ application: 'reader', config: { roles }, relations: byId(...relations), units: UNITS })
+  workerDesiredState({ application: 'reader', config: { roles }, relations: byId(...relations), units: UNITS })
 
 describe('how far it came', () => {
   test.each([
@@ -79,7 +79,7 @@ test('without a role it tells none', () => {
 test('its coordinator reads what it tells', () => {
   const { data, units } = worker([coordinator(3, {})]).databags[3] ?? { data: {} }
   const relation = { ...coordinator(8, {}), role: 'provides' as const }
-  const seen = topologyOf(byId({ ...relation, remote: { application: 'reader', data, units } }), 'shop', CONFIG)
+  const seen = findTopology(byId({ ...relation, remote: { application: 'reader', data, units } }), 'shop', CONFIG)
   expect(seen.problems).toEqual([])
   expect(seen.roles).toEqual({ read: 2 })
   expect(seen.addresses).toEqual(['reader-10.reader-endpoints', 'reader-9.reader-endpoints'])

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { waypointObjects as istioObjects } from '../../src/embedded/demo/waypoint-objects.ts'
+import { demoWaypointObjects as istioObjects } from '../../src/embedded/demo/waypoint-objects.ts'
 import type { JsonMap } from '../../src/embedded/json.ts'
 import { matches as selects } from '../../src/embedded/selector-object.ts'
 import { waypointObjects } from '../../src/istio/waypoint.ts'

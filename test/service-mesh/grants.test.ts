@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Target, targetOf } from '../../src/istio/target.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { nameOf } from '../../src/kubernetes/objects.ts'
-import { grantsFor, servicesAsked } from '../../src/service-mesh/grants.ts'
+import { grantsFor, requestedServices } from '../../src/service-mesh/grants.ts'
 import type { Relation } from '../../src/state/relation.ts'
 import { type EffectiveState, emptyState } from '../../src/state/state.ts'
 import { runs } from '../helpers/runs.ts'
@@ -52,7 +52,7 @@ describe('a Service of another name', () => {
     ['that selects some of its pods is granted', service('db-read', { [NAME]: 'db', role: 'replica' }), 'granted'],
   ])('%s', (_, found, outcome) => {
     const state = stateWith(relation([wire({ target_service: 'db-read' })]))
-    expect(servicesAsked(BEACON, state)).toEqual([{ kind: 'Service', namespace: 'shop', name: 'db-read' }])
+    expect(requestedServices(BEACON, state)).toEqual([{ kind: 'Service', namespace: 'shop', name: 'db-read' }])
     const { requests, waiting, messages } = grantsFor(BEACON, state, factsWith(...(found ? [found] : [])))
     expect({ granted: requests.length, waiting: waiting.length, refused: messages.length }).toEqual({
       granted: 0,
@@ -70,7 +70,7 @@ describe('a Service of another name', () => {
     ],
     ['what cannot be read', [{ target_service: 'x' }, 7]],
   ])('is not looked up for %s', (_, policies) => {
-    expect(servicesAsked(BEACON, stateWith(relation(policies)))).toEqual([])
+    expect(requestedServices(BEACON, stateWith(relation(policies)))).toEqual([])
   })
 })
 

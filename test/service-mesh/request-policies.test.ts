@@ -2,7 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MeshPolicy, Policy } from '../../src/istio/models.ts'
 import { policiesDatabag } from '../../src/relations/policies-databag.ts'
-import { type PolicyRelation, type PolicyRequest, requestPolicies } from '../../src/service-mesh/request-policies.ts'
+import {
+  type PolicyRelation,
+  type RequestPoliciesInput,
+  requestPolicies,
+} from '../../src/service-mesh/request-policies.ts'
 import { charmLibrary } from '../helpers/recorded.ts'
 
 const DB: Policy = { type: 'app', relation: 'db', endpoints: [] }
@@ -14,12 +18,12 @@ const relation = (id: number, endpoint: string, application: string, namespace?:
   remote: { application, namespace },
 })
 
-const ask = (request: PolicyRequest): { policies: MeshPolicy[]; waiting: string[] } => {
+const ask = (request: RequestPoliciesInput): { policies: MeshPolicy[]; waiting: string[] } => {
   const { requested, waiting } = requestPolicies(request)
   return { policies: requested.map(({ policy }) => policy), waiting }
 }
 
-const request = (changes: Partial<PolicyRequest>) =>
+const request = (changes: Partial<RequestPoliciesInput>) =>
   ask({ namespace: 'shop', application: 'orders', policies: [DB], relations: [], identities: {}, ...changes })
 
 const sourcesOf = ({ policies }: { policies: MeshPolicy[] }) =>

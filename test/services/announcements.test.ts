@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Announced, accepted } from '../../src/services/announced.ts'
+import { Announced, markAccepted } from '../../src/services/announced.ts'
 import { folded, nothing, settled, told, toSend } from './application.ts'
 import { FLAT } from './relations.ts'
 
@@ -90,7 +90,7 @@ describe('while it is not known what the sink has', () => {
   test('what is accepted late says nothing of what was planned since', () => {
     const late = toSend(unsure).map(({ number }) => number)
     const changed = folded(unsure, { 7: OTHER })
-    expect(accepted(changed.announced, late)).toEqual(changed.announced)
+    expect(markAccepted(changed.announced, late)).toEqual(changed.announced)
   })
 })
 

@@ -1,5 +1,5 @@
 import type { Announcement } from '../../src/feature/feature.ts'
-import { type Announced, accepted, announce, nothingAnnounced } from '../../src/services/announced.ts'
+import { type Announced, announce, markAccepted, nothingAnnounced } from '../../src/services/announced.ts'
 import { announcements } from '../../src/services/announcements.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import { offeredBy, relation } from './relations.ts'
@@ -34,7 +34,7 @@ export const toSend = ({ announced }: Memory): Announcement[] => announcements(S
 /** As a step ends when the sink has taken all of it. */
 export const settled = (memory: Memory): Memory => ({
   ...memory,
-  announced: accepted(
+  announced: markAccepted(
     memory.announced,
     toSend(memory).map(({ number }) => number),
   ),

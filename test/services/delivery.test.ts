@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Announcement } from '../../src/feature/feature.ts'
-import { accepted } from '../../src/services/announced.ts'
+import { markAccepted } from '../../src/services/announced.ts'
 import type { Databag } from '../../src/state/relation.ts'
 import { runs } from '../helpers/runs.ts'
 import { folded, type Memory, nothing, settled, toSend } from './application.ts'
@@ -47,7 +47,7 @@ const delivered = ({ memory, sink, late }: World): World => {
   const due = late.filter(({ dueIn }) => dueIn <= 0)
   const known = due.filter(({ isWhole }) => isWhole).flatMap(({ batch }) => batch.map(({ number }) => number))
   return {
-    memory: { ...memory, announced: accepted(memory.announced, known) },
+    memory: { ...memory, announced: markAccepted(memory.announced, known) },
     sink: [...sink, ...due.flatMap(({ batch }) => batch)],
     late: late.filter(({ dueIn }) => dueIn > 0),
   }

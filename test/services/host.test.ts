@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hostOf, serviceHost } from '../../src/services/host.ts'
+import { parseHost, serviceHost } from '../../src/services/host.ts'
 
 describe('what is no Service is refused', () => {
   test.each([
@@ -30,10 +30,10 @@ describe('what is no Service is refused', () => {
     ['x'.repeat(64), 'got'],
     [`${'x.'.repeat(127)}y.z`, 'got'],
   ])('%j', (name, problem) => {
-    expect(hostOf(name, 'shop')).toEqual({
+    expect(parseHost(name, 'shop')).toEqual({
       problem: expect.stringMatching(/^expected the name of a Service, got .{0,99}$/),
     })
-    expect(hostOf(name, 'shop')).toEqual({ problem: expect.stringContaining(problem) })
+    expect(parseHost(name, 'shop')).toEqual({ problem: expect.stringContaining(problem) })
   })
 })
 
@@ -52,7 +52,7 @@ test.each([
   ['db-0.example.com', 'db-0.example.com'],
   ['a.b.example.com', 'a.b.example.com'],
 ])('%s is %s', (name, host) => {
-  expect(hostOf(name, 'shop')).toEqual({ host })
+  expect(parseHost(name, 'shop')).toEqual({ host })
 })
 
 test('a full name is its own', () => {
@@ -61,7 +61,7 @@ test('a full name is its own', () => {
     fc.property(label, label, label, (name, namespace, other) => {
       fc.pre(!(namespace.endsWith('-endpoints') && name.startsWith(namespace.slice(0, -10))))
       const host = serviceHost(name, namespace)
-      expect(hostOf(host, other)).toEqual({ host })
+      expect(parseHost(host, other)).toEqual({ host })
     }),
   )
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { announce, nothingAnnounced } from '../../src/services/announced.ts'
-import { offered } from '../../src/services/offered.ts'
+import { readServices } from '../../src/services/offered.ts'
 import { runs } from '../helpers/runs.ts'
 import { FLAT, forms, offeredBy, relation } from './relations.ts'
 
@@ -47,7 +47,7 @@ describe('what cannot be read keeps what was offered, and says so', () => {
     expect(offeredBy(relations)).toEqual({ services: [], waiting: [], blocked, problems: [] })
     expect(offeredBy(relations, announced).services).toEqual([SERVICE])
     expect(
-      offered({ namespace: 'shop', relations: [relation(7, FLAT)], versions: { 'k8s-service': [1] }, announced }),
+      readServices({ namespace: 'shop', relations: [relation(7, FLAT)], versions: { 'k8s-service': [1] }, announced }),
     ).toEqual({
       services: [SERVICE],
       waiting: [],

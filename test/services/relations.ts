@@ -1,6 +1,6 @@
 import { publishable } from '../../src/relations/codec.ts'
 import { type Announced, nothingAnnounced } from '../../src/services/announced.ts'
-import { type Offered, offered } from '../../src/services/offered.ts'
+import { type OfferedServices, readServices } from '../../src/services/offered.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 
 /** A relation of `k8s-service` in which `postgres` provides. */
@@ -14,8 +14,8 @@ export const relation = (id: number, data: Databag, changes: Partial<Relation> =
 })
 
 /** What is offered to an application of the namespace `shop`. */
-export const offeredBy = (relations: readonly Relation[], announced: Announced = nothingAnnounced()): Offered =>
-  offered({ namespace: 'shop', relations, announced })
+export const offeredBy = (relations: readonly Relation[], announced: Announced = nothingAnnounced()): OfferedServices =>
+  readServices({ namespace: 'shop', relations, announced })
 
 export const FLAT = { 'service-name': 'db.shop', 'service-port': '5432' }
 

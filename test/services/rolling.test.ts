@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { announce, nothingAnnounced } from '../../src/services/announced.ts'
 import { announcements } from '../../src/services/announcements.ts'
-import { offered } from '../../src/services/offered.ts'
+import { readServices } from '../../src/services/offered.ts'
 import type { Versions } from '../../src/state/config.ts'
 import type { Databag } from '../../src/state/relation.ts'
 import { SUBJECT } from './application.ts'
@@ -34,7 +34,7 @@ test('whatever both sides are upgraded and downgraded to, in whatever order, the
       let announced = nothingAnnounced()
       for (const { provider, requirer } of steps) {
         const relations = [relation(7, provider)]
-        const found = offered({ namespace: 'shop', relations, versions: requirer, announced })
+        const found = readServices({ namespace: 'shop', relations, versions: requirer, announced })
         expect(found).toMatchObject({ waiting: [], problems: [] })
         blocked += found.blocked.length
         announced = announce(announced, found.services, 0)
@@ -49,6 +49,6 @@ test('whatever both sides are upgraded and downgraded to, in whatever order, the
 test('every pair of a provider and a requirer that is not held back gets on', () => {
   for (const provider of providers)
     expect(
-      offered({ namespace: 'shop', relations: [relation(7, provider)], announced: nothingAnnounced() }).services,
+      readServices({ namespace: 'shop', relations: [relation(7, provider)], announced: nothingAnnounced() }).services,
     ).toHaveLength(1)
 })

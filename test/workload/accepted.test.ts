@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Relation } from '../../src/state/relation.ts'
 import { noUnits, observePods } from '../../src/units/units.ts'
 import { acceptedWorkload, specsAfter, specWarnings, type WorkloadMemory } from '../../src/workload/accepted.ts'
-import { loopOf } from '../../src/workload/churn/history.ts'
+import { findChurn } from '../../src/workload/churn/history.ts'
 import type { PodWorkload } from '../../src/workload/config.ts'
 import { podSpec, workload } from './samples.ts'
 
@@ -47,7 +47,7 @@ describe('the workload that runs', () => {
 
   test('is the last one that was accepted, in a loop, with all else as the config has it', () => {
     const looping = played(COLOURS.map(colour))
-    expect(loopOf(looping.specs)).toBeDefined()
+    expect(findChurn(looping.specs)).toBeDefined()
     expect(acceptedWorkload(looping)).toEqual(colour('f').config.workload)
   })
 
@@ -84,7 +84,7 @@ describe('does not hide a loop, though it changes as often', () => {
       (index) => ({ units: observePods(noUnits(), { added: { name: 'a', uid: `${index}` } }, { workload: 'web' }) }),
     ],
   ])('%s', (_, changes) => {
-    expect(loopOf(played(changed(changes)).specs)).toBeDefined()
+    expect(findChurn(played(changed(changes)).specs)).toBeDefined()
   })
 
   test('an application of another namespace is named with it', () => {
@@ -92,7 +92,7 @@ describe('does not hide a loop, though it changes as often', () => {
       ...colour(`host-${value}`),
       relations: relation({ host: `host-${value}`, index }, 'data'),
     }))
-    expect(loopOf(played(memories).specs)?.because).toMatch(/data\/db keep changing each other/)
+    expect(findChurn(played(memories).specs)?.because).toMatch(/data\/db keep changing each other/)
   })
 })
 
@@ -113,7 +113,7 @@ describe('what is known to pass with a pod is told before it is a loop', () => {
       units,
       relations,
     }))
-    expect(loopOf(played([...specs.slice(0, 6), ...specs.slice(-1)]).specs)?.because).toContain(what)
+    expect(findChurn(played([...specs.slice(0, 6), ...specs.slice(-1)]).specs)?.because).toContain(what)
   })
 
   test('not the names of a stateful application: they stay', () => {

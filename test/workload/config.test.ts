@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { deploymentOf, PodWorkload, workloadOf } from '../../src/workload/config.ts'
+import { effectiveDeployment, PodWorkload, workloadSchema } from '../../src/workload/config.ts'
 import { podSpec } from './samples.ts'
 
 const problemsOf = (schema: z.ZodType, value: unknown): string[] => {
@@ -110,7 +110,7 @@ describe('what a deployment may be', () => {
       { type: 'stateless', service: 'cluster' },
     ],
   ])('accepted: %s', (_, parts, deployment) => {
-    expect(deploymentOf(PodWorkload.parse({ podSpec: podSpec(), ...parts }))).toEqual(deployment)
+    expect(effectiveDeployment(PodWorkload.parse({ podSpec: podSpec(), ...parts }))).toEqual(deployment)
   })
 })
 
@@ -228,7 +228,9 @@ describe('what can be told of a pod spec offline', () => {
 
 describe('a workload of ours, or of somebody else', () => {
   const Workload = z.strictObject({
-    workload: workloadOf(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: z.string() })).optional(),
+    workload: workloadSchema(
+      z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: z.string() }),
+    ).optional(),
   })
 
   test('what is wrong is said of the one that was meant', () => {

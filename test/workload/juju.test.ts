@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { workloadOf } from '../../src/workload/config.ts'
+import { workloadSchema } from '../../src/workload/config.ts'
 
-const schema = workloadOf(z.strictObject({ name: z.string() }))
+const schema = workloadSchema(z.strictObject({ name: z.string() }))
 
 /** Juju's form of a pod spec with one container. */
 const juju = (container: Record<string, unknown> = {}, more: Record<string, unknown> = {}) => ({

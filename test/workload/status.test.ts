@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Report, WorkloadStatus } from '../../src/units/report.ts'
 import { withReport } from '../../src/units/reports.ts'
 import { noUnits, observePods, Units } from '../../src/units/units.ts'
-import { type StatusFacts, statusOf } from '../../src/workload/status.ts'
+import { combineStatuses, type StatusInput } from '../../src/workload/status.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
 const NOW = new Date('2026-01-01T00:10:00Z')
@@ -22,13 +22,14 @@ const unitsOf = (
     )
   }, noUnits())
 
-const status = (facts: Partial<StatusFacts>) => statusOf({ application: 'web', units: noUnits(), now: NOW, ...facts })
+const status = (facts: Partial<StatusInput>) =>
+  combineStatuses({ application: 'web', units: noUnits(), now: NOW, ...facts })
 
 const ACTIVE = ['active', ''] as const
 const LOOP = { paths: ['a', 'b', 'c', 'd'], because: 'it changes' }
 
 describe('the status of an application', () => {
-  test.each<[string, Partial<StatusFacts>, WorkloadStatus, string]>([
+  test.each<[string, Partial<StatusInput>, WorkloadStatus, string]>([
     ['nothing is wrong', {}, 'active', ''],
     [
       'the spec is refused',

@@ -2,7 +2,7 @@ import { lengthOf, literal } from './directives.ts'
 import { isName, urlHost } from './hostname.ts'
 
 /** The target of telemetry: the parts of a URL that are safe in nginx's configuration. */
-export type Backend = {
+export type TelemetryBackend = {
   readonly isTls: boolean
   /** A DNS name or an IP address, an IPv6 address in brackets. */
   readonly host: string
@@ -14,7 +14,7 @@ export type Backend = {
   readonly query: string
 }
 
-export const urlOf = ({ isTls, authority, path, query }: Backend): string =>
+export const urlOf = ({ isTls, authority, path, query }: TelemetryBackend): string =>
   `${isTls ? 'https' : 'http'}://${authority}${path}${query && `?${query}`}`
 
 /** nginx reads no parameter of more than 4096 bytes; a few are for what is added. */
@@ -24,13 +24,13 @@ const MOST_BYTES = 4000
 const URL_TEXT = /^https?:\/\/[^\s\p{Cc}]+$/iu
 
 /** Parses the URL of a backend, or returns what was expected instead. */
-export const backendOf = (text: string): Backend | string => {
+export const parseBackend = (text: string): TelemetryBackend | string => {
   const url = URL_TEXT.test(text) ? URL.parse(text) : null
   if (url === null) return 'expected a URL of http or https'
-  return problemOf(url) ?? partsOf(url)
+  return findProblem(url) ?? partsOf(url)
 }
 
-const problemOf = (url: URL): string | undefined => {
+const findProblem = (url: URL): string | undefined => {
   if (url.username !== '' || url.password !== '') return 'expected a URL without user and password'
   if (!isHost(withoutDot(url.hostname))) return 'expected a DNS name or an IP address in the URL'
   if (url.port === '0') return 'expected a port from 1 to 65535 in the URL'
@@ -38,7 +38,7 @@ const problemOf = (url: URL): string | undefined => {
   return undefined
 }
 
-const partsOf = (url: URL): Backend => {
+const partsOf = (url: URL): TelemetryBackend => {
   const host = withoutDot(url.hostname)
   return {
     isTls: url.protocol === 'https:',
@@ -58,8 +58,8 @@ const withoutDot = (host: string): string => host.replace(/\.$/, '')
 type Address = { readonly address: string; readonly port: number; readonly isTls: boolean }
 
 /** The backend at `path` of a DNS name or an IP address, or what was expected instead. */
-export const addressBackend = ({ address, port, isTls }: Address, path: string): Backend | string => {
+export const addressBackend = ({ address, port, isTls }: Address, path: string): TelemetryBackend | string => {
   const host = urlHost(address)
-  const backend = host && backendOf(`${isTls ? 'https' : 'http'}://${host}:${port}${path}`)
+  const backend = host && parseBackend(`${isTls ? 'https' : 'http'}://${host}:${port}${path}`)
   return typeof backend === 'object' ? backend : 'expected a DNS name or an IP address'
 }

@@ -1,10 +1,10 @@
 import { hostPort } from './hostname.ts'
 import type { TracingKind } from './paths.ts'
 import { grpcPort, mainPort } from './ports.ts'
-import type { Route } from './route.ts'
-import { routesOf } from './routes.ts'
+import type { NginxRoute } from './route.ts'
+import { buildRoutes } from './routes.ts'
 import type { Routing } from './routing.ts'
-import { unique } from './unique.ts'
+import { uniqueBy } from './unique.ts'
 
 /** The URLs at which workers send telemetry: keys of the databag that a coordinator publishes to its workers. */
 export type Endpoints = {
@@ -18,9 +18,9 @@ export type Endpoints = {
 
 /** The URLs of all routes at the coordinator. A gRPC receiver is `host:port`, as in the interface `tracing`. */
 export const proxiedEndpoints = (routing: Routing): Endpoints => {
-  const { logging, remoteWrite, tracing } = routesOf(routing)
+  const { logging, remoteWrite, tracing } = buildRoutes(routing)
   const origin = originOf(routing)
-  const named = ({ name, path }: Route): Entry => [name, `${origin}${path}`]
+  const named = ({ name, path }: NginxRoute): Entry => [name, `${origin}${path}`]
   const receivers = (kind: TracingKind) =>
     inOrder([
       ...tracing[kind].http.map(named),
@@ -52,7 +52,7 @@ type Entry = readonly [key: string, value: string]
 /** Sorts by key; of several with one key the first stays. */
 const inOrder = (entries: readonly Entry[]): Record<string, string> =>
   Object.fromEntries(
-    unique(
+    uniqueBy(
       entries.toSorted(([, one], [, other]) => (one < other ? -1 : 1)),
       ([key]) => key,
     ),

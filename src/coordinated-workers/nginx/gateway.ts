@@ -1,5 +1,5 @@
 import { groups } from '../../istio/groups.ts'
-import type { Gateway, Location, Server } from '../gateway-config.ts'
+import type { ClusterGateway, Location, Server } from '../gateway-config.ts'
 import { type Directive, literal } from './directives.ts'
 import { hostPort, isName, urlHost } from './hostname.ts'
 import { setTenant } from './http.ts'
@@ -14,7 +14,7 @@ export type GatewayUnit = {
 
 /** The API of a cluster, with its upstreams resolved to the workers of their roles. */
 export type GatewayInput = {
-  readonly gateway: Gateway
+  readonly gateway: ClusterGateway
   readonly units: readonly GatewayUnit[]
   /** Roles that stand for several. */
   readonly metaRoles: Readonly<Record<string, readonly string[]>>
@@ -32,7 +32,7 @@ type Host = { readonly target: string; readonly units: number }
  * addresses, tries the next when a pod does not answer, and the file is the same however many there are. A certificate names each pod
  * itself.
  */
-const upstreamsOf = ({ gateway, units, metaRoles, tls, verified }: GatewayInput): Map<string, Upstream> => {
+const resolveUpstreams = ({ gateway, units, metaRoles, tls, verified }: GatewayInput): Map<string, Upstream> => {
   const reachable = units.filter(({ address }) => urlHost(address) !== undefined)
   return new Map(
     groups(Object.entries(gateway.upstreams), ([name]) => name).flatMap(([, same]) =>
@@ -80,7 +80,7 @@ const variableOf = (name: string): string => `$to_${name.replaceAll('-', '_')}`
 export const gatewayServers = (
   input: GatewayInput,
 ): { http: Directive[]; servers: { server: Server; locations: Directive[] }[] } => {
-  const upstreams = upstreamsOf(input)
+  const upstreams = resolveUpstreams(input)
   return {
     http: splits(upstreams),
     servers: input.gateway.servers.map((server) => ({

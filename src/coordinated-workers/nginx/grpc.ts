@@ -1,4 +1,4 @@
-import { type Backend, backendOf } from './backend.ts'
+import { parseBackend, type TelemetryBackend } from './backend.ts'
 
 /** The gRPC methods that clients of each protocol call, from the protocol's definition. Nothing precedes a method's path. */
 export const GRPC_METHODS: Readonly<Record<string, readonly string[]>> = {
@@ -16,16 +16,16 @@ const SCHEME = /^(http|grpc)(s?):\/\//i
  * Parses `host:port` with or without a scheme, or returns what was expected instead. The interface `tracing` gives no scheme: TLS is used
  * when a receiver in `others` uses it on the same host.
  */
-export const grpcBackend = (url: string, others: readonly string[]): Backend | string => {
+export const grpcBackend = (url: string, others: readonly string[]): TelemetryBackend | string => {
   const [scheme, , secure] = SCHEME.exec(url) ?? []
   const rest = url.slice(scheme?.length ?? 0)
-  const plain = backendOf(`http://${rest}`)
+  const plain = parseBackend(`http://${rest}`)
   if (typeof plain === 'string' || plain.path !== '/' || plain.query !== '')
     return 'expected host:port, or a URL of gRPC without user, path and query'
   const isTls = scheme === undefined ? hasTls(plain.host, others) : secure !== ''
-  return isTls ? backendOf(`https://${rest}`) : plain
+  return isTls ? parseBackend(`https://${rest}`) : plain
 }
 
 /** A server has a certificate for all of its ports, or for none. */
 const hasTls = (host: string, urls: readonly string[]): boolean =>
-  urls.map(backendOf).some((backend) => typeof backend !== 'string' && backend.isTls && backend.host === host)
+  urls.map(parseBackend).some((backend) => typeof backend !== 'string' && backend.isTls && backend.host === host)

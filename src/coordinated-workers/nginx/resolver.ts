@@ -11,8 +11,8 @@ export type Resolver = { readonly directives: readonly Directive[]; readonly pro
  * Configures DNS lookups at run time, without a search list. There is no `valid`: an address is cached for the DNS TTL, after which a
  * moved worker is found again.
  */
-export const resolverOf = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolver => {
-  const address = addressOf(routing.resolver)
+export const parseResolver = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolver => {
+  const address = parseAddress(routing.resolver)
   if (address === undefined)
     return { directives: [], problems: [`resolver: expected an IP address, got ${shown(routing.resolver)}`] }
   const families = hasIpv6(routing) ? [] : ['ipv6=off']
@@ -27,10 +27,10 @@ export const resolverOf = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolve
 
 /** A pod with a DNS resolver on IPv6 has IPv6. Another may run on a machine without, where listening on IPv6 stops nginx. */
 export const hasIpv6 = ({ resolver, ipv6 }: Pick<Routing, 'resolver' | 'ipv6'>): boolean =>
-  ipv6 ?? addressOf(resolver)?.startsWith('[') ?? false
+  ipv6 ?? parseAddress(resolver)?.startsWith('[') ?? false
 
 /** The address of a resolver, with an optional port. A name would be looked up at start, and stop nginx when that fails. */
-const addressOf = (text: string): string | undefined => {
+const parseAddress = (text: string): string | undefined => {
   const host = isIP(text) === 0 ? text.replace(/:\d{1,5}$/, '') : text
   const address = host.replace(/^\[(.*)\]$/, '$1')
   const port = text.slice(host.length)

@@ -1,12 +1,12 @@
 import { shown } from '../../base/printed.ts'
-import { type Backend, urlOf } from './backend.ts'
-import { unique } from './unique.ts'
+import { type TelemetryBackend, urlOf } from './backend.ts'
+import { uniqueBy } from './unique.ts'
 
 /** Routes `path` to `backend`; `name` is its unit or protocol. */
-export type Route = { readonly name: string; readonly path: string; readonly backend: Backend }
+export type NginxRoute = { readonly name: string; readonly path: string; readonly backend: TelemetryBackend }
 
 /** The valid routes, and a problem for each of the others. */
-export type Routed = { readonly routes: readonly Route[]; readonly problems: readonly string[] }
+export type NginxRoutes = { readonly routes: readonly NginxRoute[]; readonly problems: readonly string[] }
 
 /** `{what}: {expected}, got {given}`, without what may be secret in a URL. */
 export const problem = (what: string, expected: string, given: string): string =>
@@ -19,12 +19,12 @@ const withoutSecrets = (url: string): string => url.replace(/^([a-z]+:\/\/)?[^/]
  * Keeps one route per path, as nginx refuses duplicate locations. Of several that differ the first by URL wins, whatever their order.
  * Elements that are text are problems already.
  */
-export const routed = (what: string, elements: readonly (Route | string)[]): Routed => {
-  const routes = unique(
+export const routed = (what: string, elements: readonly (NginxRoute | string)[]): NginxRoutes => {
+  const routes = uniqueBy(
     elements.filter((element) => typeof element !== 'string'),
     ({ path, backend }) => `${path} ${urlOf(backend)}`,
   )
-  const isFirst = ({ path }: Route, index: number) => routes[index - 1]?.path !== path
+  const isFirst = ({ path }: NginxRoute, index: number) => routes[index - 1]?.path !== path
   const others = routes.filter((route, index) => !isFirst(route, index))
   return {
     routes: routes.filter(isFirst),

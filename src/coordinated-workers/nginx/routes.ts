@@ -3,25 +3,25 @@ import { shown } from '../../base/printed.ts'
 import { urlOf } from './backend.ts'
 import type { TracingKind } from './paths.ts'
 import { formerRemoteWriteRoutes, remoteWriteRoutes } from './remote-write-routes.ts'
-import { problem, type Route, type Routed } from './route.ts'
+import { type NginxRoute, type NginxRoutes, problem } from './route.ts'
 import type { Routing } from './routing.ts'
 import { type TracingRoutes, tracingRoutes } from './tracing-routes.ts'
 import { loggingRoutes, metricsRoutes } from './unit-routes.ts'
 
 /** All routes of the coordinator, each list sorted by path. */
 export type Routes = {
-  readonly metrics: readonly Route[]
-  readonly logging: readonly Route[]
-  readonly remoteWrite: readonly Route[]
+  readonly metrics: readonly NginxRoute[]
+  readonly logging: readonly NginxRoute[]
+  readonly remoteWrite: readonly NginxRoute[]
   /** Other paths to the same backends: served, but not published. */
-  readonly formerRemoteWrite: readonly Route[]
+  readonly formerRemoteWrite: readonly NginxRoute[]
   readonly tracing: Readonly<Record<TracingKind, TracingRoutes>>
   /** One for each element that is not routed, in order. */
   readonly problems: readonly string[]
 }
 
 /** Builds all routes. Names and URLs come from other applications: an invalid one stops no other. */
-export const routesOf = (routing: Routing): Routes => {
+export const buildRoutes = (routing: Routing): Routes => {
   const metrics = verifiable(routing, metricsRoutes(routing.workers, routing))
   const logging = verifiable(routing, loggingRoutes(routing.logging))
   const remoteWrite = verifiable(routing, remoteWriteRoutes(routing.remoteWrite))
@@ -49,8 +49,8 @@ const verifiableTracing = (kind: TracingKind, routing: Routing): TracingRoutes =
 }
 
 /** nginx matches names in certificates, not addresses: backends at addresses cannot be verified, and are not routed. */
-const verifiable = ({ verified }: Routing, { routes, problems }: Routed): Routed => {
-  const isUnverifiable = ({ backend }: Route) => verified === true && backend.isTls && isAddress(backend.host)
+const verifiable = ({ verified }: Routing, { routes, problems }: NginxRoutes): NginxRoutes => {
+  const isUnverifiable = ({ backend }: NginxRoute) => verified === true && backend.isTls && isAddress(backend.host)
   return {
     routes: routes.filter((route) => !isUnverifiable(route)),
     problems: [

@@ -2,8 +2,8 @@ import { configuration } from './configuration.ts'
 import { render } from './directives.ts'
 import type { GatewayInput } from './gateway.ts'
 import type { CertificateFiles } from './http.ts'
-import { resolverOf } from './resolver.ts'
-import { routesOf } from './routes.ts'
+import { parseResolver } from './resolver.ts'
+import { buildRoutes } from './routes.ts'
 
 export { directEndpoints, type Endpoints, proxiedEndpoints } from './endpoints.ts'
 
@@ -50,7 +50,7 @@ export type Routing = {
  * Both do not depend on the order of elements.
  */
 export const nginxConfiguration = (routing: Routing): { text: string; problems: readonly string[] } => {
-  const routes = routesOf(routing)
-  const { directives, problems } = resolverOf(routing)
+  const routes = buildRoutes(routing)
+  const { directives, problems } = parseResolver(routing)
   return { text: render(configuration(routing, routes, directives)), problems: [...problems, ...routes.problems] }
 }

@@ -4,9 +4,9 @@ import { groups } from '../../istio/groups.ts'
 import { hostPort, urlHost } from './hostname.ts'
 import { hyphenated } from './paths.ts'
 import { mainPort } from './ports.ts'
-import { problem, type Route } from './route.ts'
+import { type NginxRoute, problem } from './route.ts'
 import type { Routing } from './routing.ts'
-import { unique } from './unique.ts'
+import { uniqueBy } from './unique.ts'
 import { metricsRoutes } from './unit-routes.ts'
 
 /** Juju's labels for the source of metrics and logs. */
@@ -67,7 +67,7 @@ type Jobs = { readonly jobs: readonly ScrapeJob[]; readonly problems: readonly s
 /** The job of one unit, whose databag may have been read more than once. */
 const workerJobs = (same: readonly WorkerTopology[], request: ScrapeRequest): Jobs => {
   const { routes, problems } = metricsRoutes(same, request.routing)
-  const [worker] = unique(same, ({ charm_name, application }) => `${charm_name} ${application}`)
+  const [worker] = uniqueBy(same, ({ charm_name, application }) => `${charm_name} ${application}`)
   return {
     jobs: worker === undefined ? [] : routes.map((route) => workerJob(route, worker, request)),
     problems,
@@ -75,7 +75,7 @@ const workerJobs = (same: readonly WorkerTopology[], request: ScrapeRequest): Jo
 }
 
 const workerJob = (
-  { path, backend }: Route,
+  { path, backend }: NginxRoute,
   { namespace, application, unit, charm_name: charm }: WorkerTopology,
   { routing, coordinator, proxied }: ScrapeRequest,
 ): ScrapeJob => {
@@ -93,7 +93,7 @@ const exporterJobs = ({
   nginxExporterPort,
   coordinatorUnits,
 }: ScrapeRequest): (ScrapeJob | string)[] =>
-  unique(coordinatorUnits, ({ unit, hostname }) => `${unit} ${hostname}`).map(({ unit, hostname }) =>
+  uniqueBy(coordinatorUnits, ({ unit, hostname }) => `${unit} ${hostname}`).map(({ unit, hostname }) =>
     urlHost(hostname) === undefined
       ? problem(`coordinator ${shown(unit)}`, 'expected a DNS name or an IP address', hostname)
       : job({ unit, whose, target: hostPort(hostname, nginxExporterPort), path: '/metrics', routing }),

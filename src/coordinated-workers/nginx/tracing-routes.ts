@@ -1,16 +1,16 @@
 import { at } from '../../base/own-value.ts'
 import { shown } from '../../base/printed.ts'
-import { backendOf } from './backend.ts'
+import { parseBackend } from './backend.ts'
 import { GRPC_METHODS, grpcBackend } from './grpc.ts'
 import { type TracingKind, tracingPath } from './paths.ts'
 import { grpcPort, hasGrpcPort } from './ports.ts'
-import { problem, type Route, routed } from './route.ts'
+import { type NginxRoute, problem, routed } from './route.ts'
 import type { Routing } from './routing.ts'
 
 /** Routes of gRPC are on a port of their own. */
 export type TracingRoutes = {
-  readonly http: readonly Route[]
-  readonly grpc: readonly Route[]
+  readonly http: readonly NginxRoute[]
+  readonly grpc: readonly NginxRoute[]
   readonly problems: readonly string[]
 }
 
@@ -36,11 +36,11 @@ export const tracingRoutes = (kind: TracingKind, routing: Routing): TracingRoute
 /** A protocol is a path segment without anything to decode, and no segment of dots. */
 const PROTOCOL = /^[a-z0-9][-._a-z0-9]{0,62}$/
 
-const httpRoute = (kind: TracingKind, [protocol, url]: Receiver): Route | string => {
+const httpRoute = (kind: TracingKind, [protocol, url]: Receiver): NginxRoute | string => {
   const what = `${kind} tracing ${shown(protocol)}`
   if (!PROTOCOL.test(protocol))
     return `${what}: expected a protocol of at most 63 lower-case letters, digits, dots, hyphens and underscores`
-  const backend = backendOf(url)
+  const backend = parseBackend(url)
   if (typeof backend === 'string') return problem(what, backend, url)
   if (backend.query !== '') return problem(what, 'expected a URL without a query', url)
   return { name: protocol, path: tracingPath(kind, protocol), backend }
@@ -48,7 +48,11 @@ const httpRoute = (kind: TracingKind, [protocol, url]: Receiver): Route | string
 
 type Beside = { readonly routing: Routing; readonly urls: readonly string[] }
 
-const grpcRoutes = (kind: TracingKind, [protocol, url]: Receiver, { routing, urls }: Beside): (Route | string)[] => {
+const grpcRoutes = (
+  kind: TracingKind,
+  [protocol, url]: Receiver,
+  { routing, urls }: Beside,
+): (NginxRoute | string)[] => {
   const what = `${kind} tracing ${shown(protocol)}`
   if (!hasGrpcPort(routing, kind))
     return [

@@ -1,12 +1,15 @@
 import { DNS_LABEL } from '../../base/names.ts'
 import { shown } from '../../base/printed.ts'
-import { addressBackend, type Backend, backendOf } from './backend.ts'
+import { addressBackend, parseBackend, type TelemetryBackend } from './backend.ts'
 import { lokiPath, workerMetricsPath } from './paths.ts'
-import { problem, type Route, type Routed, routed } from './route.ts'
+import { type NginxRoute, type NginxRoutes, problem, routed } from './route.ts'
 import type { Routing } from './routing.ts'
 
 /** Routes to each worker's metrics; with TLS when the coordinator has certificates, as its workers get theirs from it. */
-export const metricsRoutes = (workers: Routing['workers'], { workerMetricsPort: port, tls: isTls }: Routing): Routed =>
+export const metricsRoutes = (
+  workers: Routing['workers'],
+  { workerMetricsPort: port, tls: isTls }: Routing,
+): NginxRoutes =>
   routed(
     'worker',
     workers.map(({ unit, address }) => {
@@ -16,11 +19,11 @@ export const metricsRoutes = (workers: Routing['workers'], { workerMetricsPort: 
   )
 
 /** Routes to the log endpoint of each Loki unit. */
-export const loggingRoutes = (logging: Routing['logging']): Routed =>
+export const loggingRoutes = (logging: Routing['logging']): NginxRoutes =>
   routed(
     'logging',
     logging.map(({ unit, url }) =>
-      unitRoute(`logging ${shown(unit)}`, { unit, path: lokiPath(unit), backend: backendOf(url), given: url }),
+      unitRoute(`logging ${shown(unit)}`, { unit, path: lokiPath(unit), backend: parseBackend(url), given: url }),
     ),
   )
 
@@ -30,11 +33,11 @@ const NUMBER = /^[0-9]{1,9}$/
 type Wanted = {
   readonly unit: string
   readonly path: string
-  readonly backend: Backend | string
+  readonly backend: TelemetryBackend | string
   readonly given: string
 }
 
-const unitRoute = (what: string, { unit, path, backend, given }: Wanted): Route | string => {
+const unitRoute = (what: string, { unit, path, backend, given }: Wanted): NginxRoute | string => {
   if (!isUnit(unit)) return `${what}: expected a unit, {application}/{number}`
   return typeof backend === 'string' ? problem(what, backend, given) : { name: unit, path, backend }
 }

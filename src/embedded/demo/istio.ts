@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import type { EmbeddedApi } from '../api.ts'
 import { kindOf } from '../kinds.ts'
-import { waypointObjects } from './waypoint-objects.ts'
+import { demoWaypointObjects } from './waypoint-objects.ts'
 
 const GATEWAY = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' }
 const AUTOSCALER = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' }
@@ -34,7 +34,7 @@ const settle = (api: EmbeddedApi, namespace: string | undefined, name: string): 
   const gateway = find(api, { ...GATEWAY, metadata })
   if (gateway?.spec?.gatewayClassName !== 'istio-waypoint' || gateway.metadata.deletionTimestamp !== undefined) return
   const scaled = find(api, { ...AUTOSCALER, metadata })?.spec?.minReplicas
-  const objects = waypointObjects(gateway, typeof scaled === 'number' ? scaled : 1)
+  const objects = demoWaypointObjects(gateway, typeof scaled === 'number' ? scaled : 1)
   const refusals = objects.flatMap((object) => apply(api, object) ?? [])
   apply(api, { ...GATEWAY, metadata, status: statusOf(gateway, refusals[0]) }, '/status')
 }

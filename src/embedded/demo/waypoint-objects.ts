@@ -6,7 +6,7 @@ const NAME_LABEL = 'gateway.networking.k8s.io/gateway-name'
  * What Istio makes for a waypoint, its manifests/charts/istio-control/istio-discovery/files/waypoint.yaml, as far as others can tell. The
  * labels of the Gateway go to all of them, and to the pods, unless `spec.infrastructure` says which do.
  */
-export const waypointObjects = (gateway: KubernetesObject, replicas: number): KubernetesObject[] => {
+export const demoWaypointObjects = (gateway: KubernetesObject, replicas: number): KubernetesObject[] => {
   const { name, namespace = '', uid } = gateway.metadata
   const infrastructure = gateway.spec?.infrastructure as { labels?: Record<string, string> } | undefined
   const labels = {

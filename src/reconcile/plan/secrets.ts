@@ -4,7 +4,7 @@ import { fieldManager } from '../../kubernetes/owner.ts'
 import { isStoreOf } from '../../workload/conceal.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { isAvailable } from '../../workload/health.ts'
-import { keysRemembered, storeName } from '../../workload/secrets.ts'
+import { rememberedKeys, storeName } from '../../workload/secrets.ts'
 import { idOf, type Operation } from './operation.ts'
 import { isWorkload, type Situation } from './situation.ts'
 
@@ -20,7 +20,7 @@ export const planSecrets = (situation: Situation, operations: readonly Operation
   const { subject, state, observed } = situation
   const { store } = observed.owned
   if (store === undefined) return NOTHING
-  const wanted = keysRemembered(state, subject.application)
+  const wanted = rememberedKeys(state, subject.application)
   if ('problem' in store) return wanted.size === 0 ? NOTHING : { operations: [], problems: [store.problem] }
   const found = store.object
   const kept = Object.keys(found?.data ?? {})

@@ -1,5 +1,5 @@
-import type { Difference } from './difference.ts'
-import { textsIn, textsInDatabags } from './string-leaves.ts'
+import type { SpecDifference } from './difference.ts'
+import { databagLeaves, stringLeaves } from './string-leaves.ts'
 
 /** The data of a relation's remote application, by its name in messages. */
 export type RemoteDatabag = { readonly application: string; readonly data: unknown }
@@ -11,13 +11,13 @@ const MOST_VALUES = 1_000
 const SHORTEST = 4
 
 /** The places that copied a value of another application's databag, with that application's name. */
-export const echoesIn = (
-  places: readonly Difference[],
+export const findEchoes = (
+  places: readonly SpecDifference[],
   databags: readonly RemoteDatabag[],
 ): ReadonlyMap<string, string> => {
-  const all = textIn(places.map(({ after }) => after))
+  const all = joinedText(places.map(({ after }) => after))
   const told = databags.map(({ application, data }) => {
-    const values = [...new Set(textsInDatabags(data))].filter(({ length }) => length >= SHORTEST)
+    const values = [...new Set(databagLeaves(data))].filter(({ length }) => length >= SHORTEST)
     return { application, values: values.slice(0, MOST_VALUES).filter((value) => all.includes(value)) }
   })
   return new Map(
@@ -28,12 +28,12 @@ export const echoesIn = (
   )
 }
 
-const hasTakenOver = ({ before, after }: Difference, values: readonly string[]): boolean => {
-  const [had, has] = [textIn(before), textIn(after)]
+const hasTakenOver = ({ before, after }: SpecDifference, values: readonly string[]): boolean => {
+  const [had, has] = [joinedText(before), joinedText(after)]
   return values.some((value) => has.includes(value) && !had.includes(value))
 }
 
-const textIn = (value: unknown): string =>
-  textsIn(value)
+const joinedText = (value: unknown): string =>
+  stringLeaves(value)
     .map(({ text }) => text)
     .join('\n')

@@ -1,15 +1,15 @@
 import { isIP } from 'node:net'
-import type { Text } from './string-leaves.ts'
+import type { StringLeaf } from './string-leaves.ts'
 
 /** Ephemeral values, which change when a pod is replaced, each with a description: `10.1.2.3` is `an address of db`. */
-export type PassingValues = ReadonlyMap<string, string>
+export type EphemeralValues = ReadonlyMap<string, string>
 
 const UUID = /\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/i
 const IP_V4 = /(?<![\w.])\d{1,3}(\.\d{1,3}){3}(?!\w|\.\d)/g
 const IP_V6 = /(?<![\w:])[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}/gi
 
 /** Describes an ephemeral value in `text`; undefined for none. Unknown values are only described, as they may be secret. */
-export const passingIn = (text: string, known: PassingValues): string | undefined => {
+export const describeEphemeral = (text: string, known: EphemeralValues): string | undefined => {
   for (const [value, what] of known) if (holds(text, value)) return `${value}, ${what}`
   if ([...(text.match(IP_V4) ?? []), ...(text.match(IP_V6) ?? [])].some(isAddress))
     return 'what looks like an IP address'
@@ -17,10 +17,10 @@ export const passingIn = (text: string, known: PassingValues): string | undefine
 }
 
 /** Finds the known ephemeral values in `leaves`, a sentence each. */
-export const knownPassing = (texts: readonly Text[], known: PassingValues): string[] => {
-  const all = texts.map(({ text }) => text).join('\n')
+export const findEphemeral = (leaves: readonly StringLeaf[], known: EphemeralValues): string[] => {
+  const all = leaves.map(({ text }) => text).join('\n')
   const found = [...known].filter(([value]) => all.includes(value))
-  return texts.flatMap(({ path, text }) =>
+  return leaves.flatMap(({ path, text }) =>
     found.filter(([value]) => holds(text, value)).map(([value, what]) => `${path} holds ${value}, ${what}`),
   )
 }

@@ -3,13 +3,13 @@ import { digestOf } from '../../base/canonical-hash.ts'
 import type { Teller } from '../../state/config.ts'
 import { PodSpec } from '../pod-spec.ts'
 import { type Churn, millisecondsOf, Recent, tooOften, withChange } from './config.ts'
-import { type Difference, differences } from './difference.ts'
-import { echoesIn, type RemoteDatabag } from './echoes.ts'
-import { type PassingValues, passingIn } from './ephemeral-values.ts'
-import { textsIn } from './string-leaves.ts'
+import { differences, type SpecDifference } from './difference.ts'
+import { findEchoes, type RemoteDatabag } from './echoes.ts'
+import { describeEphemeral, type EphemeralValues } from './ephemeral-values.ts'
+import { stringLeaves } from './string-leaves.ts'
 
 /** Churn that was found, of the application alone or with another one. `holds` lists ephemeral values in the spec. */
-const FoundLoop = z.strictObject({
+const StoredChurn = z.strictObject({
   paths: z.array(z.string()),
   application: z.string().optional(),
   holds: z.array(z.string()),
@@ -20,8 +20,8 @@ const FoundLoop = z.strictObject({
   /** A hash of the last spec, which is held back. */
   told: z.string(),
 })
-type FoundLoop = z.infer<typeof FoundLoop>
-type Found = Omit<FoundLoop, 'at' | 'told'>
+type StoredChurn = z.infer<typeof StoredChurn>
+type ChurnEvidence = Omit<StoredChurn, 'at' | 'told'>
 
 const History = z.strictObject({
   /** The last accepted spec, which is to run. */
@@ -29,7 +29,7 @@ const History = z.strictObject({
   /** Always empty: earlier versions of this program need it to read the rest. */
   inputs: z.object({ rest: z.string(), relations: z.object({}) }).optional(),
   recent: Recent.optional(),
-  loop: FoundLoop.optional(),
+  loop: StoredChurn.optional(),
 })
 
 /** The history of an application's specs. Churn found by the rules of earlier versions is judged anew. */
@@ -45,7 +45,7 @@ export type SpecObservation = {
   readonly spec: PodSpec
   readonly by: Teller
   readonly databags: readonly RemoteDatabag[]
-  readonly known: PassingValues
+  readonly known: EphemeralValues
   readonly churn: Churn
   readonly now: Date
 }
@@ -63,7 +63,7 @@ export const observeSpec = (history: SpecHistory | undefined, observation: SpecO
   if (history === undefined) return accepted
   const places = differences(history.spec, spec)
   if (places.length === 0) return by === 'unit' || history.loop === undefined ? history : accepted
-  const echoes = echoesIn(places, databags)
+  const echoes = findEchoes(places, databags)
   const counted = by === 'unit' ? places : places.filter(({ path }) => by === 'person' && echoes.has(path))
   const paths = counted.map(({ path }) => path)
   if (isHeld(history.loop, paths, churn, now))
@@ -72,38 +72,43 @@ export const observeSpec = (history: SpecHistory | undefined, observation: SpecO
   const often = tooOften(recent, paths, churn, now.getTime())
   if (often.length === 0)
     return { ...accepted, ...(paths.length > 0 && { recent: withChange(recent, paths, churn, now.getTime()) }) }
-  const found = foundLoop(often, counted, echoes, observation)
+  const found = describeChurn(often, counted, echoes, observation)
   return { spec: history.spec, inputs: accepted.inputs, recent, loop: heldOn(found, undefined, spec, now) }
 }
 
 /** Forgets the changes once the API server refused the spec: it never ran, and so caused nothing. */
 export const withoutRun = ({ recent: _, ...history }: SpecHistory): SpecHistory => history
 
-const isHeld = (loop: FoundLoop | undefined, paths: readonly string[], churn: Churn, now: Date): loop is FoundLoop =>
+const isHeld = (
+  loop: StoredChurn | undefined,
+  paths: readonly string[],
+  churn: Churn,
+  now: Date,
+): loop is StoredChurn =>
   loop !== undefined &&
   paths.some((path) => loop.paths.includes(path)) &&
   now.getTime() - loop.at <= millisecondsOf(churn)
 
 /** The same spec again is no change: after a while it is accepted. */
-const heldOn = (loop: Found, before: FoundLoop | undefined, spec: PodSpec, now: Date): FoundLoop => {
+const heldOn = (loop: ChurnEvidence, before: StoredChurn | undefined, spec: PodSpec, now: Date): StoredChurn => {
   const told = digestOf(spec)
   return { ...loop, told, at: before?.told === told ? before.at : now.getTime() }
 }
 
 const MOST_PATHS = 10
 
-const foundLoop = (
+const describeChurn = (
   often: readonly string[],
-  counted: readonly Difference[],
+  counted: readonly SpecDifference[],
   echoes: ReadonlyMap<string, string>,
   { known, churn }: SpecObservation,
-): Found => {
+): ChurnEvidence => {
   const paths = often.slice(0, MOST_PATHS)
   const [application] = paths.flatMap((path) => echoes.get(path) ?? [])
   const holds = counted
     .filter(({ path }) => paths.includes(path))
     .flatMap(({ path, after }) => {
-      const [what] = textsIn(after).flatMap(({ text }) => passingIn(text, known) ?? [])
+      const [what] = stringLeaves(after).flatMap(({ text }) => describeEphemeral(text, known) ?? [])
       return what === undefined ? [] : [`${path} holds ${what}`]
     })
   const rate = `${churn.changes} times within ${churn.minutes} minutes`
@@ -111,10 +116,10 @@ const foundLoop = (
 }
 
 /** The places of the spec that keep changing, and the evidence for churn. */
-export type Loop = { readonly paths: readonly string[]; readonly because: string }
+export type Churning = { readonly paths: readonly string[]; readonly because: string }
 
 /** The churn that holds back the spec, if any. */
-export const loopOf = (history: SpecHistory | undefined): Loop | undefined => {
+export const findChurn = (history: SpecHistory | undefined): Churning | undefined => {
   if (history?.loop === undefined) return undefined
   const { paths, application, holds, rate = 'too often' } = history.loop
   const because =
@@ -125,7 +130,7 @@ export const loopOf = (history: SpecHistory | undefined): Loop | undefined => {
 }
 
 /** Describes churn to a person, with the remedy. */
-export const loopMessage = ({ paths, because }: Loop): string =>
+export const churnMessage = ({ paths, because }: Churning): string =>
   `the pod spec is not applied any more, and what runs stays: ${because}. It differs in ${paths.join(', ')}. ` +
   'Leave out what is new at each run, and name Services instead of addresses; ' +
   'a config that a person or a document tells, without a unit, is applied, and churn in the config allows more'

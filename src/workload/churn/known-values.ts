@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { Relation } from '../../state/relation.ts'
 import { type Units, unitName } from '../../units/units.ts'
-import type { PassingValues } from './ephemeral-values.ts'
-import { textsInDatabags } from './string-leaves.ts'
+import type { EphemeralValues } from './ephemeral-values.ts'
+import { databagLeaves } from './string-leaves.ts'
 
 /** A spec is made by a present unit: the last ones are enough. */
 const MOST_UNITS = 50
@@ -17,10 +17,10 @@ type Known = {
 }
 
 /** The known ephemeral values: names of stateless units and their pods, and addresses in the unit databags of other applications. */
-export const knownPassingValues = ({ application, type, units, remotes }: Known): PassingValues => {
+export const knownEphemeralValues = ({ application, type, units, remotes }: Known): EphemeralValues => {
   const present = type === 'stateful' ? [] : Object.values(units.present).slice(-MOST_UNITS)
   const addresses = remotes.flatMap((remote) =>
-    textsInDatabags(remote.units)
+    databagLeaves(remote.units)
       .filter((text) => isIP(text) !== 0)
       .map((address) => [address, `an address of ${remote.application}`] as const),
   )

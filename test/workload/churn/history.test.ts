@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Churn, DEFAULT_CHURN } from '../../../src/workload/churn/config.ts'
 import {
-  loopMessage,
-  loopOf,
+  churnMessage,
+  findChurn,
   observeSpec,
   SpecHistory,
   type SpecObservation,
@@ -48,11 +48,11 @@ const PATH = 'containers[web].env[COLOUR].value'
 
 describe('a spec that a unit makes new at each run', () => {
   test('is applied five times within half an hour, then no more, and the place is named', () => {
-    expect(loopOf(historyOf(colours(SEVEN.slice(0, 6))))).toBeUndefined()
+    expect(findChurn(historyOf(colours(SEVEN.slice(0, 6))))).toBeUndefined()
     expect(running(historyOf(colours(SEVEN.slice(0, 6))))).toBe('web:1 f')
     const history = historyOf(colours(SEVEN))
     expect(running(history)).toBe('web:1 f')
-    expect(loopOf(history)).toEqual({
+    expect(findChurn(history)).toEqual({
       paths: [PATH],
       because: 'units changed it 5 times within 30 minutes, and again',
     })
@@ -61,28 +61,28 @@ describe('a spec that a unit makes new at each run', () => {
   test('stays so for as long as it goes on, however slowly', () => {
     const history = historyOf([...colours(SEVEN), ...colours(['h', 'i', 'j', 'k'], { after: 29 * MINUTE })])
     expect(running(history)).toBe('web:1 f')
-    expect(loopOf(history)).toBeDefined()
+    expect(findChurn(history)).toBeDefined()
   })
 
   test('is told with the way out', () => {
-    const loop = loopOf(historyOf(colours(SEVEN)))
-    expect(loop && loopMessage(loop)).toMatch(/what runs stays.*env\[COLOUR\]\.value.*person or a document.*churn/s)
+    const loop = findChurn(historyOf(colours(SEVEN)))
+    expect(loop && churnMessage(loop)).toMatch(/what runs stays.*env\[COLOUR\]\.value.*person or a document.*churn/s)
   })
 
   test('is found where two specs alternate, as two replicas tell them', () => {
-    expect(loopOf(historyOf(colours(['a', 'b', 'a', 'b', 'a', 'b', 'a'])))?.paths).toEqual([PATH])
+    expect(findChurn(historyOf(colours(['a', 'b', 'a', 'b', 'a', 'b', 'a'])))?.paths).toEqual([PATH])
   })
 
   test('is found whatever else changes in it, and only what differs each time is named', () => {
     const all = SEVEN.map((value, index) => ({ spec: podSpec(`web:${index < 4 ? 1 : 2}`, value) }))
-    expect(loopOf(historyOf(all))?.paths).toEqual([PATH])
+    expect(findChurn(historyOf(all))?.paths).toEqual([PATH])
   })
 
   test('is found at the list where its names are made up', () => {
     const all = SEVEN.map((name) => ({
       spec: { containers: [{ name: 'web', image: 'web:1', env: [{ name, value: 'x' }] }] },
     }))
-    expect(loopOf(historyOf(all))?.paths).toEqual(['containers[web].env'])
+    expect(findChurn(historyOf(all))?.paths).toEqual(['containers[web].env'])
   })
 
   test('is not lost among very many places that change once', () => {
@@ -90,7 +90,7 @@ describe('a spec that a unit makes new at each run', () => {
       const others = Array.from({ length: 300 }, (_, number) => ({ name: `V${number}`, value: `${index === 3}` }))
       return { spec: { containers: [{ name: 'web', image: 'web:1', env: [...others, { name: 'Z', value }] }] } }
     })
-    expect(loopOf(historyOf(all))?.paths).toEqual(['containers[web].env[Z].value'])
+    expect(findChurn(historyOf(all))?.paths).toEqual(['containers[web].env[Z].value'])
   })
 
   test('is told with ten places at most, and remembered with a hundred', () => {
@@ -98,7 +98,7 @@ describe('a spec that a unit makes new at each run', () => {
       const env = Array.from({ length: 300 }, (_, index) => ({ name: `V${index}`, value }))
       return { spec: { containers: [{ name: 'web', image: 'web:1', env }] } }
     })
-    expect(loopOf(historyOf(all))?.paths).toHaveLength(10)
+    expect(findChurn(historyOf(all))?.paths).toHaveLength(10)
     expect(Object.keys(historyOf(all.slice(0, 3))?.recent ?? {})).toHaveLength(100)
   })
 
@@ -133,7 +133,7 @@ describe('no loop', () => {
     ],
   ])('%s', (_, told) => {
     const history = historyOf(told)
-    expect(loopOf(history)).toBeUndefined()
+    expect(findChurn(history)).toBeUndefined()
     expect(history?.spec).toEqual(told.at(-1)?.spec)
   })
 
@@ -165,25 +165,25 @@ describe('no loop', () => {
 describe('the way on', () => {
   test.each(['person', 'document'] as const)('a %s tells another spec', (by) => {
     const history = historyOf([...colours(SEVEN), ...colours(['h'], { by })])
-    expect([running(history), loopOf(history)]).toEqual(['web:1 h', undefined])
+    expect([running(history), findChurn(history)]).toEqual(['web:1 h', undefined])
     expect(running(historyOf(colours(SEVEN), history))).toBe('web:1 e')
   })
 
   test('a person wants what runs', () => {
     const history = historyOf([...colours(SEVEN), ...colours(['f'], { by: 'person' })])
-    expect([running(history), loopOf(history)]).toEqual(['web:1 f', undefined])
+    expect([running(history), findChurn(history)]).toEqual(['web:1 f', undefined])
   })
 
   test('the unit leaves the place alone', () => {
     const history = historyOf([...colours(SEVEN), { spec: podSpec('web:2', 'f') }])
-    expect([running(history), loopOf(history)]).toEqual(['web:2 f', undefined])
+    expect([running(history), findChurn(history)]).toEqual(['web:2 f', undefined])
   })
 
   test('the unit means the same for half an hour', () => {
     const settled = colours(['g', 'g', 'g', 'g'], { after: 10 * MINUTE })
     expect(running(historyOf([...colours(SEVEN), ...settled.slice(0, 3)]))).toBe('web:1 f')
     const history = historyOf([...colours(SEVEN), ...settled])
-    expect([running(history), loopOf(history)]).toEqual(['web:1 g', undefined])
+    expect([running(history), findChurn(history)]).toEqual(['web:1 g', undefined])
   })
 })
 
@@ -206,7 +206,7 @@ describe('two applications that keep changing each other', () => {
     for (const by of ['unit', 'person'] as const) {
       const history = historyOf(takeOver(say, { by }))
       expect(running(history)).toBe('web:1 postgres://10.0.0.5/')
-      expect(loopOf(history)?.because).toBe(
+      expect(findChurn(history)?.because).toBe(
         'it took over what db says 5 times within 30 minutes, and again: this application and db keep changing each other; ' +
           `${PATH} holds what looks like an IP address`,
       )
@@ -214,7 +214,7 @@ describe('two applications that keep changing each other', () => {
   })
 
   test('a document is somebody’s word even then', () => {
-    expect(loopOf(historyOf(takeOver((host) => ({ host }), { by: 'document' })))).toBeUndefined()
+    expect(findChurn(historyOf(takeOver((host) => ({ host }), { by: 'document' })))).toBeUndefined()
   })
 
   test.each<[string, Told[]]>([
@@ -235,7 +235,7 @@ describe('two applications that keep changing each other', () => {
       takeOver((host) => ({ host: `${'['.repeat(100_000)}"${host}"${']'.repeat(100_000)}` }), { by: 'person' }),
     ],
   ])('are no loop where %s', (_, told) => {
-    expect(loopOf(historyOf(told))).toBeUndefined()
+    expect(findChurn(historyOf(told))).toBeUndefined()
   })
 })
 
@@ -246,7 +246,7 @@ describe('the probable cause is named', () => {
     ['10.0.0.6', 'an address of db'],
   ])
   const because = (last: string) =>
-    loopOf(historyOf(colours([...SEVEN.slice(0, 6).map((value) => `${value}${last}`), last], { known })))?.because
+    findChurn(historyOf(colours([...SEVEN.slice(0, 6).map((value) => `${value}${last}`), last], { known })))?.because
 
   test.each([
     ['a unit', 'web/6', 'web/6, the name of a unit'],
@@ -299,7 +299,7 @@ test('what runs is the spec that was told last, or a loop says why not; a person
     fc.property(fc.array(anyTold, { minLength: 2, maxLength: 30 }), (told) => {
       const [history, before] = [historyOf(told), historyOf(told.slice(0, -1))]
       const last = told.at(-1)
-      if (loopOf(history) === undefined || last?.by !== 'unit') expect(history?.spec).toEqual(last?.spec)
+      if (findChurn(history) === undefined || last?.by !== 'unit') expect(history?.spec).toEqual(last?.spec)
       else expect(history?.spec).toEqual(before?.spec)
     }),
     { numRuns: runs(500) },

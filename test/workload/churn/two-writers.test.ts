@@ -4,7 +4,7 @@ import { authorityOf, type Leader, laterPending, type Pending, settlePending } f
 import type { ApplicationStatus, Report } from '../../../src/units/report.ts'
 import { withReport } from '../../../src/units/reports.ts'
 import { noUnits, observePods, type Units } from '../../../src/units/units.ts'
-import { statusOf } from '../../../src/workload/status.ts'
+import { combineStatuses } from '../../../src/workload/status.ts'
 
 /** What a memory remembers of it, and how each event folds into it. */
 type Memory = {
@@ -93,7 +93,13 @@ const states = (folds: readonly Fold[]): Memory[] => {
 }
 
 const statusIn = ({ units, pending }: Memory): ApplicationStatus =>
-  statusOf({ application: 'web', units, pending, now: NOW, hasNoUnits: Object.keys(units.present).length === 0 })
+  combineStatuses({
+    application: 'web',
+    units,
+    pending,
+    now: NOW,
+    hasNoUnits: Object.keys(units.present).length === 0,
+  })
 
 const folds = LOG.map(([, fold]) => fold)
 

@@ -1,41 +1,41 @@
 import { shown } from '../../base/printed.ts'
 
 /** The structure of a value: a map, a list of named items, any other list, or none. */
-export type Shape = 'map' | 'names' | 'list' | undefined
+export type Structure = 'map' | 'names' | 'list' | undefined
 
 /** The structure by which two values are compared; undefined where they have no children in common. */
-export const commonShape = (one: unknown, other: unknown): Shape => {
-  const [left, right] = [shapeOf(one), shapeOf(other)]
+export const commonStructure = (one: unknown, other: unknown): Structure => {
+  const [left, right] = [findStructure(one), findStructure(other)]
   if (left === right) return left
   return Array.isArray(one) && Array.isArray(other) ? 'list' : undefined
 }
 
-export const shapeOf = (value: unknown): Shape => {
+export const findStructure = (value: unknown): Structure => {
   if (Array.isArray(value)) return hasNames(value) ? 'names' : 'list'
   return typeof value === 'object' && value !== null ? 'map' : undefined
 }
 
-const nameIn = (item: unknown): unknown =>
+const itemName = (item: unknown): unknown =>
   typeof item === 'object' && item !== null && Object.hasOwn(item, 'name')
     ? (item as { name: unknown }).name
     : undefined
 
 const hasNames = (items: readonly unknown[]): boolean =>
-  items.every((item) => typeof nameIn(item) === 'string') && new Set(items.map(nameIn)).size === items.length
+  items.every((item) => typeof itemName(item) === 'string') && new Set(items.map(itemName)).size === items.length
 
-/** The children of a value of that shape, by key, name or index. */
-export const membersOf = (value: unknown, shape: Shape): Map<string, unknown> => {
-  if (shape === 'map') return new Map(Object.entries(value as object))
-  if (shape === undefined) return new Map()
+/** The children of a value of that structure, by key, name or index. */
+export const childrenOf = (value: unknown, structure: Structure): Map<string, unknown> => {
+  if (structure === 'map') return new Map(Object.entries(value as object))
+  if (structure === undefined) return new Map()
   const items = value as readonly unknown[]
-  return new Map(items.map((item, index) => [String(shape === 'names' ? nameIn(item) : index), item]))
+  return new Map(items.map((item, index) => [String(structure === 'names' ? itemName(item) : index), item]))
 }
 
 /** The step to a child in a path: `.image`, `[web]`, `[0]`. */
-export const stepTo = (member: string, shape: Shape): string =>
-  shape === 'map' && /^[\w-]{1,80}$/.test(member)
-    ? `.${member}`
-    : `[${/^[\w.-]{1,80}$/.test(member) ? member : shown(member)}]`
+export const stepTo = (child: string, structure: Structure): string =>
+  structure === 'map' && /^[\w-]{1,80}$/.test(child)
+    ? `.${child}`
+    : `[${/^[\w.-]{1,80}$/.test(child) ? child : shown(child)}]`
 
 const LONGEST_PATH = 200
 

@@ -11,7 +11,7 @@ import type { EffectiveState } from '../state/state.ts'
 import { unitName } from '../units/units.ts'
 import { endpointsName } from '../workload/objects.ts'
 import { bounded, MOST_BYTES, routeBytes } from './bounds.ts'
-import { type Authorities, authoritiesOf } from './certificates.ts'
+import { type Authorities, collectAuthorities } from './certificates.ts'
 import type { CoordinatorConfig, WorkerConfig } from './config.ts'
 import { coordinate } from './coordinator.ts'
 
@@ -21,16 +21,16 @@ import { directEndpoints, nginxConfiguration, proxiedEndpoints, type Routing } f
 import type { CoordinatorUnit, JujuTopology } from './nginx/scrape-jobs.ts'
 import { clusterGuard, clusterRequester } from './policies.ts'
 import { publishedTelemetry } from './published-telemetry.ts'
-import { coordinatorStatus, type Status } from './roles.ts'
-import { isTls, portsOf } from './settings.ts'
-import { sourcesOf } from './sources.ts'
+import { type ClusterStatus, coordinatorStatus } from './roles.ts'
+import { clusterPorts, isTls } from './settings.ts'
+import { readSources } from './sources.ts'
 import { NGINX_HASH, type Surroundings } from './surroundings.ts'
-import { type Topology, topologyOf } from './topology.ts'
-import { work } from './worker.ts'
+import { findTopology, type Topology } from './topology.ts'
+import { workerDesiredState } from './worker.ts'
 import type { WorkerUnit } from './worker-relation.ts'
 
 /** The desired state of a coordinator or worker. */
-export type ClusterDesire = {
+export type ClusterDesiredState = {
   readonly objects: readonly KubernetesObject[]
   readonly requests: readonly PolicyRequest[]
   readonly guards: readonly Guard[]
@@ -43,7 +43,7 @@ export type ClusterDesire = {
   readonly annotations: Readonly<Record<string, string>>
 }
 
-const NOTHING: ClusterDesire = {
+const NOTHING: ClusterDesiredState = {
   objects: [],
   requests: [],
   guards: [],
@@ -54,19 +54,23 @@ const NOTHING: ClusterDesire = {
 }
 
 /** Derives the desired state of a coordinator or worker; empty for every other application. */
-export const clusterDesire = (subject: Subject, state: EffectiveState, surroundings: Surroundings): ClusterDesire => {
+export const clusterDesiredState = (
+  subject: Subject,
+  state: EffectiveState,
+  surroundings: Surroundings,
+): ClusterDesiredState => {
   const { coordinator, worker } = state.config ?? {}
-  if (coordinator) return coordinatorDesire(subject, state, coordinator, surroundings)
+  if (coordinator) return coordinatorDesiredState(subject, state, coordinator, surroundings)
   if (!worker) return NOTHING
-  const { databags, messages } = workOf(subject, state, worker, surroundings)
+  const { databags, messages } = findWorkerState(subject, state, worker, surroundings)
   return { ...NOTHING, databags, messages }
 }
 
 /** The status of a coordinator or worker; undefined for every other application. */
-export const clusterStatus = (subject: Subject, state: EffectiveState): Status | undefined => {
+export const clusterStatus = (subject: Subject, state: EffectiveState): ClusterStatus | undefined => {
   const { coordinator, worker } = state.config ?? {}
-  if (!coordinator) return worker && workOf(subject, state, worker).status
-  const { relations, roles } = topologyOf(state.relations, subject.namespace, coordinator)
+  if (!coordinator) return worker && findWorkerState(subject, state, worker).status
+  const { relations, roles } = findTopology(state.relations, subject.namespace, coordinator)
   return coordinatorStatus(coordinator, relations.length > 0, roles)
 }
 
@@ -90,13 +94,13 @@ export const clusterRequesters = (subject: Subject, { relations }: EffectiveStat
 
 const nginxName = ({ application }: Subject): string => `${application}-nginx`
 
-const workOf = (
+const findWorkerState = (
   subject: Subject,
   state: EffectiveState,
   config: WorkerConfig,
   environment?: Pick<Environment, 'clusterDomain'>,
 ) =>
-  work({
+  workerDesiredState({
     application: subject.application,
     config,
     relations: state.relations,
@@ -107,19 +111,19 @@ const workOf = (
     })),
   })
 
-const coordinatorDesire = (
+const coordinatorDesiredState = (
   subject: Subject,
   state: EffectiveState,
   config: CoordinatorConfig,
   surroundings: Surroundings,
-): ClusterDesire => {
+): ClusterDesiredState => {
   const { relations } = state
-  const topology = topologyOf(relations, subject.namespace, config)
-  const authorities = authoritiesOf(relations, config)
-  const { routing, workers, problems } = routingOf(subject, state, config, { topology, authorities, surroundings })
+  const topology = findTopology(relations, subject.namespace, config)
+  const authorities = collectAuthorities(relations, config)
+  const { routing, workers, problems } = routeTelemetry(subject, state, config, { topology, authorities, surroundings })
   const { isProxied } = routing
   const nginx = isProxied || config.nginx ? nginxConfiguration(routing) : undefined
-  const file = nginx && fileOf(nginx.text, authorities)
+  const file = nginx && nginxFile(nginx.text, authorities)
   const isLate = file !== undefined && config.reload === true && isMissing(file.hash, surroundings)
   const coordination = coordinate({
     ...subject,
@@ -207,33 +211,33 @@ const mapValues = <T, U>(record: Readonly<Record<string, T>>, change: (value: T)
 
 type File = { readonly data: Readonly<Record<string, string>>; readonly hash: string }
 
-const fileOf = (text: string, { pem }: Authorities): File => {
+const nginxFile = (text: string, { pem }: Authorities): File => {
   const data = { 'nginx.conf': text, ...(pem !== undefined && { [AUTHORITIES_FILE]: pem }) }
   return { data, hash: createHash('sha256').update(Object.values(data).join('\0')).digest('hex').slice(0, 16) }
 }
 
-type Seen = {
+type RoutingInput = {
   readonly topology: Topology
   readonly authorities: Authorities
   readonly surroundings: Surroundings
 }
 
-type Routed = {
+type RoutedTelemetry = {
   readonly routing: Routing & { readonly isProxied: boolean }
   readonly workers: readonly (WorkerUnit & { readonly roles: readonly string[] })[]
   readonly problems: readonly string[]
 }
 
-const routingOf = (
+const routeTelemetry = (
   { namespace, application }: Subject,
   { relations }: EffectiveState,
   config: CoordinatorConfig,
-  { topology, authorities, surroundings }: Seen,
-): Routed => {
-  const domain = domainOf(config, surroundings)
+  { topology, authorities, surroundings }: RoutingInput,
+): RoutedTelemetry => {
+  const domain = clusterDomain(config, surroundings)
   const isProxied = config.telemetryProxy !== undefined
   const complete = (url: string, home = namespace) => withFullName(url, { namespaces: [home, namespace], domain })
-  const { problems, ...sources } = sourcesOf(relations, config, isProxied ? complete : undefined)
+  const { problems, ...sources } = readSources(relations, config, isProxied ? complete : undefined)
   const workers = bounded(
     topology.relations.map(({ name, units, roles }) => ({
       relation: name,
@@ -262,7 +266,7 @@ const routingOf = (
       },
       resolver: surroundings.resolver,
       workers: workers.items,
-      workerMetricsPort: portsOf(config).workerMetrics,
+      workerMetricsPort: clusterPorts(config).workerMetrics,
       ...sources,
     },
     workers: workers.items,
@@ -284,7 +288,7 @@ const configMap = ({ namespace, application }: Subject, data: Readonly<Record<st
 
 type PodNames = Pick<WorkerConfig, 'headlessService' | 'clusterDomain'>
 
-const domainOf = (config: PodNames, environment: Pick<Environment, 'clusterDomain'> = {}): string =>
+const clusterDomain = (config: PodNames, environment: Pick<Environment, 'clusterDomain'> = {}): string =>
   config.clusterDomain ?? environment.clusterDomain ?? 'cluster.local'
 
 /** The application's units, and the names that its headless Service gives their pods. */
@@ -294,7 +298,7 @@ const podUnits = (
   config: PodNames,
   environment?: Pick<Environment, 'clusterDomain'>,
 ): CoordinatorUnit[] => {
-  const service = `${config.headlessService ?? endpointsName(application)}.${namespace}.svc.${domainOf(config, environment)}`
+  const service = `${config.headlessService ?? endpointsName(application)}.${namespace}.svc.${clusterDomain(config, environment)}`
   return Object.values(units.present).map(({ pod, number }) => ({
     unit: unitName(application, number),
     hostname: `${pod}.${service}`,

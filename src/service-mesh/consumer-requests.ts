@@ -11,18 +11,18 @@ export type Requester = Subject & { readonly relation: string }
  * A target as a policy of the requester for itself. `unrelated` are the endpoints without a relation, for a message that nothing is
  * granted there.
  */
-export type Declared = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
+export type DeclaredTarget = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
 
 /** The requests of a consumer and the targets it declares, including those of requests that cannot be read. */
-export type Asked = {
+export type ConsumerRequests = {
   readonly requester: Requester
   readonly policies: readonly MeshPolicy[]
-  readonly declared: readonly Declared[]
+  readonly declared: readonly DeclaredTarget[]
   readonly problems: readonly string[]
   readonly isUnknown: boolean
 }
 /** Reads a consumer's databag; an unreadable key keeps its last readable value. */
-export const asked = (subject: Subject, relation: Relation): Asked => {
+export const readRequests = (subject: Subject, relation: Relation): ConsumerRequests => {
   const { namespace = subject.namespace, application } = relation.remote
   const requester = { namespace, application, relation: requesterName(subject, relation) }
   const requests = lastReadable(relation, 'policies', readPolicies)
@@ -32,9 +32,9 @@ export const asked = (subject: Subject, relation: Relation): Asked => {
     requester,
     policies,
     declared: [
-      ...declaredBy(requester, guards.value?.guards ?? []),
-      ...policies.map((policy) => ({ policy: { ...policy, ...sourceIn(requester) } })),
-      ...invalid.flatMap((element) => declaredIn(requester, element)),
+      ...declareTargets(requester, guards.value?.guards ?? []),
+      ...policies.map((policy) => ({ policy: { ...policy, ...policySource(requester) } })),
+      ...invalid.flatMap((element) => findTargets(requester, element)),
     ],
     problems: [...requests.problems, ...guards.problems].map((problem) => `${requester.relation}: ${problem}`),
     isUnknown: requests.value === undefined || guards.value === undefined,
@@ -58,7 +58,7 @@ const lastReadable = <T extends Readable>(
   }
 }
 
-export const declaredBy = (requester: Subject, guards: readonly Guarded[]): Declared[] =>
+export const declareTargets = (requester: Subject, guards: readonly Guarded[]): DeclaredTarget[] =>
   guards.map((guarded) => ({
     policy: targetPolicy(requester, guarded),
     ...(guarded.unrelated?.length && { unrelated: guarded.unrelated }),
@@ -66,7 +66,7 @@ export const declaredBy = (requester: Subject, guards: readonly Guarded[]): Decl
 
 /** Names a target as a request does; the source does not matter. */
 const targetPolicy = (requester: Subject, { type, service }: Guarded): MeshPolicy => ({
-  ...sourceIn(requester),
+  ...policySource(requester),
   target_namespace: requester.namespace,
   target_app_name: requester.application,
   target_selector_labels: null,
@@ -75,15 +75,15 @@ const targetPolicy = (requester: Subject, { type, service }: Guarded): MeshPolic
   endpoints: [],
 })
 
-const sourceIn = ({ namespace, application }: Subject) => ({
+const policySource = ({ namespace, application }: Subject) => ({
   source_namespace: namespace,
   source_app_name: application,
 })
 
 /** The target of an invalid request; where that cannot be read either, every target it could have. */
-const declaredIn = (requester: Requester, element: unknown): Declared[] => {
+const findTargets = (requester: Requester, element: unknown): DeclaredTarget[] => {
   const fields = typeof element === 'object' && element !== null ? element : {}
-  const { data } = MeshPolicy.safeParse({ ...fields, ...sourceIn(requester), endpoints: [] })
+  const { data } = MeshPolicy.safeParse({ ...fields, ...policySource(requester), endpoints: [] })
   if (data) return [{ policy: data, unrelated: [] }]
   return (['app', 'unit'] as const).map((type) => ({ policy: targetPolicy(requester, { type }) }))
 }
