@@ -1,14 +1,13 @@
 import type { Subject } from '../base/subject.ts'
 import type { OwnSide } from '../feature/feature.ts'
 import type { PolicyRequest } from '../istio/grant.ts'
-import type { Policy } from '../istio/models.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag } from './databag.ts'
-import { clusterPolicies, externalPolicies, notCovered, partOfLabels } from './policies.ts'
-import { type ClusterStatus, coordinatorStatus, missingRoles } from './roles.ts'
+import { clusterPolicies, notCovered, partOfLabels } from './policies.ts'
+import { missingRoles } from './roles.ts'
 import { clusterPorts, selectWorkerPorts } from './settings.ts'
-import { readSources, type Sources, tracingRequests } from './sources.ts'
+import { readSources, tracingRequests } from './sources.ts'
 import { findTopology, type Topology } from './topology.ts'
 import type { WorkerRelation } from './worker-relation.ts'
 
@@ -22,8 +21,6 @@ export type TelemetryEndpoints = Pick<
 export type CoordinatorInput = Subject & {
   readonly config: CoordinatorConfig
   readonly relations: EffectiveState['relations']
-  /** The config's policies for access to the coordinator. */
-  readonly policies: readonly Policy[]
   /** The mesh labels for pods; undefined while the application is not on a mesh. */
   readonly mesh?: { readonly labels: Readonly<Record<string, string>> } | undefined
   readonly endpoints?: TelemetryEndpoints | undefined
@@ -32,18 +29,11 @@ export type CoordinatorInput = Subject & {
 }
 
 export type Coordination = {
-  /** To hold on the coordinator itself. */
-  readonly labels: Readonly<Record<string, string>>
   /** Policies inside the cluster, applied without a beacon; none without a mesh. */
   readonly meshPolicies: readonly PolicyRequest[]
-  /** Requests to the beacon, for access from outside. */
-  readonly policies: readonly Policy[]
   /** By the key of the relation. A relation that is absent keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
-  readonly status: ClusterStatus
   readonly messages: readonly string[]
-  readonly topology: Topology
-  readonly sources: Sources
 }
 
 /**
@@ -51,31 +41,26 @@ export type Coordination = {
  * data of the other workers do not wait for that.
  */
 export const coordinate = (input: CoordinatorInput): Coordination => {
-  const { namespace, application, config, relations, mesh, configured = new Set() } = input
+  const { namespace, config, relations, mesh, configured = new Set() } = input
   const topology = findTopology(relations, namespace, config)
   const sources = readSources(relations, config)
   const missing = missingRoles(config, topology.roles)
   const workers = topology.relations.map((worker) => ({ worker, why: reasonToWithhold(worker, missing, configured) }))
   const due = workers.filter(({ worker, why }) => why === undefined || !configured.has(worker.key))
   return {
-    labels: partOfLabels(application),
     meshPolicies: mesh === undefined ? [] : clusterPolicies(input, topology, config),
-    policies: externalPolicies(config, input.policies),
     databags: {
       ...tracingRequests(relations, config),
       ...Object.fromEntries(
         due.map(({ worker, why }) => [worker.key, why === undefined ? databagFor(worker, input) : labelsFor(input)]),
       ),
     },
-    status: coordinatorStatus(config, topology.relations.length > 0, topology.roles),
     messages: [
       ...topology.problems,
       ...sources.problems,
       ...workers.flatMap(({ worker, why }) => (why === undefined ? [] : [`${worker.name}: ${why}`])),
       ...(mesh === undefined ? [] : meshMessages(input, topology)),
     ],
-    topology,
-    sources,
   }
 }
 

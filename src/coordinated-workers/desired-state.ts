@@ -129,7 +129,6 @@ const coordinatorDesiredState = (
     ...subject,
     config,
     relations,
-    policies: [],
     mesh: desiredMeshLabels(state),
     endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
     configured: new Set(Object.keys(relations).filter((key) => relations[key]?.isConfigured)),

@@ -22,8 +22,6 @@ export type OfferedServices = {
   /** By relation id. */
   readonly services: readonly Service[]
   readonly waiting: readonly string[]
-  /** Both sides must speak a version in common first. */
-  readonly blocked: readonly string[]
   /** Unreadable data; the announced service stays. */
   readonly problems: readonly string[]
 }
@@ -36,7 +34,7 @@ export const offeredServices = ({ namespace }: Subject, state: EffectiveState): 
     announced: state.announced ?? nothingAnnounced(),
   })
 
-type Read = { service?: Service | undefined; waiting?: string; blocked?: string; problem?: string }
+type Read = { service?: Service | undefined; waiting?: string; problem?: string }
 
 /** Reads the services that `k8s-service` relations offer the application now. Their order does not depend on the order of events. */
 export const readServices = (requirer: Requirer): OfferedServices => {
@@ -44,12 +42,10 @@ export const readServices = (requirer: Requirer): OfferedServices => {
     .filter((relation) => relation.interface === 'k8s-service' && relation.role === 'requires')
     .toSorted((one, other) => one.id - other.id)
     .map((relation) => readService(relation, requirer))
-  const told = (which: 'waiting' | 'blocked' | 'problem') =>
-    read.map((one) => one[which]).filter((text) => text !== undefined)
+  const told = (which: 'waiting' | 'problem') => read.map((one) => one[which]).filter((text) => text !== undefined)
   return {
     services: read.map(({ service }) => service).filter((service) => service !== undefined),
     waiting: told('waiting'),
-    blocked: told('blocked'),
     problems: told('problem'),
   }
 }
@@ -64,7 +60,8 @@ const readService = (
   const service = at(announced.relations, String(relation))?.service
   if (isUnknown) return { service }
   const said = payload(remote.data, versionsOf('k8s-service', versions))
-  if ('incompatible' in said) return { service, blocked: `${name}: k8s-service: ${said.incompatible}` }
+  // the status of the application names the versions
+  if ('incompatible' in said) return { service }
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)
   if ('unreadable' in address)
     return { service, problem: `${name}: ${address.unreadable}; the service it offered stays as it is` }

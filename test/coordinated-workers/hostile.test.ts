@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Coordination, coordinate } from '../../src/coordinated-workers/coordinator.ts'
 import { readCoordinator } from '../../src/coordinated-workers/databag.ts'
+import { coordinatorStatus } from '../../src/coordinated-workers/roles.ts'
+import { readSources, type Sources } from '../../src/coordinated-workers/sources.ts'
+import { findTopology, type Topology } from '../../src/coordinated-workers/topology.ts'
 import { workerDesiredState } from '../../src/coordinated-workers/worker.ts'
 import { MeshPolicy } from '../../src/istio/models.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
@@ -61,14 +64,17 @@ const expectBounded = (messages: readonly string[]) => {
   for (const message of messages) expect(message.length).toBeLessThan(400)
 }
 
-const expectGood = ({ status, databags, sources, messages, meshPolicies, topology: seen }: Coordination) => {
-  expect(status.status).toBe('active')
+const expectGood = ({ databags, messages, meshPolicies }: Coordination) => {
   expect(Object.keys(databags)).toEqual(expect.arrayContaining(['4', '5']))
-  expect(sources.logging[0]).toEqual({ unit: 'loki/0', url: 'http://loki' })
   expectBounded(messages)
   for (const { policy } of meshPolicies) expect(MeshPolicy.parse(policy)).toEqual(policy)
   const told = Object.values(databags).filter(({ data }) => data.receivers === undefined)
   for (const { data } of told) expect(readCoordinator(data, '')).toMatchObject({ value: {} })
+}
+
+const expectGoodSources = (seen: Topology, sources: Sources) => {
+  expect(coordinatorStatus(CONFIG, seen.relations.length > 0, seen.roles).status).toBe('active')
+  expect(sources.logging[0]).toEqual({ unit: 'loki/0', url: 'http://loki' })
   const local = seen.units.filter(({ namespace }) => namespace === 'shop')
   for (const { application } of local) expect(['reader', 'writer', 'constructor']).toContain(application)
 }
@@ -79,17 +85,15 @@ test('whatever the other sides say, nothing is thrown, and the good ones are not
   let receivers = 0
   fc.assert(
     fc.property(fc.array(relation, { maxLength: 4 }), (hostile) => {
-      const result = coordinate({
-        namespace: 'shop',
-        application: 'tempo',
-        config: CONFIG,
-        relations: byId(READER, WRITER, loki, ...hostile),
-        policies: [],
-        mesh: { labels: {} },
-      })
+      const relations = byId(READER, WRITER, loki, ...hostile)
+      const input = { namespace: 'shop', application: 'tempo', config: CONFIG, relations }
+      const result = coordinate({ ...input, mesh: { labels: {} } })
       expectGood(result)
-      units += result.topology.units.length - 3
-      receivers += Object.keys(result.sources.workloadTracing).length
+      const seen = findTopology(relations, 'shop', CONFIG)
+      const sources = readSources(relations, CONFIG)
+      expectGoodSources(seen, sources)
+      units += seen.units.length - 3
+      receivers += Object.keys(sources.workloadTracing).length
 
       const worked = workerDesiredState({
         application: 'tempo',
@@ -111,9 +115,9 @@ test('a unit cannot take the name of an application that is not its own', () => 
     ...READER,
     remote: { ...READER.remote, units: { 'admin/0': { ...unitData('admin/0'), juju_topology } } },
   })
-  const input = { namespace: 'shop', application: 'tempo', config: CONFIG, relations, policies: [] }
-  const { meshPolicies, topology: seen } = coordinate({ ...input, mesh: { labels: {} } })
-  expect(seen.units).toEqual([])
+  const input = { namespace: 'shop', application: 'tempo', config: CONFIG, relations }
+  const { meshPolicies } = coordinate({ ...input, mesh: { labels: {} } })
+  expect(findTopology(relations, 'shop', CONFIG).units).toEqual([])
   expect(meshPolicies.map(({ policy }) => policy.source_app_name)).not.toContain('admin')
 })
 
@@ -121,7 +125,7 @@ test('what is nested without end is read in a moment', () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const units = { 'reader/0': { juju_topology: deep, address: deep } }
   const relations = byId({ ...READER, remote: { ...READER.remote, data: { role: deep }, units } })
-  const { messages } = coordinate({ namespace: 'shop', application: 'tempo', config: CONFIG, relations, policies: [] })
+  const { messages } = coordinate({ namespace: 'shop', application: 'tempo', config: CONFIG, relations })
   expect(messages).toEqual([
     'relation 4 (cluster): data.role: expected roles, with commas between them: a string, got a list',
     expect.stringContaining('reader/0.juju_topology: expected the topology: an object, got a list'),

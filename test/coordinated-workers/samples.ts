@@ -1,5 +1,6 @@
 import { CoordinatorConfig } from '../../src/coordinated-workers/config.ts'
 import { type CoordinatorInput, coordinate } from '../../src/coordinated-workers/coordinator.ts'
+import { coordinatorStatus } from '../../src/coordinated-workers/roles.ts'
 import { findTopology } from '../../src/coordinated-workers/topology.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import type { EffectiveState } from '../../src/state/state.ts'
@@ -62,14 +63,19 @@ export const byId = (...relations: readonly Relation[]): EffectiveState['relatio
 export const topology = (relations: readonly Relation[], config = CONFIG) =>
   findTopology(byId(...relations), 'shop', config)
 
-/** What the coordinator `tempo` of `shop` wants. */
+/** The status of the coordinator `tempo` of `shop`. */
+export const status = (relations: readonly Relation[], config = CONFIG) => {
+  const { relations: related, roles } = topology(relations, config)
+  return coordinatorStatus(config, related.length > 0, roles)
+}
+
+/** The desired state of the coordinator `tempo` of `shop`. */
 export const coordination = (relations: readonly Relation[], changes: Partial<CoordinatorInput> = {}) =>
   coordinate({
     namespace: 'shop',
     application: 'tempo',
     config: CONFIG,
     relations: byId(...relations),
-    policies: [],
     ...changes,
   })
 
