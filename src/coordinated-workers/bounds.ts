@@ -41,7 +41,7 @@ export const bounded = <T>(
       .filter((share) => !fitting.has(share))
       .map(({ relation, items: { length }, bytes }) =>
         bytes > MOST_BYTES.relation
-          ? `${relation}: not routed: its ${length} addresses take up to ${bytes} bytes of nginx.conf, and one relation has room for ${MOST_BYTES.relation}; tell fewer or shorter ones`
+          ? `${relation}: not routed: its ${length} addresses take up to ${bytes} bytes of nginx.conf, and one relation has room for ${MOST_BYTES.relation}; publish fewer or shorter ones`
           : `${relation}: not routed: it takes most (${bytes} bytes) of more than the ${most} bytes that nginx.conf has room for`,
       ),
   }

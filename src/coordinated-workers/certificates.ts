@@ -53,7 +53,7 @@ const readPassed = (relation: Relation): Passed => {
     certificates,
     problems: read
       .filter((one) => one.certificates.length === 0 || one.certificates.includes(undefined))
-      .map(({ where }) => `${where}: expected certificates in PEM; what is none is not trusted`),
+      .map(({ where }) => `${where}: expected certificates in PEM; invalid ones are not trusted`),
   }
 }
 

@@ -72,7 +72,7 @@ const reasonToWithhold = (
 ): string | undefined => {
   const isNew = !configured.has(key)
   if (isNew && roles.length === 0) return 'gets a config once it announces a role'
-  if (announced === undefined) return 'its role is not known; what it was told stays'
+  if (announced === undefined) return 'its role is unknown; the published data stays in effect'
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 

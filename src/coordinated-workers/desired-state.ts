@@ -198,7 +198,7 @@ export const awaitsPolicies = (subject: Subject, state: EffectiveState, { grante
 const reloadProblems = ({ config }: EffectiveState): string[] =>
   config?.coordinator?.reload && config.enrolment === 'in-place'
     ? [
-        'coordinator.reload: expected enrolment rolling: with in-place nothing restarts the pods, and others are told of routes at once',
+        'coordinator.reload: expected enrolment rolling: with in-place nothing restarts the pods, and routes are published at once',
       ]
     : []
 

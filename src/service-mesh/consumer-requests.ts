@@ -54,7 +54,7 @@ const lastReadable = <T extends Readable>(
   const before = Object.hasOwn(kept, key) ? reader({ ...kept }) : latest
   return {
     value: 'unreadable' in before ? undefined : before,
-    problems: [`${latest.unreadable}; what it asked for before stays`],
+    problems: [`${latest.unreadable}; the last readable data stays in effect`],
   }
 }
 

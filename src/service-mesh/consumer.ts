@@ -109,7 +109,7 @@ const readIdentity = (relation: Relation): Identity => {
   return {
     ...(value && { known: { alias: relation.remote.application, identity: value } }),
     ...('unreadable' in read && {
-      message: `${relationName(relation)}: ${read.unreadable}; ${value ? 'what it said before holds' : 'it counts as not there'}`,
+      message: `${relationName(relation)}: ${read.unreadable}; ${value ? 'the last readable data stays in effect' : 'treated as absent'}`,
     }),
   }
 }

@@ -56,7 +56,7 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
     required: asked.some(({ name }) => name !== BEACON),
     unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
     messages: [
-      ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; the labels it asked for stay as they are`),
+      ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; its labels stay in effect`),
       ...said.flatMap(({ name, key, value, refused }) => {
         const problem = refused ?? labelProblem(key, value) ?? contradiction(labels, key, value)
         return problem === undefined ? [] : [`${name}: label ${key.slice(0, 80)} is not applied: ${problem}`]
@@ -69,9 +69,7 @@ const BEACON = 'the beacon itself'
 
 const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
   const earlier = at(labels, key)
-  return earlier === undefined || earlier === value
-    ? undefined
-    : `${earlier} is asked for as well, by one that goes before it`
+  return earlier === undefined || earlier === value ? undefined : `${earlier} is requested by a source that precedes it`
 }
 
 const MeshType = z.literal('istio')

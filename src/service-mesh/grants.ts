@@ -142,7 +142,7 @@ const findServiceProblem = (
   const service = lookupAt(lookups, nameOf(reference))
   if (service === undefined)
     return {
-      waiting: `${nameOf(reference)} does not exist, so that whose it is cannot be seen: its policy is not granted yet`,
+      waiting: `${nameOf(reference)} does not exist, so its application is unknown: its policy is not granted yet`,
     }
   if (!isServiceOf({ namespace, application }, service))
     return {

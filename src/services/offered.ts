@@ -64,7 +64,7 @@ const readService = (
   if ('incompatible' in said) return { service }
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)
   if ('unreadable' in address)
-    return { service, problem: `${name}: ${address.unreadable}; the service it offered stays as it is` }
+    return { service, problem: `${name}: ${address.unreadable}; the announced service stays in effect` }
   if ('waiting' in address) return { waiting: `${name}: waiting for ${address.waiting.join(' and ')}` }
   return { service: { relation, endpoint, application: remote.application, ...address } }
 }

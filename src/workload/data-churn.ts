@@ -66,8 +66,8 @@ export const heldMessages = (memory: Memory): string[] => {
   if (places.length === 0) return []
   const { changes, minutes } = memory.config?.churn ?? DEFAULT_CHURN
   return [
-    `${places.join(', ')}: units changed it ${changes} times within ${minutes} minutes, and again: what they told last counts with an event after that. ` +
-      'Leave out what is new at each run; what a person tells, without a unit, counts at once, and churn in the config allows more',
+    `${places.join(', ')}: units changed it ${changes} times within ${minutes} minutes, and again: their last value is applied by an event after that. ` +
+      'Leave out what is new at each run; data of a person, sent without a unit, is applied at once, and churn in the config allows more',
   ]
 }
 

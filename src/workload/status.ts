@@ -53,7 +53,11 @@ const candidates = (facts: StatusInput): ApplicationStatus[] => [
   ...when('blocked', facts.incompatible, (why) => why),
   ...(facts.reports ?? []),
   ...unitStatuses(facts.application, facts.units, facts.now),
-  ...when('waiting', facts.pending, ({ unit }) => `no leader: what ${unit} asked for is done by the next one`),
+  ...when(
+    'waiting',
+    facts.pending,
+    ({ unit }) => `no leader: what ${unit} asked for is applied once a leader is elected`,
+  ),
   ...each('waiting', facts.missing, (name) => `${name} does not exist yet`),
   ...each('waiting', facts.waiting, (message) => message),
   ...when('waiting', facts.hasNoUnits || undefined, () => 'no unit is there yet'),

@@ -8,8 +8,7 @@ export const refuseDuplicates =
     const seen = new Set<string>()
     for (const [index, item] of items.entries()) {
       const key = keyOf(item)
-      if (seen.has(key))
-        context.addIssue({ code: 'custom', path: pathOf(index), message: `${shown(key)} is there twice` })
+      if (seen.has(key)) context.addIssue({ code: 'custom', path: pathOf(index), message: `duplicate ${shown(key)}` })
       seen.add(key)
     }
   }

@@ -17,7 +17,7 @@ describe('what there is room for', () => {
     expect(sized([share('a', 100 * KIB, 100 * KIB), share('b', 3)])).toEqual({
       items: [3],
       problems: [
-        'a: not routed: its 2 addresses take up to 204800 bytes of nginx.conf, and one relation has room for 196608; tell fewer or shorter ones',
+        'a: not routed: its 2 addresses take up to 204800 bytes of nginx.conf, and one relation has room for 196608; publish fewer or shorter ones',
       ],
     })
   })

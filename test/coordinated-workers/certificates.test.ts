@@ -18,7 +18,7 @@ test.each([
 ])('%s is named, and not trusted', (_, relation, where) => {
   expect(collectAuthorities(byId(relation), CONFIG)).toEqual({
     pem: undefined,
-    problems: [`${where}: expected certificates in PEM; what is none is not trusted`],
+    problems: [`${where}: expected certificates in PEM; invalid ones are not trusted`],
   })
 })
 
@@ -50,7 +50,7 @@ describe.skipIf(!hasOpenssl)('authorities (skipped without openssl)', () => {
   test('are those of all relations, whatever one of them says', () => {
     expect(collectAuthorities(byId(passing(7, [other]), passing(8, 5), passing(9, [one])), CONFIG)).toEqual({
       pem: `${one}${other}`,
-      problems: ['relation 8 (receive-ca-cert): data: expected certificates in PEM; what is none is not trusted'],
+      problems: ['relation 8 (receive-ca-cert): data: expected certificates in PEM; invalid ones are not trusted'],
     })
   })
 

@@ -98,7 +98,7 @@ describe('the labels of a cluster', () => {
     expect(world.labels('querier').template).toMatchObject(labels)
     expect(await tell({ worker_labels: 'x', worker_config: 'y' })).toMatchObject({
       messages: expect.arrayContaining([
-        expect.stringMatching(/^relation 1 \(cluster\): worker_labels: .*; the labels it asked for stay/),
+        expect.stringMatching(/^relation 1 \(cluster\): worker_labels: .*; its labels stay in effect/),
       ]),
     })
     expect(world.labels('querier').template).toMatchObject(labels)

@@ -81,7 +81,7 @@ describe('a relation whose data are not complete', () => {
   test.each([
     ['no role, no config yet', undefined, [], 'gets a config once it announces a role'],
     ['a role of another cluster', 'backend', [], 'gets a config once it announces a role'],
-    ['a role that cannot be read', 5, [4], 'its role is not known; what it was told stays'],
+    ['a role that cannot be read', 5, [4], 'its role is unknown; the published data stays in effect'],
   ])('%s', (_, role, configured, why) => {
     const silent = workers(4, 'silent', role)
     const result = coordination([silent, workers(5, 'both', 'all')], { configured: new Set(configured.map(String)) })

@@ -51,8 +51,8 @@ describe('a relation with another model', () => {
   test.each<[string, Record<string, unknown> | undefined, RegExp]>([
     ['nothing', undefined, /^relation 3 \(db\): alias is in another model; waiting for its cmr_data/],
     ['no name', {}, /^relation 3 \(db\): alias is in another model; waiting for its cmr_data/],
-    ['broken JSON', { cmr_data: '{' }, /^relation 20 \(provide-cmr-mesh\): cmr_data: .*; it counts as not there/],
-    ['half a name', { cmr_data: { app_name: 'web' } }, /^relation 20 .*cmr_data: .*it counts as not there/],
+    ['broken JSON', { cmr_data: '{' }, /^relation 20 \(provide-cmr-mesh\): cmr_data: .*; treated as absent/],
+    ['half a name', { cmr_data: { app_name: 'web' } }, /^relation 20 .*cmr_data: .*treated as absent/],
     [
       'the name of a third one',
       { cmr_data: { app_name: 'web', juju_model_name: 'evil' } },
@@ -101,7 +101,7 @@ describe('a relation with another model', () => {
     await world.send('relation-changed', crossModel)
     await world.send('relation-changed', identity(WEB))
     expect((await world.send('relation-changed', identity({ cmr_data: '{' }))).messages).toEqual([
-      expect.stringMatching(/^relation 20 .*what it said before holds/),
+      expect.stringMatching(/^relation 20 .*the last readable data stays in effect/),
     ])
     expect(sources(world)).toEqual(['clients/web'])
   })

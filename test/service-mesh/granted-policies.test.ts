@@ -190,7 +190,7 @@ describe('a databag that cannot be read any more', () => {
     for (const policies of ['[{', '"x"', 7])
       expect(await ask(world, policies)).toMatchObject({
         status: 'unchanged',
-        messages: [expect.stringMatching(/shop\/db: policies: .*; what it asked for before stays/)],
+        messages: [expect.stringMatching(/shop\/db: policies: .*; the last readable data stays in effect/)],
       })
     expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
     expect(await ask(world, [])).toMatchObject({ status: 'changed', messages: [] })

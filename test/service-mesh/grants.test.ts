@@ -93,7 +93,7 @@ describe('a databag that cannot be read', () => {
   test('of which nothing is known makes its relation unknown', () => {
     const { requests, unknown, messages } = grantsFor(BEACON, stateWith(relation('[{')), new Map())
     expect({ requests, unknown }).toEqual({ requests: [], unknown: ['relation 7 (service-mesh) of shop/db'] })
-    expect(messages).toEqual([expect.stringContaining('what it asked for before stays')])
+    expect(messages).toEqual([expect.stringContaining('the last readable data stays in effect')])
   })
 
   test('of which the last is kept asks for that', () => {

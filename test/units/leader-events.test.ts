@@ -120,7 +120,7 @@ describe('while nobody leads', () => {
     const waiting = await world.send('config-changed', { ...asked('web:2'), unit: 'web/1' })
     expect(waiting.applicationStatus).toEqual({
       status: 'waiting',
-      message: 'no leader: what web/1 asked for is done by the next one',
+      message: 'no leader: what web/1 asked for is applied once a leader is elected',
     })
     expect(imageOf(world)).toBe('web:1')
     await elect(world, 'web/2', 2)

@@ -128,12 +128,12 @@ describe('what can be told of a pod spec offline', () => {
     [
       'a container twice',
       { containers: [...container({}).containers, ...container({}).containers] },
-      /^podSpec.containers.1: "web" is there twice$/,
+      /^podSpec.containers.1: duplicate "web"$/,
     ],
     [
       'a container and an init container of one name',
       { ...container({}), initContainers: container({}).containers },
-      /^podSpec.initContainers.0: "web" is there twice$/,
+      /^podSpec.initContainers.0: duplicate "web"$/,
     ],
     ['port 0', container({ ports: [{ containerPort: 0 }] }), /ports.0.containerPort: expected a port/],
     ['port 65536', container({ ports: [{ containerPort: 65536 }] }), /ports.0.containerPort: expected a port/],
@@ -156,7 +156,7 @@ describe('what can be told of a pod spec offline', () => {
     [
       'a port twice, once by default',
       container({ ports: [{ containerPort: 80 }, { containerPort: 80, protocol: 'TCP' }] }),
-      /ports.1: "80\/TCP" is there twice$/,
+      /ports.1: duplicate "80\/TCP"$/,
     ],
     [
       'a name of two ports, in two containers',
@@ -166,9 +166,9 @@ describe('what can be told of a pod spec offline', () => {
           { name: 'b', image: 'b', ports: [{ containerPort: 81, name: 'http' }] },
         ],
       },
-      /^podSpec.containers: "http" is there twice$/,
+      /^podSpec.containers: duplicate "http"$/,
     ],
-    ['a variable twice', container({ env: [{ name: 'A' }, { name: 'A' }] }), /env.1: "A" is there twice$/],
+    ['a variable twice', container({ env: [{ name: 'A' }, { name: 'A' }] }), /env.1: duplicate "A"$/],
     ['a variable without a name', container({ env: [{ value: 'a' }] }), /env.0.name: expected the name of an env/],
     ['a variable with =', container({ env: [{ name: 'A=B' }] }), /env.0.name: expected the name of an env/],
     ['a number as a value', container({ env: [{ name: 'A', value: 80 }] }), /env.0.value: expected a value: a string/],
@@ -188,9 +188,9 @@ describe('what can be told of a pod spec offline', () => {
           ],
         }),
       },
-      /volumeMounts.1: "\/data" is there twice$/,
+      /volumeMounts.1: duplicate "\/data"$/,
     ],
-    ['a volume twice', { ...container({}), volumes: [{ name: 'a' }, { name: 'a' }] }, /volumes.1: "a" is there twice$/],
+    ['a volume twice', { ...container({}), volumes: [{ name: 'a' }, { name: 'a' }] }, /volumes.1: duplicate "a"$/],
     ['a pod that runs once', { ...container({}), restartPolicy: 'Never' }, /restartPolicy: expected Always/],
     ['no spec at all', 'nginx', /^podSpec: /],
   ])('refused: %s', (_, spec, problem) => {

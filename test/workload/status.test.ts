@@ -52,7 +52,12 @@ describe('the status of an application', () => {
       'blocked',
       'one (and 1 more)',
     ],
-    ['no leader', { pending: { unit: 'web/1' } }, 'waiting', 'no leader: what web/1 asked for is done by the next one'],
+    [
+      'no leader',
+      { pending: { unit: 'web/1' } },
+      'waiting',
+      'no leader: what web/1 asked for is applied once a leader is elected',
+    ],
     ['no workload', { missing: ['StatefulSet shop/web'] }, 'waiting', 'StatefulSet shop/web does not exist yet'],
     ['no pod', { hasNoUnits: true }, 'waiting', 'no unit is there yet'],
     ['a pod that says nothing', { units: unitsOf({ a: [] }) }, 'active', ''],

@@ -125,7 +125,7 @@ export const findChurn = (history: SpecHistory | undefined): Churning | undefine
   const because =
     application === undefined
       ? `units changed it ${rate}, and again`
-      : `it took over what ${application} says ${rate}, and again: this application and ${application} keep changing each other`
+      : `it copied data of ${application} ${rate}, and again: this application and ${application} keep changing each other`
   return { paths, because: [because, ...holds].join('; ') }
 }
 
@@ -133,4 +133,4 @@ export const findChurn = (history: SpecHistory | undefined): Churning | undefine
 export const churnMessage = ({ paths, because }: Churning): string =>
   `the pod spec is not applied any more, and what runs stays: ${because}. It differs in ${paths.join(', ')}. ` +
   'Leave out what is new at each run, and name Services instead of addresses; ' +
-  'a config that a person or a document tells, without a unit, is applied, and churn in the config allows more'
+  'the config of a person or a document, sent without a unit, is applied, and churn in the config allows more'

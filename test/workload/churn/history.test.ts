@@ -207,7 +207,7 @@ describe('two applications that keep changing each other', () => {
       const history = historyOf(takeOver(say, { by }))
       expect(running(history)).toBe('web:1 postgres://10.0.0.5/')
       expect(findChurn(history)?.because).toBe(
-        'it took over what db says 5 times within 30 minutes, and again: this application and db keep changing each other; ' +
+        'it copied data of db 5 times within 30 minutes, and again: this application and db keep changing each other; ' +
           `${PATH} holds what looks like an IP address`,
       )
     }
