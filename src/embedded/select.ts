@@ -1,4 +1,3 @@
-import { fieldSelector } from './field-selector.ts'
 import { at, type KubernetesObject } from './json.ts'
 import type { Kind } from './kind.ts'
 import { labelSelector } from './label-selector.ts'
@@ -12,6 +11,21 @@ const unsupportedField = (kind: Kind, path: string): Error =>
       ? `field label not supported: ${path}`
       : `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
   )
+
+type FieldRequirement = { readonly path: string; readonly value: string; readonly wanted: boolean }
+
+/** Reads a field selector, `metadata.name=a,status.phase!=Running`. */
+export const fieldSelector = (text: string): FieldRequirement[] =>
+  text
+    .split(',')
+    .filter((term) => term !== '')
+    .map((term) => {
+      const [, path, operator, value] = /^([^=!]*)(==|!=|=)(.*)$/.exec(term) ?? []
+      if (path === undefined || value === undefined) {
+        throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
+      }
+      return { path, value, wanted: operator !== '!=' }
+    })
 
 /** Matches the objects that `labelSelector` and `fieldSelector` of a list or watch select. */
 export const selected = (kind: Kind, query: URLSearchParams): ((object: KubernetesObject) => boolean) => {

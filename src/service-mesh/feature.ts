@@ -17,10 +17,9 @@ import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
-import { namedServices } from './label-targets.ts'
 import { isMadeByLibrary, librarySelector } from './library.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
-import { servicesOfPolicies } from './services.ts'
+import { namedServices, servicesOfPolicies } from './services.ts'
 
 /** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
 export const serviceMesh = {

@@ -2,9 +2,22 @@ import type { Subject } from '../base/subject.ts'
 import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
+import type { Config } from '../state/config.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { labelledService } from '../workload/label-targets.ts'
-import { namedServices } from './label-targets.ts'
+
+/** Each costs every step a read, here and at the beacon. */
+const MOST_NAMED_SERVICES = 20
+
+/** The Services that policies name, besides the labelled one. Without the waypoint's label, nothing enforces their policies. */
+export const namedServices = (application: string, config: Config = {}): string[] => {
+  const named = (config.policies ?? []).flatMap((policy) =>
+    policy.type === 'app' ? [policy.service || application] : [],
+  )
+  const own = labelledService(application, config)
+  return [...new Set(named)].filter((name) => name !== own).slice(0, MOST_NAMED_SERVICES)
+}
+
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
 /** The Services that an application's own policies name, to read and label. */

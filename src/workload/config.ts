@@ -12,9 +12,8 @@ import {
   ServiceAccount,
   ServiceSettings,
 } from './parts.ts'
-import { PartName, PodSpec } from './pod-spec.ts'
+import { PartName, PodSpec, refuseDuplicates } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
-import { refuseDuplicates } from './unique.ts'
 
 const POLICIES = ['OrderedReady', 'Parallel'] as const
 const TYPES = ['stateless', 'stateful'] as const

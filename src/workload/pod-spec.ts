@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DNS_LABEL } from '../base/names.ts'
+import { shown } from '../base/printed.ts'
 import { type NamedServicePort, servicePorts } from './service-ports.ts'
-import { refuseDuplicates } from './unique.ts'
 
 const A_NAME = 'expected a name: at most 63 lower-case letters, digits and hyphens, at the ends no hyphen'
 const A_PORT_NAME =
@@ -10,6 +10,18 @@ const A_PORT = 'expected a port: an integer from 1 to 65535'
 const A_PROTOCOL = 'expected a protocol, one of TCP UDP SCTP'
 const A_VARIABLE = 'expected the name of an environment variable: printable ASCII without ='
 const AN_IMAGE = 'expected an image: a string that is not empty'
+
+/** Refuses two items of a list with the same key. In a server-side apply the API server answers those with 500, which clients retry. */
+export const refuseDuplicates =
+  <T>(keyOf: (item: T) => string, pathOf: (index: number) => (string | number)[] = (index) => [index]) =>
+  (items: readonly T[], context: z.RefinementCtx): void => {
+    const seen = new Set<string>()
+    for (const [index, item] of items.entries()) {
+      const key = keyOf(item)
+      if (seen.has(key)) context.addIssue({ code: 'custom', path: pathOf(index), message: `duplicate ${shown(key)}` })
+      seen.add(key)
+    }
+  }
 
 /** The name of a container, a volume or a claim: RFC 1123 label. */
 export const PartName = z.string(A_NAME).regex(DNS_LABEL, A_NAME)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fieldSelector } from '../../src/embedded/field-selector.ts'
 import { labelSelector } from '../../src/embedded/label-selector.ts'
+import { fieldSelector } from '../../src/embedded/select.ts'
 import { matches } from '../../src/embedded/selector-object.ts'
 
 const labels = { app: 'web', tier: 'front', n: '5' }

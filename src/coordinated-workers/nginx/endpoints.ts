@@ -1,10 +1,9 @@
 import { hostPort } from './hostname.ts'
 import type { TracingKind } from './paths.ts'
 import { grpcPort, mainPort } from './ports.ts'
-import type { NginxRoute } from './route.ts'
+import { type NginxRoute, uniqueBy } from './route.ts'
 import { buildRoutes } from './routes.ts'
 import type { Routing } from './routing.ts'
-import { uniqueBy } from './unique.ts'
 
 /** The URLs at which workers send telemetry: keys of the databag that a coordinator publishes to its workers. */
 export type Endpoints = {

@@ -1,6 +1,6 @@
 import { shown } from '../../base/printed.ts'
+import { groups } from '../../istio/groups.ts'
 import { type TelemetryBackend, urlOf } from './backend.ts'
-import { uniqueBy } from './unique.ts'
 
 /** Routes `path` to `backend`; `name` is its unit or protocol. */
 export type NginxRoute = { readonly name: string; readonly path: string; readonly backend: TelemetryBackend }
@@ -36,3 +36,7 @@ export const routed = (what: string, elements: readonly (NginxRoute | string)[])
     ],
   }
 }
+
+/** One item of each key, in the order of the keys. */
+export const uniqueBy = <T>(items: readonly T[], keyOf: (item: T) => string): T[] =>
+  groups(items, keyOf).flatMap(([, same]) => same.slice(0, 1))

@@ -4,9 +4,8 @@ import { groups } from '../../istio/groups.ts'
 import { hostPort, urlHost } from './hostname.ts'
 import { hyphenated } from './paths.ts'
 import { mainPort } from './ports.ts'
-import { type NginxRoute, problem } from './route.ts'
+import { type NginxRoute, problem, uniqueBy } from './route.ts'
 import type { Routing } from './routing.ts'
-import { uniqueBy } from './unique.ts'
 import { metricsRoutes } from './unit-routes.ts'
 
 /** Juju's labels for the source of metrics and logs. */
