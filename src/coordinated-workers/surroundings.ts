@@ -1,6 +1,6 @@
 import { at } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import type { Environment, ObservedCluster } from '../feature/feature.ts'
+import type { ClusterView, Environment } from '../feature/feature.ts'
 import { requestersOf } from '../istio/requested-by.ts'
 import { lookupAt } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
@@ -48,7 +48,7 @@ export const findSurroundings = (
   environment: Environment,
   { namespace }: Subject,
   { config }: Pick<EffectiveState, 'config'>,
-  { lookups, pods, owned }: ObservedCluster,
+  { lookups, pods, owned }: ClusterView,
 ): Surroundings => {
   // an annotation does not restart pods that are labelled in place
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'

@@ -21,7 +21,7 @@ export type Environment = {
 }
 
 /** The observed cluster that the desired state may depend on. */
-export type ObservedCluster = {
+export type ClusterView = {
   /** The objects that features look up. */
   readonly lookups: Lookups
   /** The live pods of the application; undefined where they were not listed. */
@@ -35,7 +35,7 @@ export type FeatureInput = {
   readonly subject: Subject
   readonly resolved: Effective
   readonly environment: Environment
-  readonly seen: ObservedCluster
+  readonly seen: ClusterView
 }
 
 /** The labels that an application should hold on its workload and its Services. */

@@ -1,7 +1,7 @@
 import pMap from 'p-map'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import type { ObservedCluster } from '../feature/feature.ts'
+import type { ClusterView } from '../feature/feature.ts'
 import { isForbidden, isNotFound, refusalOf } from '../kubernetes/api-error.ts'
 import { observe, type Place, seenAt } from '../kubernetes/apply-labels.ts'
 import { keyOf } from '../kubernetes/apply-objects.ts'
@@ -77,7 +77,7 @@ export const observeCluster = async (
 }
 
 /** What features see of it. */
-export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observed): ObservedCluster => ({
+export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observed): ClusterView => ({
   lookups,
   pods,
   owned: kinds,
