@@ -2,14 +2,14 @@ import * as z from 'zod'
 import { Refused } from '../src/base/errors.ts'
 import { advance, type Late, lateMessage, type Mark, type Position } from '../src/base/event-order.ts'
 import { ObjectName } from '../src/base/names.ts'
-import { at, defined } from '../src/base/own-value.ts'
+import { defined, ownValue } from '../src/base/own-value.ts'
 import type { Features } from '../src/feature/combine.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { refuseOwnedKeys } from '../src/relations/application-data.ts'
-import type { Teller } from '../src/state/config.ts'
+import type { SpecSource } from '../src/state/config.ts'
 import { Databags } from '../src/state/relation.ts'
 import type { ApplicationData, State } from '../src/state/state.ts'
-import { authorityOf, type Leader, laterPending } from '../src/units/leader.ts'
+import { checkAuthority, type Leader, laterPending } from '../src/units/leader.ts'
 import { LeaderSettings } from '../src/units/leader-settings.ts'
 import type { Conceal } from '../src/workload/conceal.ts'
 
@@ -37,7 +37,7 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
       if (late) return { state, ...lateMessage(late, 'the config') }
       const data = selectNews(told, marks)
       const next = { ...state, marks: { ...state.marks, ...marks } }
-      const authority = unit === undefined ? 'now' : authorityOf({ ...state, application }, { unit, epoch, uid })
+      const authority = unit === undefined ? 'now' : checkAuthority({ ...state, application }, { unit, epoch, uid })
       if (authority === 'now')
         return { state: withData(withoutPending(next, data, unit), data, document), by: tellerFor(unit, document) }
       if ('refused' in authority) throw new Refused(403, authority.refused)
@@ -53,7 +53,7 @@ const withPending = (state: State, leader: Leader, data: ApplicationData): State
   return { ...state, pending: laterPending(pending, added) }
 }
 
-const tellerFor = (unit: string | undefined, document: string | undefined): Teller => {
+const tellerFor = (unit: string | undefined, document: string | undefined): SpecSource => {
   if (document !== undefined) return 'document'
   return unit === undefined ? 'person' : 'unit'
 }
@@ -78,7 +78,7 @@ type Marks = { [about in keyof ApplicationData]?: Mark }
 /** Each part has a position of its own: one that comes alone does not overtake the others. */
 const findNews = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
   const advanced = Object.keys(told).map((about) => {
-    const before = at(state.marks, about as keyof Marks)
+    const before = ownValue(state.marks, about as keyof Marks)
     return [about, advance(before, position, [state.marks?.application])] as const
   })
   const marks = advanced.filter(([, mark]) => typeof mark !== 'string')

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { Refused } from '../src/base/errors.ts'
 import { ObjectName } from '../src/base/names.ts'
-import { at } from '../src/base/own-value.ts'
+import { ownValue } from '../src/base/own-value.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { refuseOwnedKeys } from '../src/relations/application-data.ts'
 import { Databags } from '../src/state/relation.ts'
 import { Report } from '../src/units/report.ts'
 import { withDatabag, withReport } from '../src/units/reports.ts'
-import { numberNamed, observePods, type Units, unitName } from '../src/units/units.ts'
+import { findUnitNumber, observePods, type Units, unitName } from '../src/units/units.ts'
 import { deployedAs } from '../src/workload/deployed-as.ts'
 
 /** A pod started, reports its status, or is gone. Pods alone make no memory: those of unknown applications are ignored. */
@@ -43,7 +43,7 @@ export const podRestarted = defineFunction({
 
 /** A unit writes its own databag alone: the pod must belong to the named unit. */
 const refuseOthers = (units: Units, application: string, { uid }: { uid: string }, unit: string | undefined): void => {
-  const own = at(units.present, uid)?.number
-  if (unit === undefined || own === undefined || numberNamed(units, application, unit) === own) return
+  const own = ownValue(units.present, uid)?.number
+  if (unit === undefined || own === undefined || findUnitNumber(units, application, unit) === own) return
   throw new Refused(403, `${unit} is another unit than the pod is that speaks: ${unitName(application, own)}`)
 }

@@ -3,7 +3,7 @@ import { Refused } from '../src/base/errors.ts'
 import { lateMessage } from '../src/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { end, keysOfDocument } from '../src/relations/words.ts'
+import { endRelation, keysOfDocument } from '../src/relations/announcements.ts'
 import { RelationIdentity } from '../src/state/relation.ts'
 
 /** A relation is named by its id, and by its document, whose content may have become unreadable. */
@@ -26,7 +26,7 @@ export const relationBroken = defineFunction({
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
     const keys = keysOfDocument(state, relation && String(relation.id), document)
     const tell = (before: typeof state, key: string) =>
-      end(before, { key, interface: relation?.interface }, position, now, known)
+      endRelation(before, { key, interface: relation?.interface }, position, now, known)
     const ended = keys.map((key) => ({ key, heard: tell(state, key) }))
     const late = ended.flatMap(({ heard }) => ('late' in heard ? [heard.late] : []))
     if (late[0] !== undefined && late.length === ended.length)

@@ -1,7 +1,7 @@
 import { lateMessage } from '../src/base/event-order.ts'
 import { ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { tell } from '../src/relations/words.ts'
+import { announceRelation } from '../src/relations/announcements.ts'
 import { RelationIdentity, Remote } from '../src/state/relation.ts'
 
 /** The platform reports a relation, with the databags of a remote application that does not publish its own. */
@@ -12,7 +12,7 @@ export const relationChanged = defineFunction({
   look: ({ remote, document }) => ({ remotes: [remote], ...(document !== undefined && { document, isTold: true }) }),
   binds: ({ remote }) => remote,
   fold: (state, { relation, remote, document }, { position, now, known }) => {
-    const heard = tell(
+    const heard = announceRelation(
       state,
       { ...relation, remote, ...(document !== undefined && { document }) },
       position,

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { DAY_MILLISECONDS } from '../src/base/clock.ts'
 import { Application, ObjectName } from '../src/base/names.ts'
-import { at } from '../src/base/own-value.ts'
+import { ownValue } from '../src/base/own-value.ts'
 import { LabelTarget } from '../src/kubernetes/label-target.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { OwnedKind, withFormer } from '../src/state/state.ts'
+import { OwnedKind, withPreviousTargets } from '../src/state/state.ts'
 
 /**
  * A no-op change. The step repairs drift, reads all documents and memories that name the application, and notifies the other sides. A
@@ -30,7 +30,7 @@ export const resync = defineFunction({
     const { tombstones = {}, formerlyOwned = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
     const places = [...(state.former ?? []).filter(({ since }) => isRecent(since)), ...found]
-    const isWritable = (kind: string) => isRecent(at(formerlyOwned, kind) ?? now.toISOString())
+    const isWritable = (kind: string) => isRecent(ownValue(formerlyOwned, kind) ?? now.toISOString())
     const kinds = [...new Set([...(state.owned ?? []).filter(isWritable), ...owned])].toSorted()
     const left = Object.entries(tombstones).filter(([, { since }]) => isRecent(since))
     const writable = Object.entries(formerlyOwned).filter(([, since]) => isRecent(since))
@@ -40,6 +40,6 @@ export const resync = defineFunction({
       ...(writable.length > 0 && { formerlyOwned: Object.fromEntries(writable) }),
       ...(kinds.length > 0 && { owned: kinds }),
     }
-    return { state: withFormer(next, places) }
+    return { state: withPreviousTargets(next, places) }
   },
 })

@@ -1,12 +1,12 @@
 import { pino } from 'pino'
-import { Broken } from './base/errors.ts'
+import { ConfigurationError } from './base/errors.ts'
 import { runUntilSignal } from './http/process.ts'
 import { startDeadLetterServer, startServer } from './http/server.ts'
 import { readSettings, type Settings } from './http/settings.ts'
 import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
-import { createTransport, type Endpoint } from './kubernetes/transport.ts'
+import { type ApiServerEndpoint, createTransport } from './kubernetes/transport.ts'
 
-const findEndpoint = async ({ KUBECONFIG }: Settings): Promise<Endpoint | undefined> => {
+const findEndpoint = async ({ KUBECONFIG }: Settings): Promise<ApiServerEndpoint | undefined> => {
   const inCluster = inClusterEndpoint(process.env)
   if (inCluster || KUBECONFIG === undefined) return inCluster
   const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
@@ -22,7 +22,7 @@ await runUntilSignal(async () => {
   const transport = endpoint && createTransport(endpoint)
   if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, transport, log })
   if (!transport)
-    throw new Broken(
+    throw new ConfigurationError(
       'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
     )
   return await startServer({ settings, names, transport, log })

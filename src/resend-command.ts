@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { systemClock as clock } from './base/clock.ts'
-import { Broken, isBroken } from './base/errors.ts'
+import { ConfigurationError, isConfigurationError } from './base/errors.ts'
 import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './http/dead-letters.ts'
 import { readSettings } from './http/settings.ts'
 import { createKubernetes } from './kubernetes/client.ts'
@@ -16,7 +16,7 @@ const TIMEOUT_MILLISECONDS = 20_000
 const findLetters = async (namespace: string | undefined, file: string | undefined): Promise<DeadLetters> => {
   if (file !== undefined) return lettersInFile(await readFile(file === '-' ? '/dev/stdin' : file, 'utf8'))
   const { KUBECONFIG } = readSettings(process.env)
-  if (namespace === undefined || KUBECONFIG === undefined) throw new Broken(USAGE)
+  if (namespace === undefined || KUBECONFIG === undefined) throw new ConfigurationError(USAGE)
   const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
   const transport = createTransport(await kubeconfigEndpoint(KUBECONFIG))
   const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + TIMEOUT_MILLISECONDS })
@@ -28,7 +28,7 @@ const main = async (): Promise<number> => {
   const { values } = parseArgs({
     options: { sink: { type: 'string' }, namespace: { type: 'string' }, file: { type: 'string' } },
   })
-  if (values.sink === undefined) throw new Broken(USAGE)
+  if (values.sink === undefined) throw new ConfigurationError(USAGE)
   const publish = createPublisher({ sink: values.sink, clock })
   const { letters, unreadable } = await findLetters(values.namespace, values.file)
   const { sent, failed } = await resend(letters, (letter) => publish(letter, clock.now() + TIMEOUT_MILLISECONDS))
@@ -40,6 +40,6 @@ const main = async (): Promise<number> => {
 }
 
 process.exitCode = await main().catch((error: Error) => {
-  process.stderr.write(`${isBroken(error) ? error.message : error.stack}\n`)
+  process.stderr.write(`${isConfigurationError(error) ? error.message : error.stack}\n`)
   return 1
 })

@@ -1,21 +1,21 @@
 import { Refused } from '../base/errors.ts'
-import type { AccessRequest, Step } from './evaluate.ts'
-import type { Observed } from './observe.ts'
-import { captured, isGateway, typicalPod } from './pods.ts'
-import type { Question } from './question.ts'
+import type { AccessRequest, TraceStep } from './evaluate.ts'
+import type { ObservedCluster } from './observe.ts'
+import { countEnrolled, isGateway, typicalPod } from './pods.ts'
+import type { Query } from './query.ts'
 
 export type Client = {
   readonly from: AccessRequest['from']
   /** It is the proxy of a Gateway, on the mesh by itself, and passes a waypoint only where that is asked for. */
   readonly isGateway: boolean
-  readonly steps: readonly Step[]
+  readonly steps: readonly TraceStep[]
 }
 
 /**
  * Who sends. Its identity is the ServiceAccount of its pods, which Kubernetes calls `default` where the pod spec names none. Throws
  * Refused, 404, where there is no such workload.
  */
-export const clientOf = ({ from, address }: Question, observed: Observed): Client => {
+export const resolveClient = ({ from, address }: Query, observed: ObservedCluster): Client => {
   if (from === undefined) return { from: { namespace: '', address }, isGateway: false, steps: [] }
   const { namespace, application } = from
   const pod = observed.from && typicalPod(observed.from)
@@ -24,7 +24,7 @@ export const clientOf = ({ from, address }: Question, observed: Observed): Clien
       404,
       `query.from: there is neither a StatefulSet nor a Deployment nor a Gateway ${namespace}/${application}`,
     )
-  const { on, of } = captured(observed.from, observed.fromNamespace?.metadata.labels ?? {})
+  const { on, of } = countEnrolled(observed.from, observed.fromNamespace?.metadata.labels ?? {})
   const serviceAccount = on > 0 || isGateway(pod) ? (pod.spec?.serviceAccountName ?? 'default') : undefined
   return {
     from: { namespace, application, serviceAccount, address, isGateway: isGateway(pod) },

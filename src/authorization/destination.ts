@@ -1,43 +1,43 @@
 import { Refused } from '../base/errors.ts'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
-import type { AccessRequest, ServiceInWorld, WorkloadInWorld } from './evaluate.ts'
-import { findIngress, listenerOf } from './ingress.ts'
-import type { Observed } from './observe.ts'
-import { captured, gatewayName, isGateway, labelsOf, type Pod, portNamed, typicalPod } from './pods.ts'
-import { protocolOf, type ServicePort } from './protocol.ts'
-import type { Question } from './question.ts'
-import { waypointOf } from './waypoint.ts'
+import type { AccessRequest, ServiceSnapshot, WorkloadSnapshot } from './evaluate.ts'
+import { findIngress, findListener } from './ingress.ts'
+import type { ObservedCluster } from './observe.ts'
+import { countEnrolled, findNamedPort, gatewayName, isGateway, type PodLike, podLabels, typicalPod } from './pods.ts'
+import { detectProtocol, type ServicePortSpec } from './protocol.ts'
+import type { Query } from './query.ts'
+import { findWaypoint } from './waypoint.ts'
 
 export type Destination = {
   readonly to: AccessRequest['to']
-  readonly services: readonly ServiceInWorld[]
-  readonly workloads: readonly WorkloadInWorld[]
+  readonly services: readonly ServiceSnapshot[]
+  readonly workloads: readonly WorkloadSnapshot[]
   readonly notes: readonly string[]
 }
 
 /**
  * Where a request goes: to a Service, to pods, or to the proxy of a Gateway. Throws Refused, 404, where it goes to nothing.
  */
-export const destinationOf = (question: Question, observed: Observed, isFromGateway: boolean): Destination => {
+export const resolveDestination = (question: Query, observed: ObservedCluster, isFromGateway: boolean): Destination => {
   const { namespace, application } = question.to
   const pod = observed.to && typicalPod(observed.to)
-  if (pod && isGateway(pod)) return gatewayOf(question, observed, pod)
-  const service = serviceOf(question, observed)
-  const straight = service && straightBecause(service, observed, isFromGateway)
-  const { podPort, protocol, note } = service && !isHeadless(service) ? portOf(service, question.port, pod) : {}
-  const { workloads, notes } = podsOf(question, observed, pod)
+  if (pod && isGateway(pod)) return resolveGateway(question, observed, pod)
+  const service = findService(question, observed)
+  const straight = service && directReason(service, observed, isFromGateway)
+  const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, question.port, pod) : {}
+  const { workloads, notes } = workloadSnapshots(question, observed, pod)
   return {
     to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
-    services: servicesOf(observed),
+    services: serviceSnapshots(observed),
     workloads,
     notes: [straight, note, ...notes].filter((one) => one !== undefined),
   }
 }
 
 /** To the proxy of a Gateway. Throws Refused, 400, where that is a waypoint, which nobody calls by its name. */
-const gatewayOf = ({ to, port }: Question, { gateways, services }: Observed, pod: Pod): Destination => {
+const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedCluster, pod: PodLike): Destination => {
   const { namespace, application } = to
   const name = gatewayName(pod) ?? application
   const gateway = findIngress(gateways, { namespace, application: name })
@@ -47,10 +47,10 @@ const gatewayOf = ({ to, port }: Question, { gateways, services }: Observed, pod
       `query.to: expected an application or a Gateway that takes traffic from outside, got ${namespace}/${application}`,
     )
   const service = services.find(({ metadata }) => metadata.name === application)
-  const { podPort, note } = service ? portOf(service, port, pod) : {}
-  const listener = listenerOf(gateway, podPort ?? port)
+  const { podPort, note } = service ? resolvePort(service, port, pod) : {}
+  const listener = findListener(gateway, podPort ?? port)
   return {
-    to: { namespace, application, podPort, protocol: listener.protocol, gateway: { name, labels: labelsOf(pod) } },
+    to: { namespace, application, podPort, protocol: listener.protocol, gateway: { name, labels: podLabels(pod) } },
     services: [],
     workloads: [],
     notes: [note, listener.note].filter((one) => one !== undefined),
@@ -58,7 +58,7 @@ const gatewayOf = ({ to, port }: Question, { gateways, services }: Observed, pod
 }
 
 /** Undefined when the request goes to a pod. */
-const serviceOf = ({ to, via }: Question, { services, to: pods }: Observed): KubernetesObject | undefined => {
+const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster): KubernetesObject | undefined => {
   const name = `${to.namespace}/${to.application}`
   if (via === 'pod' && pods === undefined)
     throw new Refused(404, `query.to: there is neither a StatefulSet nor a Deployment ${name}, nor a Service`)
@@ -69,56 +69,58 @@ const serviceOf = ({ to, via }: Question, { services, to: pods }: Observed): Kub
 }
 
 /** Without an address of its own it is a name for the addresses of its pods. */
-const straightBecause = (
+const directReason = (
   service: KubernetesObject,
-  { toNamespace }: Observed,
+  { toNamespace }: ObservedCluster,
   isFromGateway: boolean,
 ): string | undefined => {
   if (isHeadless(service)) return 'the Service has no address of its own: requests go straight to the pods'
-  const labels = [service, toNamespace].map((object) => at(object?.metadata.labels, 'istio.io/ingress-use-waypoint'))
+  const labels = [service, toNamespace].map((object) =>
+    ownValue(object?.metadata.labels, 'istio.io/ingress-use-waypoint'),
+  )
   const usesWaypoint = labels.find((label) => label !== undefined)?.toLowerCase() === 'true'
   return isFromGateway && !usesWaypoint
     ? 'the client is a gateway: it sends straight to the pods, as no label istio.io/ingress-use-waypoint asks for more'
     : undefined
 }
 
-const portOf = (
+const resolvePort = (
   { spec }: KubernetesObject,
   port: number,
-  pod: Pod | undefined,
+  pod: PodLike | undefined,
 ): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string } => {
-  const ports = (spec?.ports ?? []) as ServicePort[]
+  const ports = (spec?.ports ?? []) as ServicePortSpec[]
   const found = ports.find((one) => one.port === port)
   if (found === undefined) return { note: `the Service has no port ${port}` }
   const { targetPort = port } = found
-  const protocol = protocolOf(found)
+  const protocol = detectProtocol(found)
   if (typeof targetPort === 'number') return { podPort: targetPort, protocol }
-  const podPort = pod && portNamed(pod, targetPort)
+  const podPort = pod && findNamedPort(pod, targetPort)
   return podPort === undefined
     ? { protocol, note: `no container names its port ${targetPort}: it is taken to be ${port}` }
     : { protocol, podPort }
 }
 
 /** All of the namespace: also a waypoint of another Service may close the pods to everybody else. */
-const servicesOf = ({ services, gateways = [], toNamespace }: Observed): ServiceInWorld[] =>
+const serviceSnapshots = ({ services, gateways = [], toNamespace }: ObservedCluster): ServiceSnapshot[] =>
   services.map((service) => ({
     namespace: service.metadata.namespace ?? '',
     name: service.metadata.name,
-    selector: service.spec?.selector as ServiceInWorld['selector'],
-    ...waypointOf(service, toNamespace?.metadata.labels ?? {}, gateways),
+    selector: service.spec?.selector as ServiceSnapshot['selector'],
+    ...findWaypoint(service, toNamespace?.metadata.labels ?? {}, gateways),
   }))
 
-const podsOf = (
-  { to: { namespace, application } }: Question,
-  { to, toNamespace, gateways = [] }: Observed,
-  pod: Pod | undefined,
-): { workloads: WorkloadInWorld[]; notes: (string | undefined)[] } => {
+const workloadSnapshots = (
+  { to: { namespace, application } }: Query,
+  { to, toNamespace, gateways = [] }: ObservedCluster,
+  pod: PodLike | undefined,
+): { workloads: WorkloadSnapshot[]; notes: (string | undefined)[] } => {
   if (to === undefined || pod === undefined) return { workloads: [], notes: [] }
   const namespaceLabels = toNamespace?.metadata.labels ?? {}
-  const { on, of } = captured(to, namespaceLabels)
-  const labels = labelsOf(pod)
+  const { on, of } = countEnrolled(to, namespaceLabels)
+  const labels = podLabels(pod)
   const metadata = { name: application, namespace, labels: { ...labels } }
-  const { waypoint } = on > 0 ? waypointOf({ metadata }, namespaceLabels, gateways, 'workload') : {}
+  const { waypoint } = on > 0 ? findWaypoint({ metadata }, namespaceLabels, gateways, 'workload') : {}
   const isPartly = on > 0 && on < of
   return {
     workloads: [{ namespace, name: application, labels, onMesh: on > 0, waypoint }],

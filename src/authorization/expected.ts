@@ -3,11 +3,11 @@ import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Memories } from '../state/memory.ts'
-import { decide } from './evaluate.ts'
+import { evaluate } from './evaluate.ts'
 import type { Expectation } from './expectation.ts'
-import { observe } from './observe.ts'
-import type { Question } from './question.ts'
-import { situationOf } from './situation.ts'
+import { buildInput } from './input.ts'
+import { observeForQuery } from './observe.ts'
+import type { Query } from './query.ts'
 
 /** An expectation, whether it is met, and why or why not. */
 export type Expected = Expectation & { readonly met: boolean; readonly sentence: string }
@@ -40,13 +40,13 @@ const check = async (
   for (const side of [client, target])
     if (side && !(await maySee(sender, side)))
       throw new Refused(403, `you may not ask about ${side.namespace}/${side.application}`)
-  const question: Question = {
+  const question: Query = {
     ...(client ? { from: client } : { address: OUTSIDE }),
     ...{ to: target, port, method, path, via: 'service', autoAllowWaypoint },
   }
   try {
-    const { request, world } = situationOf(question, await observe(memories, kubernetes, question))
-    const decision = decide(request, world)
+    const { request, world } = buildInput(question, await observeForQuery(memories, kubernetes, question))
+    const decision = evaluate(request, world)
     return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
   } catch (error) {
     if (error instanceof Refused) return { met: false, sentence: error.message.replace(/^query\.\w+: /, '') }

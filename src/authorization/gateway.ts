@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { at } from '../base/own-value.ts'
-import { hasLabels } from './evaluate/world.ts'
+import { ownValue } from '../base/own-value.ts'
+import { hasLabels } from './evaluate/cluster-snapshot.ts'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -41,11 +41,11 @@ export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Label
 const selects = ({ matchLabels, matchExpressions }: z.infer<typeof Selector>, labels: Labels): boolean =>
   hasLabels(labels, matchLabels) &&
   matchExpressions.every(({ key, operator, values }) => {
-    const value = at(labels, key)
+    const value = ownValue(labels, key)
     if (operator === 'Exists') return value !== undefined
     if (operator === 'DoesNotExist') return value === undefined
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
 
 /** Whether a waypoint takes traffic: istiod counts one that has no address as none. */
-export const isReady = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0
+export const hasAddress = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0

@@ -1,8 +1,8 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { Gateway } from './gateway.ts'
-import { GATEWAY_NAME, type ObservedPods, type Pod } from './pods.ts'
+import { GATEWAY_NAME, type ObservedPods, type PodLike } from './pods.ts'
 
 /** A Gateway of that name which takes traffic from outside: not a waypoint, nor one between networks. */
 export const findIngress = (
@@ -11,17 +11,18 @@ export const findIngress = (
 ): KubernetesObject | undefined =>
   gateways?.find(
     ({ metadata, spec }) =>
-      metadata.namespace === namespace && metadata.name === application && !MESH_CLASSES.includes(classOf(spec)),
+      metadata.namespace === namespace && metadata.name === application && !MESH_CLASSES.includes(gatewayClass(spec)),
   )
 
 const MESH_CLASSES = ['istio-waypoint', 'istio-east-west']
 
-const classOf = (spec: KubernetesObject['spec']): string => String(spec?.gatewayClassName)
+const gatewayClass = (spec: KubernetesObject['spec']): string => String(spec?.gatewayClassName)
 
 /** Its pods; where none runs yet, such a one as Istio would make: it runs as `{name}-{class}` unless an annotation says otherwise. */
-export const proxiesOf = ({ metadata, spec }: KubernetesObject, running: readonly Pod[]): ObservedPods => {
+export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: readonly PodLike[]): ObservedPods => {
   const { name, annotations } = metadata
-  const serviceAccountName = at(annotations, 'gateway.istio.io/service-account') ?? `${name}-${classOf(spec)}`
+  const serviceAccountName =
+    ownValue(annotations, 'gateway.istio.io/service-account') ?? `${name}-${gatewayClass(spec)}`
   const expected = { metadata: { labels: { [GATEWAY_NAME]: name } }, spec: { serviceAccountName } }
   return { running: running.length > 0 ? running : [expected] }
 }
@@ -29,11 +30,11 @@ export const proxiesOf = ({ metadata, spec }: KubernetesObject, running: readonl
 const CARRIES: Readonly<Record<string, 'http' | 'tcp'>> = { HTTP: 'http', HTTPS: 'http', TLS: 'tcp', TCP: 'tcp' }
 
 /** What a Gateway takes connections on a port for, and what there is to say where it takes none. */
-export const listenerOf = (
+export const findListener = (
   gateway: KubernetesObject,
   port: number,
 ): { protocol?: 'http' | 'tcp' | undefined; note?: string } => {
   const listener = Gateway.parse(gateway).spec.listeners.find((one) => one.port === port)
   if (listener === undefined) return { note: `the gateway has no listener on port ${port}` }
-  return { protocol: at(CARRIES, listener.protocol) }
+  return { protocol: ownValue(CARRIES, listener.protocol) }
 }

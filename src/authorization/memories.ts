@@ -1,9 +1,9 @@
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import { requestersOf } from '../istio/requested-by.ts'
+import { parseRequesters } from '../istio/requested-by.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { remoteOf } from '../relations/mirror.ts'
+import { remoteSubject } from '../relations/mirror.ts'
 import { authorPolicies } from '../service-mesh/consumer.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
@@ -29,13 +29,13 @@ export const findState = async (
 }
 
 /** The beacon that an application is related to. */
-export const beaconOf = (subject: Subject, state: State | undefined): Subject | undefined => {
+export const findBeacon = (subject: Subject, state: State | undefined): Subject | undefined => {
   const relation = standing(state).find(isMessenger)
-  return relation && remoteOf(subject, relation)
+  return relation && remoteSubject(subject, relation)
 }
 
 /** The mesh that a beacon says there is: its own, or that of the beacon that it is related to. */
-export const meshIn = (states: readonly (State | undefined)[]): MeshConfig | undefined =>
+export const findMesh = (states: readonly (State | undefined)[]): MeshConfig | undefined =>
   states.map((state) => state?.config?.mesh).find((mesh) => mesh !== undefined)
 
 const standing = (state: State | undefined): RelationEntry[] =>
@@ -49,20 +49,20 @@ const isMessenger = ({ interface: name, role }: RelationEntry): boolean =>
  * Who asked for a policy, by the relations that a person made: instead of the one that carried the request of `target` to its beacon,
  * those that its policies name, with `source` where it has any.
  */
-export const requestersBehind =
+export const humanRequesters =
   (target: Subject, state: State | undefined, source: Subject | undefined): Requesters =>
   (policy) => {
-    const asked = requestersOf(policy)
+    const asked = parseRequesters(policy)
     const relations = standing(state)
     const isCarried = (name: string) =>
-      relations.some((relation) => isMessenger(relation) && name === nameIn(target, relation))
+      relations.some((relation) => isMessenger(relation) && name === requesterTitle(target, relation))
     if (state === undefined || !asked.some(isCarried)) return asked
     const endpoints = authorPolicies(state as Parameters<typeof authorPolicies>[0]).map(({ relation }) => relation)
     const named = relations.filter(({ endpoint }) => endpoints.includes(endpoint))
-    const made = named.filter((relation) => source && isSameSubject(remoteOf(target, relation), source))
-    const behind = (made.length > 0 ? made : named).map((relation) => nameIn(target, relation))
+    const made = named.filter((relation) => source && isSameSubject(remoteSubject(target, relation), source))
+    const behind = (made.length > 0 ? made : named).map((relation) => requesterTitle(target, relation))
     return behind.length === 0 ? asked : [...behind, ...asked.filter((name) => !isCarried(name))]
   }
 
-const nameIn = (subject: Subject, relation: RelationEntry): string =>
+const requesterTitle = (subject: Subject, relation: RelationEntry): string =>
   `${relationName(relation)} of ${subjectName(subject)}`

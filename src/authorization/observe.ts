@@ -2,16 +2,16 @@ import type { Subject } from '../base/subject.ts'
 import { isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
-import { isPodOf, selectorOf } from '../kubernetes/pods.ts'
+import { formatSelector, isPodOf } from '../kubernetes/pods.ts'
 import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import { findIngress, proxiesOf } from './ingress.ts'
-import { beaconOf, findState } from './memories.ts'
-import { GATEWAY_NAME, hasMode, type ObservedPods, templateOf } from './pods.ts'
-import type { Question } from './question.ts'
+import { findIngress, gatewayPods } from './ingress.ts'
+import { findBeacon, findState } from './memories.ts'
+import { GATEWAY_NAME, hasDataplaneMode, type ObservedPods, podTemplate } from './pods.ts'
+import type { Query } from './query.ts'
 
 /** What the cluster says about a question. */
-export type Observed = {
+export type ObservedCluster = {
   /** Of all namespaces; undefined where the API server does not know the kind. */
   readonly policies: readonly KubernetesObject[] | undefined
   readonly gateways: readonly KubernetesObject[] | undefined
@@ -31,11 +31,11 @@ export type Observed = {
  * Observes what an answer depends on: twelve calls at once, and one more each for a beacon, for pods whose template does not say whether
  * they are on the mesh, and for the proxies of a Gateway.
  */
-export const observe = async (
+export const observeForQuery = async (
   memories: Pick<Memories, 'read'>,
   kubernetes: Kubernetes,
-  { from, to }: Question,
-): Promise<Observed> => {
+  { from, to }: Query,
+): Promise<ObservedCluster> => {
   const namespaceNamed = async (name: string | undefined) =>
     name === undefined ? undefined : await kubernetes.find({ kind: 'Namespace', name })
   const [policies, gateways, peerAuthentications, services, fromNamespace, toNamespace, client, target, memory, other] =
@@ -46,16 +46,16 @@ export const observe = async (
       kubernetes.list('Service', to.namespace),
       namespaceNamed(from?.namespace),
       namespaceNamed(to.namespace),
-      from && podsOf(kubernetes, from),
-      podsOf(kubernetes, to),
+      from && findPods(kubernetes, from),
+      findPods(kubernetes, to),
       findState(memories, kubernetes, to),
       findState(memories, kubernetes, from),
     ])
   const service = services.find(({ metadata }) => metadata.name === to.application)
-  const known = beaconOf(to, memory) ?? (from && beaconOf(from, other))
+  const known = findBeacon(to, memory) ?? (from && findBeacon(from, other))
   const [sender, receiver, beacon] = await Promise.all([
-    client ?? (from && proxies(kubernetes, from, gateways)),
-    target ?? (service ? podsBehind(kubernetes, service) : proxies(kubernetes, to, gateways)),
+    client ?? (from && findProxies(kubernetes, from, gateways)),
+    target ?? (service ? listServicePods(kubernetes, service) : findProxies(kubernetes, to, gateways)),
     findState(memories, kubernetes, known),
   ])
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
@@ -72,7 +72,7 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
   }
 }
 
-const podsOf = async (
+const findPods = async (
   kubernetes: Kubernetes,
   { namespace, application: name }: Subject,
 ): Promise<ObservedPods | undefined> => {
@@ -82,21 +82,21 @@ const podsOf = async (
   ])
   const workload = statefulSet ?? deployment
   if (workload === undefined) return undefined
-  const template = templateOf(workload)
-  if (hasMode(template)) return { template, running: [] }
-  const pods = await kubernetes.list('Pod', namespace, selectorOf(workload))
+  const template = podTemplate(workload)
+  if (hasDataplaneMode(template)) return { template, running: [] }
+  const pods = await kubernetes.list('Pod', namespace, formatSelector(workload))
   return { template, running: pods.filter((pod) => isPodOf(workload, pod)) }
 }
 
 /** Of a Service that is named like no workload. */
-const podsBehind = async (kubernetes: Kubernetes, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
+const listServicePods = async (kubernetes: Kubernetes, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
   const matchLabels = (spec?.selector ?? {}) as Record<string, string>
   if (Object.keys(matchLabels).length === 0) return { running: [] }
-  return { running: await podsWith(kubernetes, metadata.namespace ?? '', matchLabels) }
+  return { running: await listPods(kubernetes, metadata.namespace ?? '', matchLabels) }
 }
 
 /** Of a Gateway of that name, where there is one. */
-const proxies = async (
+const findProxies = async (
   kubernetes: Kubernetes,
   subject: Subject,
   gateways: readonly KubernetesObject[] | undefined,
@@ -104,15 +104,15 @@ const proxies = async (
   const gateway = findIngress(gateways, subject)
   if (gateway === undefined) return undefined
   const matchLabels = { [GATEWAY_NAME]: subject.application }
-  return proxiesOf(gateway, await podsWith(kubernetes, subject.namespace, matchLabels))
+  return gatewayPods(gateway, await listPods(kubernetes, subject.namespace, matchLabels))
 }
 
-const podsWith = async (
+const listPods = async (
   kubernetes: Kubernetes,
   namespace: string,
   matchLabels: Record<string, string>,
 ): Promise<KubernetesObject[]> => {
-  const selector = selectorOf({
+  const selector = formatSelector({
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: '' },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { PeerAuthentication } from './evaluate.ts'
-import type { Observed } from './observe.ts'
+import type { ObservedCluster } from './observe.ts'
 
 const Mode = z.enum(['UNSET', 'DISABLE', 'PERMISSIVE', 'STRICT']).default('UNSET')
 const Mutual = z.object({ mode: Mode })
@@ -17,9 +17,9 @@ const Peer = z.object({
 })
 
 /** The PeerAuthentications of the cluster; one that cannot be read is taken to refuse nobody, and a note says so. */
-export const peerAuthenticationsOf = ({
+export const readPeerAuthentications = ({
   peerAuthentications = [],
-}: Pick<Observed, 'peerAuthentications'>): { peerAuthentications: PeerAuthentication[]; notes: string[] } => {
+}: Pick<ObservedCluster, 'peerAuthentications'>): { peerAuthentications: PeerAuthentication[]; notes: string[] } => {
   const read = peerAuthentications.map((object) => ({ object, result: Peer.safeParse(object) }))
   return {
     peerAuthentications: read.flatMap(({ result }) => (result.success ? [peerAuthentication(result.data)] : [])),

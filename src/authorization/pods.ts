@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
@@ -12,44 +12,44 @@ type PodSpec = {
 }
 
 /** A pod, or what a workload makes its pods of. */
-export type Pod = { readonly metadata?: { readonly labels?: Labels }; readonly spec?: PodSpec }
+export type PodLike = { readonly metadata?: { readonly labels?: Labels }; readonly spec?: PodSpec }
 
 /** The pods of a workload, or of a Service without one, which have no template. */
 export type ObservedPods = {
-  readonly template?: Pod
+  readonly template?: PodLike
   /** Looked at only where the template does not say whether they are on the mesh. */
-  readonly running: readonly Pod[]
+  readonly running: readonly PodLike[]
 }
 
-export const templateOf = ({ spec }: KubernetesObject): Pod => (spec?.template ?? {}) as Pod
+export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.template ?? {}) as PodLike
 
-export const labelsOf = ({ metadata }: Pod): Labels => metadata?.labels ?? {}
+export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
 
 /** Whether the labels say themselves if the pod is on the mesh. */
-export const hasMode = (pod: Pod): boolean => at(labelsOf(pod), ENROLMENT_LABEL) !== undefined
+export const hasDataplaneMode = (pod: PodLike): boolean => ownValue(podLabels(pod), ENROLMENT_LABEL) !== undefined
 
 /** What all pods have in common; undefined where nothing is known of them. */
-export const typicalPod = ({ template, running }: ObservedPods): Pod | undefined => template ?? running[0]
+export const typicalPod = ({ template, running }: ObservedPods): PodLike | undefined => template ?? running[0]
 
 /** How many of how many pods are on the mesh, those that their template would make counted as one. */
-export const captured = ({ template, running }: ObservedPods, namespace: Labels): { on: number; of: number } => {
+export const countEnrolled = ({ template, running }: ObservedPods, namespace: Labels): { on: number; of: number } => {
   const pods = running.length > 0 || template === undefined ? running : [template]
-  return { on: pods.filter((pod) => isCaptured(labelsOf(pod), namespace)).length, of: pods.length }
+  return { on: pods.filter((pod) => isEnrolled(podLabels(pod), namespace)).length, of: pods.length }
 }
 
 /** As Istio decides it: the namespace puts its pods on the mesh, and a pod of it may stay away. */
-const isCaptured = (labels: Labels, namespace: Labels): boolean =>
-  at(labels, ENROLMENT_LABEL) === 'ambient' ||
-  (at(labels, ENROLMENT_LABEL) !== 'none' && at(namespace, ENROLMENT_LABEL) === 'ambient')
+const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
+  ownValue(labels, ENROLMENT_LABEL) === 'ambient' ||
+  (ownValue(labels, ENROLMENT_LABEL) !== 'none' && ownValue(namespace, ENROLMENT_LABEL) === 'ambient')
 
 /** Whether these are proxies that Istio runs for a Gateway. */
-export const isGateway = (pod: Pod): boolean => gatewayName(pod) !== undefined
+export const isGateway = (pod: PodLike): boolean => gatewayName(pod) !== undefined
 
 /** The Gateway that a pod is a proxy of. */
-export const gatewayName = (pod: Pod): string | undefined => at(labelsOf(pod), GATEWAY_NAME)
+export const gatewayName = (pod: PodLike): string | undefined => ownValue(podLabels(pod), GATEWAY_NAME)
 
 export const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 
 /** The number of the port that is called so by a container. */
-export const portNamed = ({ spec }: Pod, wanted: string): number | undefined =>
+export const findNamedPort = ({ spec }: PodLike, wanted: string): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === wanted)?.containerPort

@@ -1,5 +1,5 @@
 /** A port of a Service. */
-export type ServicePort = {
+export type ServicePortSpec = {
   readonly port: number
   readonly targetPort?: number | string
   readonly name?: string
@@ -23,7 +23,7 @@ const SERVER_FIRST = [25, 53, 3306, 27_017]
  * What a waypoint takes a port for, by its appProtocol, else by its name up to the first hyphen; undefined where it looks at each
  * connection (istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection). What is encrypted is TCP.
  */
-export const protocolOf = ({ port, name = '', appProtocol }: ServicePort): 'http' | 'tcp' | undefined => {
+export const detectProtocol = ({ port, name = '', appProtocol }: ServicePortSpec): 'http' | 'tcp' | undefined => {
   if (appProtocol !== undefined && Object.hasOwn(STANDARD, appProtocol)) return STANDARD[appProtocol]
   const said = (appProtocol ?? name).toLowerCase()
   if (said.startsWith('grpc-web')) return 'http'

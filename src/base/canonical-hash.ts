@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /** A hash of a value of JSON, the same whatever the order of its keys. */
-export const digestOf = (value: unknown): string =>
+export const canonicalHash = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(ordered(value)) ?? '')
     .digest('base64url')

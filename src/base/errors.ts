@@ -24,10 +24,11 @@ export class Unavailable extends Error {
   }
 }
 
-/** Whether the error is Broken. By its name: what is bundled apart has a class of its own. */
-export const isBroken = (error: unknown): error is Broken => error instanceof Error && error.name === 'Broken'
+/** Whether the error is ConfigurationError. By its name: what is bundled apart has a class of its own. */
+export const isConfigurationError = (error: unknown): error is ConfigurationError =>
+  error instanceof Error && error.name === 'ConfigurationError'
 
 /** Somebody has to repair something first, and `message` says what: answered with 500. */
-export class Broken extends Error {
-  override readonly name = 'Broken'
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
 }

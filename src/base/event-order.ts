@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { Refused } from './errors.ts'
-import { at } from './own-value.ts'
+import { ownValue } from './own-value.ts'
 import { instantMilliseconds } from './timestamp.ts'
 
 /** The place of an event among others about the same thing: by the `sequence` of its source, else by its `time`, else by its arrival. */
@@ -42,7 +42,7 @@ export const lateMessage = (late: Late, what: string): { stale?: string } =>
 const LONGEST_SEQUENCE = 256
 
 /** The position of an event that arrives `now`. Throws Refused for a sequence of more than 256 characters. */
-export const positionOf = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
+export const eventPosition = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
   if (sequence && sequence.length > LONGEST_SEQUENCE)
     throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
   // JSON.parse keeps such a key, what reads it afterwards may not
@@ -116,7 +116,7 @@ export const isAfter = (mark: Mark, position: Position): boolean => {
 /** The order of the event with regard to the marks that know a sequence of its source. */
 const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position): 'before' | 'after' | 'unknown' => {
   if (sequence === undefined) return 'unknown'
-  const known = marks.flatMap(({ sequences }) => at(sequences, source) ?? [])
+  const known = marks.flatMap(({ sequences }) => ownValue(sequences, source) ?? [])
   if (known.length === 0) return 'unknown'
   return known.some((one) => compareSequences(sequence, one) < 0) ? 'before' : 'after'
 }
@@ -134,7 +134,7 @@ const compareText = (left: string, right: string): number => (left < right ? -1 
 /** How two marks of one thing compare, below 0 where `one` is earlier: by the sequence of a source that both know, else by `at`. */
 export const compareMarks = (one: Mark, other: Mark): number => {
   const orders = Object.entries(one.sequences ?? {}).flatMap(([source, sequence]) => {
-    const known = at(other.sequences, source)
+    const known = ownValue(other.sequences, source)
     return known === undefined || known === sequence ? [] : [Math.sign(compareSequences(sequence, known))]
   })
   const [first, ...rest] = orders
@@ -142,12 +142,12 @@ export const compareMarks = (one: Mark, other: Mark): number => {
 }
 
 /** Both marks in one: the later of the two, with all that is known of events. */
-export const mergedMarks = (one: Mark, other: Mark): Mark => {
+export const mergeMarks = (one: Mark, other: Mark): Mark => {
   const [later, earlier] = compareMarks(one, other) < 0 ? [other, one] : [one, other]
   const ids = [...new Set([...(earlier.ids ?? []), ...(later.ids ?? [])])].slice(-MOST_IDS)
   const sequences = { ...earlier.sequences }
   for (const [source, sequence] of Object.entries(later.sequences ?? {}))
-    if (compareSequences(sequence, at(sequences, source) ?? '') >= 0) sequences[source] = sequence
+    if (compareSequences(sequence, ownValue(sequences, source) ?? '') >= 0) sequences[source] = sequence
   return {
     at: Math.max(later.at, earlier.at),
     ...(ids.length > 0 && { ids }),

@@ -1,5 +1,5 @@
 /** The value a record itself has under `key`. Keys come from outside, and `constructor` is a good label. */
-export const at = <T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
+export const ownValue = <T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
   record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined
 
 /** The record without the fields that are undefined: as it is read back from JSON. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 
 /** `value` in a few words. It looks no deeper than the value itself, which may be nested without end. */
-export const shown = (value: unknown): string => {
+export const printValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
   if (typeof value !== 'object' || value === null) return String(value)
@@ -10,7 +10,7 @@ export const shown = (value: unknown): string => {
 }
 
 /** The first thing that is wrong with `input`, as `name.path[0]: expected …, got …`, and how many more there are. */
-export const problemOf = ({ issues }: z.ZodError, input: unknown, name: string): string => {
+export const describeProblem = ({ issues }: z.ZodError, input: unknown, name: string): string => {
   const [first = name] = issues.slice(0, 1).map((issue) => described(issue, input, name))
   return issues.length > 1 ? `${first} (and ${issues.length - 1} more)` : first
 }
@@ -18,7 +18,7 @@ export const problemOf = ({ issues }: z.ZodError, input: unknown, name: string):
 const described = ({ path, message }: z.core.$ZodIssue, input: unknown, name: string): string => {
   const value = path.reduce(member, input)
   const isAboutTheWhole = path.length === 0 && typeof value === 'object' && value !== null && !Array.isArray(value)
-  return `${name}${path.map(step).join('')}: ${message}${isAboutTheWhole ? '' : `, got ${shown(value)}`}`
+  return `${name}${path.map(step).join('')}: ${message}${isAboutTheWhole ? '' : `, got ${printValue(value)}`}`
 }
 
 const member = (value: unknown, key: PropertyKey): unknown =>
@@ -29,13 +29,13 @@ const member = (value: unknown, key: PropertyKey): unknown =>
 const step = (key: PropertyKey): string => {
   if (typeof key === 'number') return `[${key}]`
   const text = String(key)
-  return /^\w{1,80}$/.test(text) ? `.${text}` : `[${shown(text)}]`
+  return /^\w{1,80}$/.test(text) ? `.${text}` : `[${printValue(text)}]`
 }
-export const SHOWN = 5
+export const MOST_LISTED = 5
 
 /** `a, b or 97 others`: as much of a list as a sentence bears. */
-export const oneOf = (texts: readonly string[]): string => {
-  const shown = texts.slice(0, texts.length > SHOWN ? SHOWN - 1 : SHOWN)
+export const joinOr = (texts: readonly string[]): string => {
+  const shown = texts.slice(0, texts.length > MOST_LISTED ? MOST_LISTED - 1 : MOST_LISTED)
   const rest = texts.length - shown.length
   const named = rest > 0 ? [...shown, `${rest} others`] : shown
   return named.length < 2 ? named.join('') : `${named.slice(0, -1).join(', ')} or ${named.at(-1)}`

@@ -1,5 +1,5 @@
 import { isTimestamp } from '../base/timestamp.ts'
-import { InvalidEvent, show } from './invalid-event.ts'
+import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { mediaType } from './media-type.ts'
 
 /** Context attributes, extensions included, each in its canonical string form. A Map, since any name may come. */
@@ -36,19 +36,19 @@ export const isCore = (name: string): boolean => rules.has(name)
 export const isValid = (name: string, value: string): boolean => rules.get(name)?.holds(value) ?? true
 
 /** CloudEvents 1.0.2 §3.1: lower-case letters and digits, and never `data`. */
-export const checkName = (name: string): void => {
+export const checkAttributeName = (name: string): void => {
   if (NAME.test(name) && name !== 'data') return
-  throw new InvalidEvent('attribute name', 'a-z and 0-9 only, and not "data"', show(name))
+  throw new InvalidEvent('attribute name', 'a-z and 0-9 only, and not "data"', describeValue(name))
 }
 
 /** CloudEvents 1.0.2 §3.1 to §3.3: what has to be there, and what each attribute may hold. Extensions may be empty. */
 export const checkAttributes = (attributes: Attributes): void => {
   for (const [name, { expected, holds, required }] of rules) {
     const value = attributes.get(name)
-    if (value === undefined ? required : !holds(value)) throw new InvalidEvent(name, expected, show(value))
+    if (value === undefined ? required : !holds(value)) throw new InvalidEvent(name, expected, describeValue(value))
   }
   for (const [name, value] of attributes) {
     if (NOT_IN_STRING.test(value))
-      throw new InvalidEvent(name, 'neither control characters nor noncharacters', show(value))
+      throw new InvalidEvent(name, 'neither control characters nor noncharacters', describeValue(value))
   }
 }

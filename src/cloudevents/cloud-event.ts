@@ -1,7 +1,7 @@
 import { CloudEvent, HTTP } from 'cloudevents'
-import { type Attributes, checkAttributes, checkName, isCore } from './attributes.ts'
+import { type Attributes, checkAttributeName, checkAttributes, isCore } from './attributes.ts'
 import { encodeHeaderValue, readBinary } from './http-binding.ts'
-import { InvalidEvent, show } from './invalid-event.ts'
+import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { readStructured } from './json-format.ts'
 import { mediaType } from './media-type.ts'
 import { checkCharset, encodeData } from './payload.ts'
@@ -82,7 +82,7 @@ const isStructured = (contentType: string): boolean => {
     throw new InvalidEvent(
       'content-type',
       'one event, in binary mode or application/cloudevents+json',
-      show(contentType),
+      describeValue(contentType),
       415,
     )
   }
@@ -119,8 +119,8 @@ const attributesOf = (event: Event): Attributes => {
     if (value !== undefined) attributes.set(name, value)
   }
   for (const [name, value] of Object.entries(event.extensions)) {
-    checkName(name)
-    if (isCore(name)) throw new InvalidEvent(name, 'no extension of this name', show(value))
+    checkAttributeName(name)
+    if (isCore(name)) throw new InvalidEvent(name, 'no extension of this name', describeValue(value))
     attributes.set(name, value)
   }
   return attributes

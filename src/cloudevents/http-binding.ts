@@ -1,5 +1,5 @@
-import { type Attributes, checkName, isValid, type Message } from './attributes.ts'
-import { InvalidEvent, show } from './invalid-event.ts'
+import { type Attributes, checkAttributeName, isValid, type Message } from './attributes.ts'
+import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { decodeData, decodeUtf8 } from './payload.ts'
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s
@@ -9,10 +9,11 @@ export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Arra
   const attributes: Attributes = new Map()
   for (const [header, value] of headers) {
     if (header === 'content-type') attributes.set('datacontenttype', value)
-    if (header === 'ce-datacontenttype') throw new InvalidEvent(header, 'the Content-Type header instead', show(value))
+    if (header === 'ce-datacontenttype')
+      throw new InvalidEvent(header, 'the Content-Type header instead', describeValue(value))
     if (!header.startsWith('ce-')) continue
     const name = header.slice('ce-'.length)
-    checkName(name)
+    checkAttributeName(name)
     const decoded = decodeHeaderValue(name, value)
     // Knative's data planes do not encode: a URI that decoding would break is the one that was meant.
     const isUri = name === 'source' || name === 'dataschema'
@@ -29,7 +30,7 @@ export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Arra
 const decodeHeaderValue = (name: string, value: string): string => {
   const unquoted = QUOTED.exec(value)?.[1]?.replace(/\\(.)/gs, '$1') ?? value
   const bytes = unquoted.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-  if (/[^\0-\xff]/.test(bytes)) throw new InvalidEvent(name, 'a header value of single bytes', show(value))
+  if (/[^\0-\xff]/.test(bytes)) throw new InvalidEvent(name, 'a header value of single bytes', describeValue(value))
   return decodeUtf8(name, Buffer.from(bytes, 'latin1'))
 }
 

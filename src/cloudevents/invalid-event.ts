@@ -14,7 +14,7 @@ export class InvalidEvent extends Error {
 }
 
 /** What came, in few characters and without control characters; objects are named, never printed. */
-export const show = (value: unknown): string => {
+export const describeValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object' && value !== null) return 'an object'

@@ -1,18 +1,18 @@
-import { type Attributes, checkName, isCore, type Message } from './attributes.ts'
-import { InvalidEvent, show } from './invalid-event.ts'
+import { type Attributes, checkAttributeName, isCore, type Message } from './attributes.ts'
+import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { isJson, mediaType } from './media-type.ts'
-import { decodeData, parseJson } from './payload.ts'
+import { decodeData, parseJsonBytes } from './payload.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
 /** CloudEvents JSON format 1.0.2 §2 and §3: one JSON object; `null` attributes are absent ones. */
 export const readStructured = (body: Uint8Array): Message => {
-  const members = parseJson('body', body)
-  if (!isObject(members)) throw new InvalidEvent('body', 'a JSON object', show(members))
+  const members = parseJsonBytes('body', body)
+  if (!isObject(members)) throw new InvalidEvent('body', 'a JSON object', describeValue(members))
   const attributes: Attributes = new Map()
   for (const [name, value] of Object.entries(members)) {
     if (name === 'data' || name === 'data_base64') continue
-    checkName(name)
+    checkAttributeName(name)
     if (value !== null) attributes.set(name, canonical(name, value))
   }
   if (Object.hasOwn(members, 'data') && !attributes.has('datacontenttype')) {
@@ -27,9 +27,9 @@ const isObject = (value: unknown): value is Members =>
 /** CloudEvents 1.0.2 §3.2: the string form of a String, a Boolean or a 32-bit Integer. */
 const canonical = (name: string, value: unknown): string => {
   if (typeof value === 'string') return value
-  if (isCore(name)) throw new InvalidEvent(name, 'a string', show(value))
+  if (isCore(name)) throw new InvalidEvent(name, 'a string', describeValue(value))
   if (typeof value === 'boolean' || (typeof value === 'number' && value === (value | 0))) return String(value)
-  throw new InvalidEvent(name, 'a string, a boolean or a 32-bit integer', show(value))
+  throw new InvalidEvent(name, 'a string, a boolean or a 32-bit integer', describeValue(value))
 }
 
 /** CloudEvents JSON format 1.0.2 §3.1.2: `data` as it is, `data_base64` like the body of a binary-mode request. */
@@ -41,12 +41,13 @@ const readData = (members: Members, contentType: string | undefined): unknown =>
   if (!hasData) return undefined
   const media = mediaType(contentType ?? '')
   if (typeof members.data === 'string' || (media && isJson(media))) return members.data
-  throw new InvalidEvent('data', `a string, being ${show(contentType)}`, show(members.data))
+  throw new InvalidEvent('data', `a string, being ${describeValue(contentType)}`, describeValue(members.data))
 }
 
 const decodeBase64 = (encoded: unknown): Uint8Array => {
   const bytes = typeof encoded === 'string' ? Buffer.from(encoded, 'base64') : undefined
   // Buffer skips what is not base64; the way back shows whether it did.
-  if (bytes?.toString('base64') !== encoded) throw new InvalidEvent('data_base64', 'padded base64', show(encoded))
+  if (bytes?.toString('base64') !== encoded)
+    throw new InvalidEvent('data_base64', 'padded base64', describeValue(encoded))
   return new Uint8Array(bytes ?? [])
 }

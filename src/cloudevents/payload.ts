@@ -1,4 +1,4 @@
-import { InvalidEvent, show } from './invalid-event.ts'
+import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { isJson, isText, type MediaType, mediaType } from './media-type.ts'
 
 const JSON_CHARSETS = ['utf-8', 'utf8']
@@ -11,7 +11,7 @@ export const decodeData = (bytes: Uint8Array, contentType: string | undefined): 
   const media = mediaType(contentType ?? '')
   if (!media || !(isJson(media) || isText(media))) return bytes
   checkCharset('datacontenttype', media)
-  return isJson(media) ? parseJson('data', bytes) : decodeUtf8('data', bytes)
+  return isJson(media) ? parseJsonBytes('data', bytes) : decodeUtf8('data', bytes)
 }
 
 /** The inverse of `decodeData`; data of no declared type that is not bytes is JSON. */
@@ -23,18 +23,18 @@ export const encodeData = (data: unknown, contentType: string | undefined): stri
   const json: string | undefined = media && isJson(media) ? JSON.stringify(data) : undefined
   if (json !== undefined) return json
   if (typeof data === 'string' && data.isWellFormed()) return data
-  throw new InvalidEvent('data', 'bytes or well-formed text', show(data))
+  throw new InvalidEvent('data', 'bytes or well-formed text', describeValue(data))
 }
 
 /** RFC 8259 §8.1: JSON is UTF-8. Text of another charset is refused, rather than garbled. */
 export const checkCharset = (attribute: string, media: MediaType): void => {
   const { charset = 'utf-8' } = media
   if ((isText(media) ? TEXT_CHARSETS : JSON_CHARSETS).includes(charset)) return
-  throw new InvalidEvent(attribute, 'charset utf-8', show(charset), 415)
+  throw new InvalidEvent(attribute, 'charset utf-8', describeValue(charset), 415)
 }
 
 /** A byte order mark before the document is tolerated, as RFC 8259 §8.1 allows. */
-export const parseJson = (what: string, bytes: Uint8Array): unknown => {
+export const parseJsonBytes = (what: string, bytes: Uint8Array): unknown => {
   const text = decodeUtf8(what, bytes).replace(/^\ufeff/, '')
   try {
     return JSON.parse(text)

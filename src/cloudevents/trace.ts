@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from './cloud-event.ts'
 
@@ -20,13 +20,13 @@ export const withTraceOf = (event: Event, headers: Readonly<Record<string, strin
 export const causedBy = (cause: Event): Record<string, string> => ({
   ...tracesIn(cause.extensions),
   causationid: cause.id,
-  correlationid: at(cause.extensions, 'correlationid') ?? cause.id,
+  correlationid: ownValue(cause.extensions, 'correlationid') ?? cause.id,
 })
 
 const tracesIn = (values: Readonly<Record<string, string>>): Trace =>
   Object.fromEntries(
     NAMES.flatMap((name) => {
-      const value = at(values, name)
+      const value = ownValue(values, name)
       return value !== undefined && IN_HEADER.test(value) ? [[name, value] as const] : []
     }),
   )

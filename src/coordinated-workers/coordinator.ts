@@ -1,6 +1,6 @@
 import type { Subject } from '../base/subject.ts'
 import type { OwnSide } from '../feature/feature.ts'
-import type { PolicyRequest } from '../istio/grant.ts'
+import type { RequestedPolicy } from '../istio/grant.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag } from './databag.ts'
@@ -30,7 +30,7 @@ export type CoordinatorInput = Subject & {
 
 export type Coordination = {
   /** Policies inside the cluster, applied without a beacon; none without a mesh. */
-  readonly meshPolicies: readonly PolicyRequest[]
+  readonly meshPolicies: readonly RequestedPolicy[]
   /** By the key of the relation. A relation that is absent keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]

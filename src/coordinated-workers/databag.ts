@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DNS_LABEL } from '../base/names.ts'
 import { pythonJson } from '../base/python-json.ts'
-import type { Read } from '../relations/databag.ts'
+import type { DatabagValue } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
 import { andThen, check, jsonAt, readKey } from './read.ts'
 
@@ -75,15 +75,15 @@ export const workerUnitDatabag = ({ juju_topology, address }: WorkerUnitData): R
 }
 
 /** Reads the coordinator's data; undefined without a config. Unknown keys, among them Juju's, are ignored. */
-export const readCoordinator = (databag: Databag, name: string): Read<CoordinatorData> =>
+export const readCoordinator = (databag: Databag, name: string): DatabagValue<CoordinatorData> =>
   readModel(databag, Coordinator, ['worker_config'], name)
 
 /** Reads the data of a worker's unit; undefined where it has none. */
-export const readWorkerUnit = (databag: Databag, name: string): Read<WorkerUnitData> =>
+export const readWorkerUnit = (databag: Databag, name: string): DatabagValue<WorkerUnitData> =>
   readModel(databag, Unit, ['juju_topology', 'address'], name)
 
 /** Reads the roles of a worker application, including meta roles; undefined where it has announced none. */
-export const readRoles = (databag: Databag, name: string): Read<string[]> =>
+export const readRoles = (databag: Databag, name: string): DatabagValue<string[]> =>
   andThen(readKey(databag, 'role', text('roles, with commas between them'), name), (role) => {
     const roles = role
       .split(',')
@@ -98,7 +98,7 @@ const readModel = <S extends z.ZodRawShape, T>(
   schema: z.ZodType<T> & { shape: S },
   required: readonly (keyof S)[],
   name: string,
-): Read<T> => {
+): DatabagValue<T> => {
   const values = Object.fromEntries(
     Object.keys(schema.shape).flatMap((key) => {
       const value = jsonAt(databag, key)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Subject } from '../base/subject.ts'
 import type { Environment, OwnSide } from '../feature/feature.ts'
-import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { desiredMeshLabels } from '../relations/mesh-labels.ts'
@@ -32,7 +32,7 @@ import type { WorkerUnit } from './worker-relation.ts'
 /** The desired state of a coordinator or worker. */
 export type ClusterDesiredState = {
   readonly objects: readonly KubernetesObject[]
-  readonly requests: readonly PolicyRequest[]
+  readonly requests: readonly RequestedPolicy[]
   readonly guards: readonly Guard[]
   /** Published databags, by the key of the relation; a relation that is absent keeps its own. */
   readonly databags: Readonly<Record<string, OwnSide>>

@@ -1,8 +1,8 @@
 import type { Subject } from '../base/subject.ts'
 import { meshEndpoint } from '../istio/endpoint.ts'
-import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import type { MeshPolicy, Policy } from '../istio/models.ts'
-import { serviceOf } from '../istio/target.ts'
+import { namedService } from '../istio/target.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { clusterPorts, endpointNames, selectWorkerPorts, sortedPorts } from './settings.ts'
 import type { Topology } from './topology.ts'
@@ -20,7 +20,7 @@ export const clusterPolicies = (
   subject: Subject,
   { relations }: Topology,
   config: CoordinatorConfig,
-): PolicyRequest[] => {
+): RequestedPolicy[] => {
   const owner = `${subject.namespace}/${subject.application}`
   const workers = relations.flatMap(({ name, applications }) =>
     applications.map((source) => ({ source, relation: `${name} of ${owner}` })),
@@ -39,7 +39,7 @@ export const clusterRequester = ({ namespace, application }: Subject): string =>
 
 /** Guards the coordinator's Service, even without workers. */
 export const clusterGuard = (subject: Subject): Guard => ({
-  target: serviceOf(subject.namespace, subject.application),
+  target: namedService(subject.namespace, subject.application),
   relation: clusterRequester(subject),
 })
 

@@ -1,8 +1,8 @@
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 import type { Databag, Relation } from '../state/relation.ts'
 
 /** A unit's name for messages: it comes from outside. */
-export const unitTitle = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : shown(unit))
+export const unitTitle = (unit: string): string => (/^[-\w/]{1,80}$/.test(unit) ? unit : printValue(unit))
 
 /** The remote units and their databags, by unit number. */
 export const remoteUnits = ({ remote }: Relation): [unit: string, databag: Databag][] =>

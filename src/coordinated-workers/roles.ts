@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { CoordinatorConfig } from './config.ts'
 
 /** The status that a coordinator or worker reports. */
@@ -6,11 +6,11 @@ export type ClusterStatus = { readonly status: 'active' | 'waiting' | 'blocked';
 
 /** Expands meta roles; each role once, sorted. */
 export const expandRoles = (roles: readonly string[], { metaRoles }: CoordinatorConfig): string[] =>
-  [...new Set(roles.flatMap((role) => at(metaRoles, role) ?? [role]))].toSorted()
+  [...new Set(roles.flatMap((role) => ownValue(metaRoles, role) ?? [role]))].toSorted()
 
 type Counts = Readonly<Record<string, number>>
 
-const countUnits = (present: Counts, role: string): number => at(present, role) ?? 0
+const countUnits = (present: Counts, role: string): number => ownValue(present, role) ?? 0
 
 /**
  * The needed roles that too few units have: one unit for each role of the minimal deployment, and the minimum of `units`. `present`
@@ -24,8 +24,8 @@ export const missingRoles = (config: CoordinatorConfig, present: Counts): string
 
 /** At least one unit of a needed role; a meta role asks for the same number of each role it stands for. */
 const requiredUnits = ({ units, metaRoles }: CoordinatorConfig, role: string): number => {
-  const metas = Object.keys(metaRoles ?? {}).filter((meta) => at(metaRoles, meta)?.includes(role))
-  return Math.max(1, ...[role, ...metas].map((one) => at(units, one)?.minimum ?? 0))
+  const metas = Object.keys(metaRoles ?? {}).filter((meta) => ownValue(metaRoles, meta)?.includes(role))
+  return Math.max(1, ...[role, ...metas].map((one) => ownValue(units, one)?.minimum ?? 0))
 }
 
 /** The roles with fewer units than recommended, and those with too many. */

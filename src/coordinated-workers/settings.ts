@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { CoordinatorConfig } from './config.ts'
 
 /** `proxy` is the port of the workers' telemetry, undefined where it is not routed. */
@@ -58,7 +58,7 @@ export const selectWorkerPorts = (
   roles: readonly string[],
 ): number[] | undefined => {
   if (workerPorts === undefined) return undefined
-  const ports = Array.isArray(workerPorts) ? workerPorts : roles.flatMap((role) => at(workerPorts, role) ?? [])
+  const ports = Array.isArray(workerPorts) ? workerPorts : roles.flatMap((role) => ownValue(workerPorts, role) ?? [])
   return sortedPorts(ports)
 }
 

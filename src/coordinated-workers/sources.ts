@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { pythonJson } from '../base/python-json.ts'
 import type { OwnSide } from '../feature/feature.ts'
 import { groups } from '../istio/groups.ts'
-import type { Read } from '../relations/databag.ts'
+import type { DatabagValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -62,7 +62,7 @@ export const readSources = (
 ): Sources => {
   const endpoints = endpointNames(config)
   const { charmTracing, workloadTracing } = selectProtocols(config)
-  const at = (endpoint: string, read: (relation: Relation) => Read<NamedUrl>[]) =>
+  const at = (endpoint: string, read: (relation: Relation) => DatabagValue<NamedUrl>[]) =>
     relationsWith(relations, { role: 'requires', endpoint }).map((relation) => ({
       relation: relationName(relation),
       reads: read(relation).map((one) =>
@@ -96,7 +96,7 @@ type Kind = 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'
 /** A URL by the name of its unit or protocol. */
 type NamedUrl = { readonly name: string; readonly url: string }
 
-const backends = (kind: Kind, told: readonly { relation: string; reads: readonly Read<NamedUrl>[] }[]) =>
+const backends = (kind: Kind, told: readonly { relation: string; reads: readonly DatabagValue<NamedUrl>[] }[]) =>
   told.map(({ relation, reads }) => ({
     relation,
     items: selectValues(reads).map((one) => ({ kind, ...one })),
@@ -127,7 +127,7 @@ const selectProtocols = ({ charmTracingProtocols, workloadTracingProtocols }: Co
   workloadTracing: workloadTracingProtocols,
 })
 
-const unitUrls = (relation: Relation, key: string): Read<NamedUrl>[] =>
+const unitUrls = (relation: Relation, key: string): DatabagValue<NamedUrl>[] =>
   remoteUnits(relation).map(([unit, databag]) =>
     andThen(readKey(databag, key, UrlObject, `${relationName(relation)}: ${unitTitle(unit)}`), ({ url }) => ({
       value: { name: unit, url },
@@ -137,7 +137,7 @@ const unitUrls = (relation: Relation, key: string): Read<NamedUrl>[] =>
 /** The receivers of the wanted protocols; all where none are given. */
 const readReceivers =
   (wanted: readonly string[] | undefined) =>
-  (relation: Relation): Read<NamedUrl>[] => {
+  (relation: Relation): DatabagValue<NamedUrl>[] => {
     const name = `${relationName(relation)}: data`
     const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
     if ('unreadable' in list) return [list]

@@ -1,8 +1,8 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { ClusterView, Environment } from '../feature/feature.ts'
-import { requestersOf } from '../istio/requested-by.ts'
-import { lookupAt } from '../kubernetes/lookups.ts'
+import { parseRequesters } from '../istio/requested-by.ts'
+import { findLookup } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -55,11 +55,11 @@ export const findSurroundings = (
   const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
   return {
     ...environment,
-    modelUuid: findModelUuid(lookupAt(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
+    modelUuid: findModelUuid(findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
-      ? pods?.filter(isServing).map(({ metadata }) => at(metadata.annotations, NGINX_HASH))
+      ? pods?.filter(isServing).map(({ metadata }) => ownValue(metadata.annotations, NGINX_HASH))
       : undefined,
-    granted: new Set(policies.flatMap(requestersOf)),
+    granted: new Set(policies.flatMap(parseRequesters)),
   }
 }
 
@@ -72,5 +72,5 @@ const isServing = ({ status }: KubernetesObject): boolean => {
 /** Juju writes its id on the namespace. */
 const findModelUuid = (namespace: KubernetesObject | undefined): string | undefined => {
   const { annotations, labels, uid } = namespace?.metadata ?? {}
-  return at(annotations, 'model.juju.is/id') ?? at(labels, 'model.juju.is/id') ?? uid
+  return ownValue(annotations, 'model.juju.is/id') ?? ownValue(labels, 'model.juju.is/id') ?? uid
 }

@@ -1,6 +1,6 @@
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 import { groups } from '../istio/groups.ts'
-import type { Read } from '../relations/databag.ts'
+import type { DatabagValue } from '../relations/databag.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { readRoles, readWorkerUnit, type WorkerUnitData } from './databag.ts'
@@ -61,19 +61,19 @@ export const readWorkers = (
   }
 }
 
-const isPresent = (unit: Read<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
+const isPresent = (unit: DatabagValue<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
 
 /**
  * Checks the names that a unit gives itself. Within the namespace the platform and the application's own data name it, and a unit may not
  * override them: unit data grants access. A remote application may have an alias that only its units resolve.
  */
-const checkNames = (data: WorkerUnitData, application: string, unit: string): Read<WorkerUnitData> => {
+const checkNames = (data: WorkerUnitData, application: string, unit: string): DatabagValue<WorkerUnitData> => {
   const told = data.juju_topology
   const real = { application, unit }
   const field = (['application', 'unit'] as const).find((one) => told[one] !== real[one])
   if (field === undefined) return { value: data }
   return {
-    unreadable: `${unitTitle(unit)}.juju_topology.${field}: expected ${shown(real[field])}, got ${shown(told[field])}`,
+    unreadable: `${unitTitle(unit)}.juju_topology.${field}: expected ${printValue(real[field])}, got ${printValue(told[field])}`,
   }
 }
 
@@ -85,5 +85,5 @@ const findApplications = (units: readonly WorkerUnit[]): WorkerApplication[] =>
 const unknownRoles = (announced: readonly string[], { roles }: CoordinatorConfig): string[] => {
   const [first, ...others] = announced.filter((role) => !roles.includes(role))
   const more = others.length > 0 ? ` (and ${others.length} more)` : ''
-  return first === undefined ? [] : [`data.role: expected roles of the cluster, got ${shown(first)}${more}`]
+  return first === undefined ? [] : [`data.role: expected roles of the cluster, got ${printValue(first)}${more}`]
 }

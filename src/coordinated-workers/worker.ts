@@ -1,5 +1,5 @@
 import type { OwnSide } from '../feature/feature.ts'
-import type { Read } from '../relations/databag.ts'
+import type { DatabagValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -52,7 +52,7 @@ export const workerDesiredState = ({ application, config, relations, units }: Wo
 
 type Progress = WorkerProgress['relation']
 
-const findProgress = ({ relation, told }: { relation: Relation; told: Read<CoordinatorData> }): Progress => {
+const findProgress = ({ relation, told }: { relation: Relation; told: DatabagValue<CoordinatorData> }): Progress => {
   if (Object.keys(relation.remote.data).length === 0) return 'silent'
   return 'value' in told && told.value?.worker_config ? 'configured' : 'without config'
 }

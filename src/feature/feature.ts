@@ -1,13 +1,13 @@
 import type * as z from 'zod'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import type { WantedLabels } from '../kubernetes/label-difference.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Effective } from '../relations/effective.ts'
-import type { Config, Teller } from '../state/config.ts'
+import type { Config, SpecSource } from '../state/config.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState, OwnedKind, State, StatePart } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
@@ -54,7 +54,7 @@ export type Contribution = {
   /** Of the template of the application's pods. */
   readonly annotations?: WantedLabels
   readonly objects?: readonly KubernetesObject[]
-  readonly requests?: readonly PolicyRequest[]
+  readonly requests?: readonly RequestedPolicy[]
   readonly guards?: readonly Guard[]
   /** Requesters with unknown requests: objects made for them stay. */
   readonly unknown?: readonly string[]
@@ -82,7 +82,7 @@ export type Publications = Readonly<Record<string, OwnSide>>
 export type Derivation = {
   readonly subject: Subject
   readonly before: State
-  readonly by: Teller
+  readonly by: SpecSource
   readonly now: Date
   resolve(state: State): Effective
 }

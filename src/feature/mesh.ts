@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
@@ -17,7 +17,7 @@ export type Mesh = {
   policies(
     subject: Subject,
     config: Config | undefined,
-    requests: readonly PolicyRequest[],
+    requests: readonly RequestedPolicy[],
     guards: readonly Guard[],
   ): KubernetesObject[]
   /** Turns the policies of audited requesters into dry runs, with a sentence on those that have none. */

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { type Event, readEvent, writeEvent } from '../cloudevents/cloud-event.ts'
 import { causedBy, traceOf, withTraceOf } from '../cloudevents/trace.ts'
 import type { Lint } from '../lint/lint.ts'
@@ -101,7 +101,7 @@ export const createApp = ({
     })
   app.get('/schemas/asyncapi.json', (context) => context.json(asyncApi()))
   app.get('/schemas/:file', (context) => {
-    const schema = at(schemas, context.req.param('file').replace(/\.json$/, ''))
+    const schema = ownValue(schemas, context.req.param('file').replace(/\.json$/, ''))
     if (schema === undefined)
       throw new Refused(404, `expected /schemas/asyncapi.json or one of ${Object.keys(schemas).join(', ')}, with .json`)
     return context.json(schema())

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { Authenticate } from '../access/authorize.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
-import { isBroken, Refused } from '../base/errors.ts'
-import { issuesIn } from '../base/issues.ts'
+import { isConfigurationError, Refused } from '../base/errors.ts'
+import { describeIssues } from '../base/issues.ts'
 import { Application, Namespace } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
@@ -11,23 +11,23 @@ import type { Features } from '../feature/combine.ts'
 import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { MANAGED_SELECTOR } from '../kubernetes/owner.ts'
+import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { applicationStatus } from '../reconcile/application-status.ts'
 import { observeRunning, withUnits } from '../reconcile/observe-units.ts'
 import { missingIn, observeTargets, wornIn } from '../reconcile/observed.ts'
-import { settingsOf } from '../relations/application-data.ts'
-import { effective, gated } from '../relations/effective.ts'
-import { listPeers, type Peer, readPeers, remotesOf } from '../relations/peers.ts'
+import { mergeSettings } from '../relations/application-data.ts'
+import { effective, gateEnrolment } from '../relations/effective.ts'
+import { listPeers, listRemotes, type Peer, readPeers } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
 import type { Service } from '../services/announced.ts'
 import { offeredServices } from '../services/offered.ts'
 import type { Config } from '../state/config.ts'
 import { isInherited, memoryObject, savedAt } from '../state/memory.ts'
-import { relationsIn, type ToldData } from '../state/relation.ts'
+import { type CustomData, relationsIn } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { currentLeader, type Leader } from '../units/leader.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { numberNamed, type Units, unitName } from '../units/units.ts'
+import { findUnitNumber, type Units, unitName } from '../units/units.ts'
 import { type PolicyView, policyViews } from './views/policies.ts'
 import { type RelationView, relationViews } from './views/relations.ts'
 
@@ -56,7 +56,7 @@ export type ApplicationView = {
   /** The Services that are offered to the application, by relation id. */
   readonly services: readonly Service[]
   /** What the other sides of its relations say besides their protocols. */
-  readonly databags: readonly (ToldData & {
+  readonly databags: readonly (CustomData & {
     readonly relation: number
     readonly endpoint: string
     readonly application: string
@@ -118,7 +118,7 @@ export const createApplications = ({
 const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  throw new Refused(400, issuesIn(parsed.error))
+  throw new Refused(400, describeIssues(parsed.error))
 }
 
 type Look = {
@@ -132,7 +132,7 @@ const viewOrProblem = async (look: Look, { subject }: Peer) => {
   try {
     return await viewOf(look, subject)
   } catch (error) {
-    if (!isBroken(error)) throw error
+    if (!isConfigurationError(error)) throw error
     return { ...subject, problem: error.message }
   }
 }
@@ -143,7 +143,7 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
   const { namespace, application } = subject
   if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
   const [peers, targets, policies, unguarded] = await Promise.all([
-    readPeers(kubernetes, remotesOf(subject, remembered)),
+    readPeers(kubernetes, listRemotes(subject, remembered)),
     observeTargets(features, kubernetes, subject, remembered),
     policiesIn(kubernetes, namespace),
     unguardedIn(namespace, remembered, guard),
@@ -157,7 +157,7 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
     ? currentLeader({ application, leader: state.leader, units: state.units })
     : undefined
   const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
-  const resolved = gated(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
+  const resolved = gateEnrolment(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
   const wanted = features.labels(subject, resolved)
   const missing = missingIn(features, subject, state, targets.current, wanted)
   const saved = savedAt(memory)
@@ -168,7 +168,7 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
       : applicationStatus(features, subject, state, resolved, { running, missing, now }),
     messages: [...closedTargets(subject, resolved.state), ...unguarded],
     ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
-    settings: settingsOf(state),
+    settings: mergeSettings(state),
     units: Object.entries(state.units.present)
       .filter(([uid]) => isKnown(uid))
       .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
@@ -214,6 +214,6 @@ const notOurs = (subject: Subject): ApplicationStatus => ({
 })
 
 const nameOf = (units: Units, application: string, name: string): string => {
-  const number = numberNamed(units, application, name)
+  const number = findUnitNumber(units, application, name)
   return number === undefined ? name : unitName(application, number)
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Publish } from '../reconcile/publish.ts'
@@ -40,7 +40,7 @@ export type DeadLetters = { readonly letters: readonly Event[]; readonly unreada
 export const lettersInEvents = (objects: readonly KubernetesObject[]): DeadLetters => {
   const told = objects.filter(({ reason }) => reason === 'DeadLetter')
   const inOrder = told.toSorted((one, other) => (String(one.eventTime) < String(other.eventTime) ? -1 : 1))
-  return lettersIn(inOrder.map(({ metadata }) => at(metadata.annotations, ANNOTATION)))
+  return lettersIn(inOrder.map(({ metadata }) => ownValue(metadata.annotations, ANNOTATION)))
 }
 
 /** Reads dead letters from the log of the dead-letter sink, or from a file with an event of CloudEvents' JSON format on each line. */

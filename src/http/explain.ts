@@ -1,9 +1,9 @@
 import type { Authenticate, Sender } from '../access/authorize.ts'
-import { type Decision, decide } from '../authorization/evaluate.ts'
-import { requestersBehind } from '../authorization/memories.ts'
-import { type Observed, observe } from '../authorization/observe.ts'
-import { type Question, readQuestion } from '../authorization/question.ts'
-import { meshOf, situationOf } from '../authorization/situation.ts'
+import { type Decision, evaluate } from '../authorization/evaluate.ts'
+import { buildInput, resolveMesh } from '../authorization/input.ts'
+import { humanRequesters } from '../authorization/memories.ts'
+import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
+import { parseQuery, type Query } from '../authorization/query.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -19,11 +19,11 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-type Subject = Question['to']
+type Subject = Query['to']
 
 /** The decision, and the question with its defaults, both names as `{namespace}/{application}`. */
 export type Explanation = Decision & {
-  readonly request: Omit<Question, 'from' | 'to'> & { readonly from?: string; readonly to: string }
+  readonly request: Omit<Query, 'from' | 'to'> & { readonly from?: string; readonly to: string }
 }
 
 /**
@@ -36,13 +36,13 @@ export type Explain = (query: URLSearchParams, authorization: string | undefined
 export const createExplain =
   ({ features, connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Explain =>
   async (query, authorization) => {
-    const question = readQuestion(query)
+    const question = parseQuery(query)
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
     await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
-    const observed = await observe(features.memories, kubernetes, question)
-    const { request, world, steps } = situationOf(question, observed)
-    const decided = decide(request, world, requestersBehind(question.to, observed.memory, question.from))
+    const observed = await observeForQuery(features.memories, kubernetes, question)
+    const { request, world, steps } = buildInput(question, observed)
+    const decided = evaluate(request, world, humanRequesters(question.to, observed.memory, question.from))
     const decision = { ...decided, steps: [...steps, ...decided.steps] }
     const { from, ...asked } = question
     return {
@@ -51,13 +51,13 @@ export const createExplain =
         ...(from && { from: nameOf(from) }),
         ...asked,
         to: nameOf(question.to),
-        ...meshOf(question, observed),
+        ...resolveMesh(question, observed),
       },
     }
   }
 
 /** The namespaces of policies that an answer names, and that the sender may not read. */
-const hiddenIn = async (decision: Decision, { policies = [] }: Observed, sender: Sender): Promise<string[]> => {
+const hiddenIn = async (decision: Decision, { policies = [] }: ObservedCluster, sender: Sender): Promise<string[]> => {
   const text = JSON.stringify(decision)
   const namespaces = policies.flatMap(({ metadata: { namespace = '', name } }) =>
     text.includes(`${namespace}/${name}`) ? [namespace] : [],

@@ -1,6 +1,6 @@
-import { isBroken, Refused, Unavailable } from '../base/errors.ts'
+import { isConfigurationError, Refused, Unavailable } from '../base/errors.ts'
 import { InvalidEvent } from '../cloudevents/cloud-event.ts'
-import { ApiError, remedyOf } from '../kubernetes/api-error.ts'
+import { ApiError, suggestRemedy } from '../kubernetes/api-error.ts'
 
 /** An error as an answer: `body` is JSON of at most 768 bytes. */
 export type Failure = { status: number; headers: Record<string, string>; body: string }
@@ -23,8 +23,8 @@ export const failureOf = (error: unknown): Failure => {
     return failure(error.status, error.status === 429 ? 'busy' : 'unavailable', message, {
       'retry-after': String(error.retryAfterSeconds),
     })
-  if (isBroken(error)) return failure(500, 'broken', message)
-  if (error instanceof ApiError) return failure(500, error.reason || 'api-error', `${message}. ${remedyOf(error)}`)
+  if (isConfigurationError(error)) return failure(500, 'broken', message)
+  if (error instanceof ApiError) return failure(500, error.reason || 'api-error', `${message}. ${suggestRemedy(error)}`)
   return failure(500, 'defect', `This is a defect of meshstep, please report it: ${message}`)
 }
 

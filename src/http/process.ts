@@ -1,4 +1,4 @@
-import { Broken, isBroken } from '../base/errors.ts'
+import { ConfigurationError, isConfigurationError } from '../base/errors.ts'
 
 /**
  * The life of a process: starts, stops at SIGTERM or SIGINT, and exits with 0 when all is finished; with 1 and the reason when it
@@ -14,7 +14,7 @@ export const runUntilSignal = async (start: () => Promise<{ stop(): Promise<void
     await running.stop()
     process.exit(0)
   } catch (error) {
-    process.stderr.write(`${isBroken(error) ? (error as Error).message : (error as Error).stack}\n`)
+    process.stderr.write(`${isConfigurationError(error) ? (error as Error).message : (error as Error).stack}\n`)
     process.exit(1)
   }
 }
@@ -22,7 +22,7 @@ export const runUntilSignal = async (start: () => Promise<{ stop(): Promise<void
 /** Why a port could not be opened, in words that name the setting. */
 export const portProblem = (error: NodeJS.ErrnoException, setting: string, port: number): Error =>
   error.code === 'EADDRINUSE' || error.code === 'EACCES'
-    ? new Broken(
+    ? new ConfigurationError(
         `${setting}: port ${port} cannot be opened (${error.code}): stop what uses it, or set ${setting} to another`,
         {
           cause: error,

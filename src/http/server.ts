@@ -9,7 +9,7 @@ import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
 import { systemClock as clock } from '../base/clock.ts'
-import { Broken } from '../base/errors.ts'
+import { ConfigurationError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { createMemo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
@@ -150,11 +150,12 @@ const functionsNamed = (names: readonly string[]) => {
   const all = createFunctions(features)
   const known = all.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new Broken(`${unknown.join(', ')}: no such function. There are ${known.join(', ')}`)
+  if (unknown.length > 0)
+    throw new ConfigurationError(`${unknown.join(', ')}: no such function. There are ${known.join(', ')}`)
   return all.filter(({ name }) => names.length === 0 || names.includes(name))
 }
 
-/** Serves an app at the port, or at a free one when that is 0. Rejects with Broken when the port cannot be opened. */
+/** Serves an app at the port, or at a free one when that is 0. Rejects with ConfigurationError when the port cannot be opened. */
 export const listen = async (
   app: Hono,
   wanted: number,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Broken } from '../base/errors.ts'
+import { ConfigurationError } from '../base/errors.ts'
 
 const Schema = z.object({
   /** Where the process listens; 0 for any free port. */
@@ -16,10 +16,12 @@ const Schema = z.object({
 })
 export type Settings = z.infer<typeof Schema>
 
-/** The settings in an environment. Throws Broken, naming each that is wrong. */
+/** The settings in an environment. Throws ConfigurationError, naming each that is wrong. */
 export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const result = Schema.safeParse(given)
   if (result.success) return result.data
-  throw new Broken(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '))
+  throw new ConfigurationError(
+    result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '),
+  )
 }

@@ -1,21 +1,24 @@
-import { oneOf } from '../base/printed.ts'
+import { joinOr } from '../base/printed.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { DRY_RUN } from './dry-run.ts'
-import { requestersOf } from './requested-by.ts'
+import { parseRequesters } from './requested-by.ts'
 
 /** What is written in an audit, and a sentence on what is not. */
-export type Audited = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
+export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
 
 /**
  * The objects with the policies of audited requesters as dry runs, which waypoints and gateways log and do not enforce. A ztunnel knows
  * none, nor does an external authorizer: such a policy is left out. One that is not audited by all who asked for it is enforced.
  */
-export const audited = (objects: readonly KubernetesObject[], requesters: 'all' | readonly string[]): Audited => {
+export const auditPolicies = (
+  objects: readonly KubernetesObject[],
+  requesters: 'all' | readonly string[],
+): AuditResult => {
   const isAudited = (object: KubernetesObject) => {
     if (object.kind !== 'AuthorizationPolicy') return false
     if (requesters === 'all') return true
-    const asked = requestersOf(object)
+    const asked = parseRequesters(object)
     return asked.length > 0 && asked.every((name) => requesters.includes(name))
   }
   const out = objects.filter((object) => isAudited(object) && !hasDryRun(object))
@@ -42,6 +45,6 @@ const dryRun = (object: KubernetesObject): KubernetesObject => ({
 
 const leftOut = (objects: readonly KubernetesObject[]): string => {
   const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
-  const all = oneOf(names).replace(/ or (?=[^,]*$)/, ' and ')
+  const all = joinOr(names).replace(/ or (?=[^,]*$)/, ' and ')
   return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${all}`
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { problemOf } from '../base/printed.ts'
+import { describeProblem } from '../base/printed.ts'
 import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
 import { isDryRun } from './dry-run.ts'
 
@@ -125,7 +125,7 @@ export const readAuthorizationPolicy = ({
   const { action: _, provider: __, rules: ___, ...attachment } = spec
   const where = Attachment.safeParse(attachment)
   return {
-    unreadable: problemOf(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
+    unreadable: describeProblem(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
     namespace,
     name,
     ...(where.success && { attachment: where.data }),

@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** https://istio.io/latest/docs/reference/config/annotations/#SecurityAuthorizationPolicyDryRun */
@@ -14,4 +14,4 @@ export const isDryRunValue = (value: string): boolean => [...TRUE, ...FALSE].inc
 
 /** Whether a policy only logs what it would do. */
 export const isDryRun = ({ metadata }: Pick<KubernetesObject, 'metadata'>): boolean =>
-  TRUE.includes(at(metadata.annotations, DRY_RUN) ?? '')
+  TRUE.includes(ownValue(metadata.annotations, DRY_RUN) ?? '')

@@ -1,4 +1,4 @@
-import { oneOf } from '../base/printed.ts'
+import { joinOr } from '../base/printed.ts'
 import { nameOf } from '../kubernetes/objects.ts'
 import { type AuthorizationPolicy, isForPods, type Rule } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
@@ -36,10 +36,10 @@ const ruleWarnings = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): stri
   const which = `rules[${index}]`
   if ('never' in asZtunnelSees(rule, action))
     return [
-      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${oneOf([...hidden, ...(rest ? DROPPED : [])])}`,
+      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${joinOr([...hidden, ...(rest ? DROPPED : [])])}`,
     ]
   return [
-    ...(hidden.length > 0 ? [`denies more at pods than ${which} says, as a ztunnel cannot see ${oneOf(hidden)}`] : []),
+    ...(hidden.length > 0 ? [`denies more at pods than ${which} says, as a ztunnel cannot see ${joinOr(hidden)}`] : []),
     ...(rest ? [`matches more at pods than ${which} says, as a ztunnel does not look at trust domains`] : []),
   ]
 }

@@ -3,19 +3,23 @@ import { groups } from './groups.ts'
 import type { MeshPolicy } from './models.ts'
 import { principal } from './names.ts'
 import { type NameOwner, objectName } from './object-name.ts'
-import { type Rights, rightsOf, union } from './operations.ts'
-import { type Part, partsOf } from './parts.ts'
+import { mergeRights, parseRights, type Rights } from './operations.ts'
+import { type PolicyPart, splitGrantees } from './parts.ts'
 import { REQUESTED_BY, requestedBy } from './requested-by.ts'
-import { type Holder, rulesFor } from './rules.ts'
-import { type Target, targetKey, targetOf } from './target.ts'
+import { type Grantee, rulesFor } from './rules.ts'
+import { findTarget, type PolicyTarget, targetKey } from './target.ts'
 
 /** `relation` says who asked, for a person: `relation 7 (service-mesh) of shop/web`. */
-export type PolicyRequest = { readonly policy: MeshPolicy; readonly relation: string }
+export type RequestedPolicy = { readonly policy: MeshPolicy; readonly relation: string }
 
 /** A target that stays guarded while nothing is granted there, but for `principals`, who may always pass. */
-export type Guard = { readonly target: Target; readonly relation: string; readonly principals?: readonly string[] }
+export type Guard = {
+  readonly target: PolicyTarget
+  readonly relation: string
+  readonly principals?: readonly string[]
+}
 
-export type Owner = NameOwner & {
+export type PolicyOwner = NameOwner & {
   readonly trustDomain: string
   /** The trust domains of the callers of a namespace. @default `trustDomain` alone */
   readonly trustDomains?: ((namespace: string) => readonly string[]) | undefined
@@ -26,7 +30,7 @@ export type Owner = NameOwner & {
 }
 
 /** What a request or a guard contributes to the object of a target. */
-type Claim = { readonly target: Target; readonly relation: string; readonly holders: readonly Holder[] }
+type Claim = { readonly target: PolicyTarget; readonly relation: string; readonly holders: readonly Grantee[] }
 
 /**
  * The AuthorizationPolicies that allow what is requested and nothing else: one for each target, so that a target goes from open to
@@ -34,33 +38,33 @@ type Claim = { readonly target: Target; readonly relation: string; readonly hold
  * requests, and however often one is repeated.
  */
 export const authorizationPolicies = (
-  requests: readonly PolicyRequest[],
-  owner: Owner,
+  requests: readonly RequestedPolicy[],
+  owner: PolicyOwner,
   guards: readonly Guard[] = [],
 ): AuthorizationPolicy[] =>
-  groups([...requests.flatMap((request) => grantOf(request, owner)), ...guards.map(claimOf)], ({ target }) =>
+  groups([...requests.flatMap((request) => grantClaims(request, owner)), ...guards.map(guardClaim)], ({ target }) =>
     targetKey(target),
   ).flatMap(([, claims]) =>
     claims.slice(0, 1).flatMap(({ target }) => {
       const guarding = claims.filter(({ holders }) => holders.length === 0).map(({ relation }) => relation)
-      return partsOf(holdersOf(claims.flatMap(({ holders }) => holders))).map((part) =>
+      return splitGrantees(mergeHolders(claims.flatMap(({ holders }) => holders))).map((part) =>
         objectFor(target, part, guarding, owner),
       )
     }),
   )
 
-const claimOf = ({ target, relation, principals = [] }: Guard): Claim => ({
+const guardClaim = ({ target, relation, principals = [] }: Guard): Claim => ({
   target,
   relation,
   holders: principals.map((principal) => ({ principal, rights: 'everything', relations: [relation] })),
 })
 
-const grantOf = (
-  { policy, relation }: PolicyRequest,
-  { trustDomain, trustDomains = () => [trustDomain], serviceAccount }: Owner,
+const grantClaims = (
+  { policy, relation }: RequestedPolicy,
+  { trustDomain, trustDomains = () => [trustDomain], serviceAccount }: PolicyOwner,
 ): Claim[] => {
-  const target = targetOf(policy)
-  const rights = rightsOf(policy)
+  const target = findTarget(policy)
+  const rights = parseRights(policy)
   if (target === undefined || isNothing(rights)) return []
   const { source_namespace: namespace, source_app_name: application } = policy
   const account = serviceAccount?.(namespace, application) ?? application
@@ -72,19 +76,19 @@ const grantOf = (
 
 const isNothing = (rights: Rights): boolean => rights !== 'everything' && rights.length === 0
 
-const holdersOf = (grants: readonly Holder[]): Holder[] =>
+const mergeHolders = (grants: readonly Grantee[]): Grantee[] =>
   groups(grants, (grant) => grant.principal).map(([name, held]) => ({
     principal: name,
-    rights: union(held.map(({ rights }) => rights)),
+    rights: mergeRights(held.map(({ rights }) => rights)),
     relations: held.flatMap(({ relations }) => relations),
   }))
 
 /** ALLOW is the default of Istio; it is written out so that `kubectl get` shows it, and nobody has to know. Without rules it allows nothing. */
 const objectFor = (
-  target: Target,
-  { path, holders }: Part,
+  target: PolicyTarget,
+  { path, holders }: PolicyPart,
   guarding: readonly string[],
-  owner: Owner,
+  owner: PolicyOwner,
 ): AuthorizationPolicy =>
   authorizationPolicy({
     metadata: {

@@ -1,7 +1,7 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { MeshConfig } from './config.ts'
-import type { Owner } from './grant.ts'
-import { trustDomainsOf } from './trust-domains.ts'
+import type { PolicyOwner } from './grant.ts'
+import { findTrustDomains } from './trust-domains.ts'
 
 /** The keys of a config that say how callers are identified. */
 export type IdentityConfig = {
@@ -11,7 +11,7 @@ export type IdentityConfig = {
 }
 
 /** The mesh that a config describes; the trust domain may be said for the application as a whole. */
-export const meshIn = ({
+export const resolveMeshConfig = ({
   trustDomain = 'cluster.local',
   mesh,
 }: IdentityConfig): MeshConfig & { trustDomain: string } => ({
@@ -20,10 +20,11 @@ export const meshIn = ({
 })
 
 /** How the callers of the application's own policies are identified. */
-export const identitiesIn = (
+export const resolveIdentities = (
   config: IdentityConfig = {},
-): Pick<Owner, 'trustDomain' | 'trustDomains' | 'serviceAccount'> => ({
-  trustDomain: meshIn(config).trustDomain,
-  trustDomains: (namespace) => trustDomainsOf(meshIn(config), namespace),
-  serviceAccount: (namespace, application) => at(config.serviceAccounts, `${namespace}/${application}`) ?? application,
+): Pick<PolicyOwner, 'trustDomain' | 'trustDomains' | 'serviceAccount'> => ({
+  trustDomain: resolveMeshConfig(config).trustDomain,
+  trustDomains: (namespace) => findTrustDomains(resolveMeshConfig(config), namespace),
+  serviceAccount: (namespace, application) =>
+    ownValue(config.serviceAccounts, `${namespace}/${application}`) ?? application,
 })

@@ -1,17 +1,17 @@
 import type { Subject } from '../base/subject.ts'
 import type { SeenLabels } from '../kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { ownerLabels } from '../kubernetes/owner.ts'
+import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { acceptanceProblem } from './acceptance.ts'
 import { attachmentKey, isForAll, isGuarding } from './attachment.ts'
-import { audited } from './audit.ts'
+import { auditPolicies } from './audit.ts'
 import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
-import { authorizationPolicies, type Guard, type PolicyRequest } from './grant.ts'
-import { type IdentityConfig, identitiesIn } from './identities.ts'
+import { authorizationPolicies, type Guard, type RequestedPolicy } from './grant.ts'
+import { type IdentityConfig, resolveIdentities } from './identities.ts'
 import { modelLabels } from './namespace-labels.ts'
-import { widened } from './parts.ts'
-import { requestersOf } from './requested-by.ts'
+import { widenRules } from './parts.ts'
+import { parseRequesters } from './requested-by.ts'
 
 const isPolicy = ({ kind }: KubernetesObject): boolean => kind === 'AuthorizationPolicy'
 
@@ -22,21 +22,22 @@ export const istio = {
   policies: (
     subject: Subject,
     config: IdentityConfig | undefined,
-    requests: readonly PolicyRequest[],
+    requests: readonly RequestedPolicy[],
     guards: readonly Guard[],
-  ) => authorizationPolicies(requests, { ...subject, labels: ownerLabels(subject), ...identitiesIn(config) }, guards),
-  audited,
+  ) =>
+    authorizationPolicies(requests, { ...subject, labels: ownerLabels(subject), ...resolveIdentities(config) }, guards),
+  audited: auditPolicies,
   isPolicy,
   isDenying,
   isDryRun,
   isForAll,
   isGuarding,
   targetOf: attachmentKey,
-  requestersOf,
+  requestersOf: parseRequesters,
   widened: (policies: readonly KubernetesObject[]) => {
     const [first] = policies
     const allowing = policies.filter((object) => isPolicy(object) && !isDenying(object))
-    const rules = allowing.length > 1 ? widened(allowing.flatMap(rulesOf)) : undefined
+    const rules = allowing.length > 1 ? widenRules(allowing.flatMap(rulesOf)) : undefined
     return first && rules && { ...first, spec: { ...first.spec, rules } }
   },
   acceptanceProblem,

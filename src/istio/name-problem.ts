@@ -1,5 +1,5 @@
 import { DNS_LABEL } from '../base/names.ts'
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 import type { MeshPolicy } from './models.ts'
 
 const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name', 'target_service'] as const
@@ -10,7 +10,7 @@ const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'targe
  */
 export const namesProblem = (policy: MeshPolicy): string | undefined => {
   const bad = NAMES.find((field) => !isName(policy[field]))
-  return bad && `${bad}: expected at most 63 lower-case letters, digits and hyphens, got ${shown(policy[bad])}`
+  return bad && `${bad}: expected at most 63 lower-case letters, digits and hyphens, got ${printValue(policy[bad])}`
 }
 
 const isName = (name: string | null): boolean => name === null || DNS_LABEL.test(name)

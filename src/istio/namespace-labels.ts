@@ -1,9 +1,9 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { MeshConfig } from './config.ts'
 import { applicationIdentity, ENROLMENT_LABEL, meshLabels } from './names.ts'
-import { isRunning } from './waypoint.ts'
+import { runsWaypoint } from './waypoint.ts'
 
 const WAYPOINT = 'istio.io/use-waypoint'
 
@@ -24,12 +24,12 @@ export const modelLabels = (
   mesh: MeshConfig | undefined,
   { labels: seen, holders }: SeenLabels,
 ): ModelLabels => {
-  const manager = at(seen, MANAGED_BY)
+  const manager = ownValue(seen, MANAGED_BY)
   const identity = applicationIdentity({ model: namespace, application })
   const wanted = mesh?.modelOnMesh === true ? wantedLabels({ namespace, application }, mesh, identity) : {}
   if (manager === identity) return { labels: wanted, inherited: pick(seen, [ENROLMENT_LABEL, WAYPOINT, MANAGED_BY]) }
   const isHeld = manager === undefined && [ENROLMENT_LABEL, WAYPOINT].some((held) => holders.own.has(held))
-  const key = [WAYPOINT, ENROLMENT_LABEL, MANAGED_BY].find((candidate) => at(seen, candidate) !== undefined)
+  const key = [WAYPOINT, ENROLMENT_LABEL, MANAGED_BY].find((candidate) => ownValue(seen, candidate) !== undefined)
   if (isHeld || key === undefined || Object.keys(wanted).length === 0) return { labels: wanted, inherited: {} }
   const conflict = { key, manager: manager ?? 'unknown', value: seen[key] ?? '', wanted: wanted[key] ?? '' }
   return { labels: {}, inherited: {}, conflict }
@@ -41,7 +41,11 @@ const wantedLabels = (
   identity: string,
 ): Record<string, string> => {
   const name = meshLabels({ model: namespace, application })[WAYPOINT]
-  return { ...(isRunning(mesh) && name && { [WAYPOINT]: name }), [ENROLMENT_LABEL]: 'ambient', [MANAGED_BY]: identity }
+  return {
+    ...(runsWaypoint(mesh) && name && { [WAYPOINT]: name }),
+    [ENROLMENT_LABEL]: 'ambient',
+    [MANAGED_BY]: identity,
+  }
 }
 
 const pick = (labels: Labels, keys: readonly string[]): Labels =>

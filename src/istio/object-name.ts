@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Target, targetKey } from './target.ts'
+import { type PolicyTarget, targetKey } from './target.ts'
 
 export type NameOwner = {
   readonly namespace: string
@@ -15,7 +15,11 @@ const READABLE = 200
  * `{prefix}-{target}-{hash}`, an RFC 1123 subdomain of at most 253 characters. The hash is of owner and target: the object keeps its
  * name whatever is allowed at the target, and two owners never share one.
  */
-export const objectName = ({ namespace, application, prefix }: NameOwner, target: Target, part: string): string => {
+export const objectName = (
+  { namespace, application, prefix }: NameOwner,
+  target: PolicyTarget,
+  part: string,
+): string => {
   const readable = dnsLabel(`${prefix ?? `${application}-${namespace}-policy`}-${target.title}`)
   const hash = sha256(JSON.stringify([namespace, application, prefix ?? null, targetKey(target)])).slice(0, 10)
   return [readable, hash, part].filter((piece) => piece !== '').join('-')

@@ -10,19 +10,19 @@ export type Rights = 'everything' | readonly Operation[]
  * What `policy` asks for. Only a policy without endpoints asks for everything: an endpoint that says nothing asks for nothing, because
  * Istio refuses an empty operation. So does one with hosts, methods or paths at a pod: ztunnel drops a rule that has them.
  */
-export const rightsOf = ({ endpoints, target_type }: MeshPolicy): Rights => {
+export const parseRights = ({ endpoints, target_type }: MeshPolicy): Rights => {
   if (endpoints.length === 0) return 'everything'
   const enforced = endpoints.filter((endpoint) => target_type === 'app' || !hasHttpFields(endpoint))
-  return distinct(enforced.map(operationOf).filter((operation) => Object.keys(operation).length > 0))
+  return distinct(enforced.map(parseOperation).filter((operation) => Object.keys(operation).length > 0))
 }
 
-export const union = (rights: readonly Rights[]): Rights =>
+export const mergeRights = (rights: readonly Rights[]): Rights =>
   rights.includes('everything') ? 'everything' : distinct(rights.flatMap((one) => (one === 'everything' ? [] : one)))
 
 const hasHttpFields = ({ hosts, methods, paths }: MeshEndpoint): boolean =>
   [hosts, methods, paths].some((list) => list != null && list.length > 0)
 
-const operationOf = ({ hosts, ports, methods, paths }: MeshEndpoint): Operation => ({
+const parseOperation = ({ hosts, ports, methods, paths }: MeshEndpoint): Operation => ({
   ...(hosts?.length && { hosts: sorted(hosts) }),
   ...(ports?.length && { ports: sortedPorts(ports) }),
   ...(methods?.length && { methods: sorted(methods) }),

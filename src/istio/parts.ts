@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Rule } from './authorization-policy.ts'
-import { type Holder, rulesFor } from './rules.ts'
+import { type Grantee, rulesFor } from './rules.ts'
 
 /**
  * What one object can hold. The CRD says `maxItems: 512` for rules and bounds neither principals nor operations; those meet etcd's
@@ -9,18 +9,18 @@ import { type Holder, rulesFor } from './rules.ts'
 export const LIMITS = { rules: 512, bytes: 1024 * 1024 }
 
 /** `path` is empty where one object is enough. */
-export type Part = { readonly path: string; readonly holders: readonly Holder[] }
+export type PolicyPart = { readonly path: string; readonly holders: readonly Grantee[] }
 
 /**
  * The holders in as few halvings as the limits need. Which part a holder is in is decided by the hash of its principal alone, so that a
  * change in one principal changes one object. A holder by itself is not divided.
  */
-export const partsOf = (holders: readonly Holder[], limits = LIMITS, path = ''): Part[] => {
+export const splitGrantees = (holders: readonly Grantee[], limits = LIMITS, path = ''): PolicyPart[] => {
   if (holders.length <= 1 || fits(rulesFor(holders), limits)) return [{ path, holders }]
   const { zero = [], one = [] } = Object.groupBy(holders, ({ principal }) =>
     bitOf(principal, path.length) ? 'one' : 'zero',
   )
-  return [...partsOf(zero, limits, `${path}0`), ...partsOf(one, limits, `${path}1`)].filter(
+  return [...splitGrantees(zero, limits, `${path}0`), ...splitGrantees(one, limits, `${path}1`)].filter(
     (part) => part.holders.length > 0,
   )
 }
@@ -32,7 +32,7 @@ const fits = (rules: readonly Rule[], limits: typeof LIMITS): boolean =>
  * One rule in place of many, for the moment in which a target is guarded by some of its parts only: all that they let in, to all that
  * they let anyone do. Undefined where that does not fit, or where they say more than who and what.
  */
-export const widened = (rules: readonly Rule[]): Rule[] | undefined => {
+export const widenRules = (rules: readonly Rule[]): Rule[] | undefined => {
   const principals = rules.flatMap(({ from = [{}] }) => from.map(({ source }) => source?.principals ?? []))
   // without principals a rule is everybody's
   if (principals.length === 0 || principals.some((names) => names.length === 0)) return undefined

@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** Annotation of an AuthorizationPolicy: which relations asked for it. */
@@ -16,8 +16,8 @@ export const requestedBy = (relations: readonly string[]): string => {
 }
 
 /** The relations that the annotation of `policy` names. */
-export const requestersOf = ({ metadata }: KubernetesObject): string[] =>
-  at(metadata.annotations, REQUESTED_BY)
+export const parseRequesters = ({ metadata }: KubernetesObject): string[] =>
+  ownValue(metadata.annotations, REQUESTED_BY)
     ?.split(', ')
     .filter((relation) => relation !== '')
     .map(unescaped) ?? []

@@ -3,7 +3,7 @@ import { groups } from './groups.ts'
 import type { Rights } from './operations.ts'
 
 /** One source at one target: who, what it may do there, and which relations asked for that. */
-export type Holder = {
+export type Grantee = {
   readonly principal: string
   readonly rights: Rights
   readonly relations: readonly string[]
@@ -13,12 +13,12 @@ export type Holder = {
  * One rule for each distinct set of operations, for all the principals that have exactly these. So a principal is in one rule, and
  * there are never more rules than principals.
  */
-export const rulesFor = (holders: readonly Holder[]): Rule[] =>
+export const rulesFor = (holders: readonly Grantee[]): Rule[] =>
   groups(holders, ({ rights }) => JSON.stringify(rights)).map(([, sharing]) => ({
     from: [{ source: { principals: sharing.map(({ principal }) => principal).toSorted() } }],
-    ...operationsOf(sharing[0]?.rights ?? []),
+    ...ruleOperations(sharing[0]?.rights ?? []),
   }))
 
 /** A rule without `to` matches every request of its sources. */
-const operationsOf = (rights: Rights): Pick<Rule, 'to'> =>
+const ruleOperations = (rights: Rights): Pick<Rule, 'to'> =>
   rights === 'everything' ? {} : { to: rights.map((operation) => ({ operation })) }

@@ -60,12 +60,16 @@ export const externalAuthorizer = (
     rules: [{}],
   })
 
-export type Backend = { readonly namespace: string; readonly application: string; readonly ports: readonly number[] }
+export type IngressBackend = {
+  readonly namespace: string
+  readonly application: string
+  readonly ports: readonly number[]
+}
 
 /** Lets the gateway of the ingress reach the pods of `backend`, past their waypoint. No object where there is no port to open. */
 export const ingressToBackend = (
   { namespace, application, labels }: StaticOwner,
-  backend: Backend,
+  backend: IngressBackend,
   ...trustDomains: readonly string[]
 ): AuthorizationPolicy[] => {
   if (backend.ports.length === 0) return []

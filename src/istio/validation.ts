@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { AuthorizationPolicySpec, Condition, Operation, Rule, Source, TargetRef } from './authorization-policy.ts'
 import { DRY_RUN, isDryRunValue } from './dry-run.ts'
 import { pathProblem } from './path-template.ts'
@@ -31,8 +31,8 @@ const within =
   (...parents: (string | number)[]) =>
   ({ path, message }: Problem): Problem => ({ path: [...parents, ...path], message })
 
-const problem = (isBroken: boolean, message: string, ...path: (string | number)[]): Problem[] =>
-  isBroken ? [{ path, message }] : []
+const problem = (isConfigurationError: boolean, message: string, ...path: (string | number)[]): Problem[] =>
+  isConfigurationError ? [{ path, message }] : []
 
 /** Of Istio's own, which it takes from nobody else. */
 const RESERVED = [
@@ -45,7 +45,7 @@ const annotationProblems = (
   annotations: WrittenPolicy['metadata']['annotations'] = {},
   { action = 'ALLOW' }: AuthorizationPolicySpec,
 ): Problem[] => {
-  const value = at(annotations, DRY_RUN)
+  const value = ownValue(annotations, DRY_RUN)
   const isEnforcing = action === 'ALLOW' || action === 'DENY'
   return [
     ...problem(
@@ -264,7 +264,7 @@ const CONDITIONS: Readonly<Record<string, Check>> = {
 const MAPS = ['request.headers', 'request.auth.claims', 'experimental.envoy.filters.']
 
 const conditionProblems = ({ key, values = [], notValues = [] }: Condition): Problem[] => {
-  const check = at(CONDITIONS, key)
+  const check = ownValue(CONDITIONS, key)
   const message = check === undefined ? keyProblem(key) : undefined
   return [
     ...problem(message !== undefined, message ?? '', 'key'),

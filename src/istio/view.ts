@@ -1,8 +1,8 @@
-import { oneOf } from '../base/printed.ts'
+import { joinOr } from '../base/printed.ts'
 import type { Operation, Rule, Source } from './authorization-policy.ts'
 
 /** What a proxy makes of a rule; `never` says why it matches nothing there. */
-export type Seen = { readonly rule: Rule } | { readonly never: string }
+export type VisibleRule = { readonly rule: Rule } | { readonly never: string }
 
 export const HTTP_OPERATION = [
   'hosts',
@@ -21,14 +21,14 @@ const isHttpCondition = (key: string): boolean => key.startsWith('request.')
  * `rule` as an Envoy has it that carries TCP (istio's pilot/pkg/security/authz/model/model.go). An ALLOW rule with anything of HTTP is
  * dropped as a whole. Any other loses that, and so matches more: all, where nothing is left.
  */
-export const asTcpSees = (rule: Rule, action: string): Seen => {
+export const asTcpSees = (rule: Rule, action: string): VisibleRule => {
   const hidden = fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, isHttpCondition)
   if (hidden.length === 0) return { rule }
-  if (action === 'ALLOW') return { never: `its ${oneOf(hidden)} cannot be seen on a port that carries TCP` }
+  if (action === 'ALLOW') return { never: `its ${joinOr(hidden)} cannot be seen on a port that carries TCP` }
   return {
     rule: {
-      from: rule.from?.map(({ source = {} }) => ({ source: without<Source>(source, HTTP_SOURCE) })),
-      to: rule.to?.map(({ operation = {} }) => ({ operation: without<Operation>(operation, HTTP_OPERATION) })),
+      from: rule.from?.map(({ source = {} }) => ({ source: omitFields<Source>(source, HTTP_SOURCE) })),
+      to: rule.to?.map(({ operation = {} }) => ({ operation: omitFields<Operation>(operation, HTTP_OPERATION) })),
       when: rule.when?.filter(({ key }) => !isHttpCondition(key)),
     },
   }
@@ -49,7 +49,7 @@ export const fieldsUsed = (
   return [...new Set(names)]
 }
 
-export const without = <T extends object>(fields: T, names: readonly (keyof T)[]): T =>
+export const omitFields = <T extends object>(fields: T, names: readonly (keyof T)[]): T =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name as keyof T))) as T
 
-export const saysSomething = (fields: Source | Operation): boolean => Object.values(fields).some((list) => list?.length)
+export const hasFields = (fields: Source | Operation): boolean => Object.values(fields).some((list) => list?.length)

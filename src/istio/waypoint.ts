@@ -2,16 +2,16 @@ import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { MeshConfig } from './config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
-import { trustDomainsOf } from './trust-domains.ts'
+import { findTrustDomains } from './trust-domains.ts'
 
 /** Whether the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
-export const isRunning = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
+export const runsWaypoint = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
 
 /** The identities of the beacon's waypoint: Istio runs it as the ServiceAccount of the Gateway's name. None where it runs none. */
 export const waypointPrincipals = ({ namespace, application }: Subject, mesh: MeshConfig): string[] => {
-  if (!isRunning(mesh)) return []
+  if (!runsWaypoint(mesh)) return []
   const serviceAccount = waypointName(namespace, application)
-  return trustDomainsOf(mesh, namespace).map((trustDomain) => principal({ trustDomain, namespace, serviceAccount }))
+  return findTrustDomains(mesh, namespace).map((trustDomain) => principal({ trustDomain, namespace, serviceAccount }))
 }
 
 /** The Gateway that Istio runs as the beacon's waypoint, and what keeps its number of pods. */
@@ -20,7 +20,7 @@ export const waypointObjects = (
   mesh: MeshConfig,
   owner: Readonly<Record<string, string>>,
 ): KubernetesObject[] => {
-  if (!isRunning(mesh)) return []
+  if (!runsWaypoint(mesh)) return []
   const { units = 1 } = mesh
   const name = waypointName(namespace, application)
   const labels = { ...owner, ...telemetryLabels(application, namespace) }
@@ -49,7 +49,7 @@ export const waypointObjects = (
 
 /** What Istio runs the waypoint as. */
 export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
-  isRunning(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
+  runsWaypoint(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
 
 /** Why the waypoint does not serve yet; undefined when all of its pods are ready, as many as it has units. */
 export const waypointProblem = (

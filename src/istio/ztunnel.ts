@@ -1,6 +1,6 @@
-import { oneOf } from '../base/printed.ts'
+import { joinOr } from '../base/printed.ts'
 import type { Condition, Operation, Rule, Source } from './authorization-policy.ts'
-import { fieldsUsed, HTTP_OPERATION, type Seen, saysSomething, without } from './view.ts'
+import { fieldsUsed, HTTP_OPERATION, hasFields, omitFields, type VisibleRule } from './view.ts'
 
 const HTTP_SOURCE = [
   'remoteIpBlocks',
@@ -19,15 +19,17 @@ const CONDITIONS = ['source.ip', 'source.namespace', 'source.principal', 'destin
  * An ALLOW rule with anything else is dropped as a whole. A DENY rule loses what else it has and so denies more; where nothing is left
  * of a source, an operation or a condition, that one never matches (ztunnel's src/rbac.rs).
  */
-export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): Seen => {
+export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule => {
   const hidden = hiddenFromZtunnel(rule)
-  const never = { never: `its ${oneOf(hidden)} cannot be seen by a ztunnel` }
+  const never = { never: `its ${joinOr(hidden)} cannot be seen by a ztunnel` }
   if (action === 'ALLOW' && hidden.length > 0) return never
-  const from = rule.from?.map(({ source = {} }) => ({ source: without<Source>(source, [...HTTP_SOURCE, ...DROPPED]) }))
-  const to = rule.to?.map(({ operation = {} }) => ({ operation: without<Operation>(operation, HTTP_OPERATION) }))
+  const from = rule.from?.map(({ source = {} }) => ({
+    source: omitFields<Source>(source, [...HTTP_SOURCE, ...DROPPED]),
+  }))
+  const to = rule.to?.map(({ operation = {} }) => ({ operation: omitFields<Operation>(operation, HTTP_OPERATION) }))
   const seen = {
-    from: from?.filter(({ source }) => saysSomething(source)),
-    to: to?.filter(({ operation }) => saysSomething(operation)),
+    from: from?.filter(({ source }) => hasFields(source)),
+    to: to?.filter(({ operation }) => hasFields(operation)),
     when: rule.when?.filter(isSeen),
   }
   const isEmptied = (['from', 'to'] as const).some((part) => rule[part]?.length && !seen[part]?.length)

@@ -1,11 +1,11 @@
-import { isBroken, Unavailable } from '../base/errors.ts'
+import { isConfigurationError, Unavailable } from '../base/errors.ts'
 import type { Memo } from '../base/memo.ts'
 import { ApiError, isDenied, isOfSchema } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
 
 /** The object of `kind` that was answered, or why there is none; `about` names the call in it. */
-export const resultOf = (
+export const parseAnswer = (
   about: string,
   kind: string | null,
   answer: TransportAnswer | Error,
@@ -54,7 +54,7 @@ const isList = (items: unknown): boolean => Array.isArray(items) || items === nu
 
 /** Whether the same call may go well a moment later. */
 export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
-  if (answer instanceof Error) return !isBroken(answer)
+  if (answer instanceof Error) return !isConfigurationError(answer)
   if (result instanceof NotAnObject) return true
   if (!(result instanceof ApiError) || isDenied(result) || isOfSchema(result)) return false
   return result.status === 429 || result.status >= 500
@@ -71,7 +71,7 @@ export const retryAfterMilliseconds = (answer: TransportAnswer | Error): number 
 }
 
 /** What is said of a call that was retried until the deadline. */
-export const unavailable = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
+export const unavailableError = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
   if (answer instanceof Error)
     return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })
   const message = result instanceof ApiError ? result.message : `${about}: ${result.message}`

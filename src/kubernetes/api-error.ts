@@ -14,7 +14,7 @@ export class ApiError extends Error {
   readonly isStatus: boolean
 
   constructor(call: string, status: number, body: string, memo: Memo = (text, of) => of(text)) {
-    const parsed = memo(body, statusOf)
+    const parsed = memo(body, parseStatus)
     super(`${call}: ${status} ${parsed.message ?? body.trim().slice(0, 200)}`)
     this.call = call
     this.status = status
@@ -26,7 +26,7 @@ export class ApiError extends Error {
 
 type Status = { kind?: string; message?: string; reason?: string; details?: { causes?: Cause[] } }
 
-const statusOf = (body: string): Status => {
+const parseStatus = (body: string): Status => {
   try {
     const value: unknown = JSON.parse(body)
     return typeof value === 'object' && value !== null ? value : {}
@@ -63,10 +63,11 @@ export const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && !isStale(error) && (error.status !== 401 || isDenied(error))
 
 /** A refusal in words, with the way out. */
-export const refusalOf = (error: ApiError): string => `${error.message}. ${remedyOf(error)}; it is tried again`
+export const describeRefusal = (error: ApiError): string =>
+  `${error.message}. ${suggestRemedy(error)}; it is tried again`
 
 /** What a person can do about a refusal. */
-export const remedyOf = (error: ApiError): string => {
+export const suggestRemedy = (error: ApiError): string => {
   if (isDenied(error)) return 'An admission policy or webhook denies it: change that, or what is asked for'
   if (isNotPermitted(error)) return 'Grant it with a Role and a RoleBinding'
   if (error.status === 401) return 'The token of the service account was not accepted'
@@ -106,9 +107,9 @@ export const fieldConflicts = (error: unknown): FieldConflict[] =>
   error instanceof ApiError && error.status === 409
     ? error.causes
         .filter(({ reason }) => reason === 'FieldManagerConflict')
-        .map(({ field = '', message = '' }) => ({ field, manager: managerIn(message) }))
+        .map(({ field = '', message = '' }) => ({ field, manager: parseManager(message) }))
     : []
 
 /** `conflict with "kubectl-label" using apps/v1`: the name is quoted as Go does it. */
-const managerIn = (message: string): string =>
+const parseManager = (message: string): string =>
   /^conflict with "((?:[^"\\]|\\.)*)"/.exec(message)?.[1]?.replace(/\\(.)/g, '$1') ?? message

@@ -1,6 +1,7 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { fieldConflicts } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
+import { type FieldPath, fieldManagersAt, stringsAt, withStringsAt } from './field-managers.ts'
 import {
   type LabelConflict,
   type LabelDifference,
@@ -10,65 +11,65 @@ import {
 } from './label-difference.ts'
 import type { LabelTarget } from './label-target.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
-import { type FieldPath, holdersAt, stringsAt, withStringsAt } from './ownership.ts'
 import { livePods } from './pods.ts'
 
 /** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
-export type Conflict = { object: string } & LabelConflict
+export type ObjectLabelConflict = { object: string } & LabelConflict
 
 /** What was done at one place: the name of the object when it was written, and what stands in the way. */
-export type LabelReport = { written?: string; conflicts: readonly Conflict[] }
+export type LabelReport = { written?: string; conflicts: readonly ObjectLabelConflict[] }
 
 /** An object, and where in it the labels are. */
-export type Place = { object: KubernetesObject; path: FieldPath }
+export type LabelLocation = { object: KubernetesObject; path: FieldPath }
 
 const OWN_LABELS: FieldPath = ['metadata', 'labels']
 const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labels']
 
 /** Where a target's labels are now; undefined when there is no such object. `first` is the kind of workload to look for first. */
-export const observe = async (
+export const findLabels = async (
   kubernetes: Kubernetes,
   namespace: string,
   { kind, name, on }: LabelTarget,
   first?: Kind,
-): Promise<Place[] | undefined> => {
-  const kinds = kind === 'Workload' ? workloadKinds(first) : [kind]
+): Promise<LabelLocation[] | undefined> => {
+  const kinds = kind === 'Workload' ? candidateKinds(first) : [kind]
   for (const candidate of kinds) {
     const object = await kubernetes.find({ kind: candidate, namespace, name })
-    if (object) return on === 'pods' ? await podsOf(kubernetes, object) : [{ object, path: pathIn(candidate) }]
+    if (object)
+      return on === 'pods' ? await podLocations(kubernetes, object) : [{ object, path: labelsPath(candidate) }]
   }
   return undefined
 }
 
 /** The kinds that a workload may be of, in the order in which they are looked for. */
-export const workloadKinds = (first: Kind = 'StatefulSet'): readonly Kind[] =>
+export const candidateKinds = (first: Kind = 'StatefulSet'): readonly Kind[] =>
   first === 'Deployment' ? ['Deployment', 'StatefulSet'] : ['StatefulSet', 'Deployment']
 
-const pathIn = (kind: Kind): FieldPath =>
+const labelsPath = (kind: Kind): FieldPath =>
   kind === 'StatefulSet' || kind === 'Deployment' ? TEMPLATE_LABELS : OWN_LABELS
 
 /** Pods that are being deleted are left alone: nothing would be gained. */
-const podsOf = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<Place[]> =>
+const podLocations = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<LabelLocation[]> =>
   (await livePods(kubernetes, workload)).map((object) => ({ object, path: OWN_LABELS }))
 
 /** What is seen of the labels at one place, by `manager`. */
-export const seenAt = ({ object, path }: Place, manager: string): SeenLabels => ({
+export const readLabels = ({ object, path }: LabelLocation, manager: string): SeenLabels => ({
   labels: stringsAt(object, path),
-  holders: holdersAt(object, path, manager),
+  holders: fieldManagersAt(object, path, manager),
 })
 
 /** What differs at one place, and what stands in the way. */
-export const differenceAt = (place: Place, wanted: WantedLabels, manager: string): LabelDifference =>
-  labelDifference(seenAt(place, manager), wanted)
+export const diffLabels = (place: LabelLocation, wanted: WantedLabels, manager: string): LabelDifference =>
+  labelDifference(readLabels(place, manager), wanted)
 
 /** Whether there is something to write. */
-export const isDue = ({ remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>): boolean =>
+export const hasChanges = ({ remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>): boolean =>
   apply !== undefined || Object.keys(remove).length > 0
 
 /** Writes what differs at one place; reports the conflicts that arise in that moment. */
 export const writeLabels = async (
   kubernetes: Kubernetes,
-  place: Place,
+  place: LabelLocation,
   { remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>,
   manager: string,
 ): Promise<LabelReport> => {
@@ -85,7 +86,7 @@ export const writeLabels = async (
 /** Each label is removed only while it has the value given. */
 const removeLabels = async (
   kubernetes: Kubernetes,
-  { object: { kind, metadata }, path }: Place,
+  { object: { kind, metadata }, path }: LabelLocation,
   labels: Readonly<Record<string, string>>,
   manager: string,
 ): Promise<KubernetesObject> => {
@@ -110,7 +111,7 @@ const NOTHING: Applied = { changed: false, conflicts: [] }
 /** Applies all labels but those that turn out, at that moment, to be held by somebody else. */
 const applyLabels = async (
   kubernetes: Kubernetes,
-  { object, path }: Place,
+  { object, path }: LabelLocation,
   labels: Readonly<Record<string, string>>,
   manager: string,
 ): Promise<Applied> => {
@@ -129,14 +130,14 @@ const applyLabels = async (
 
 const lateConflicts = (
   error: unknown,
-  { object, path }: Place,
+  { object, path }: LabelLocation,
   labels: Readonly<Record<string, string>>,
 ): LabelConflict[] => {
   const prefix = `.${path.join('.')}.`
   const causes = fieldConflicts(error).map(({ field, manager }) => ({ key: field.slice(prefix.length), manager }))
   return Object.entries(labels).flatMap(([key, wanted]) => {
     const managers = causes.filter((cause) => cause.key === key).map(({ manager }) => manager)
-    const value = at(stringsAt(object, path), key) ?? 'unknown'
+    const value = ownValue(stringsAt(object, path), key) ?? 'unknown'
     return managers.length === 0 ? [] : [{ key, manager: managers.join(', '), value, wanted }]
   })
 }

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { fieldConflicts } from './api-error.ts'
 import { isApplied } from './applied.ts'
 import type { Kubernetes } from './client.ts'
+import { listAppliers } from './field-managers.ts'
 import { type KubernetesObject, nameOf } from './objects.ts'
-import { appliers } from './ownership.ts'
 
 /** An object of somebody else in the place of one of ours, or one of ours in which somebody else holds something. */
 export type ObjectConflict = { readonly object: string; readonly manager: string; readonly key?: string }
@@ -33,10 +33,10 @@ export const objectDifference = (
   desired: readonly KubernetesObject[],
   manager: string,
 ): ObjectPlan => {
-  const there = new Map(live.map((object) => [keyOf(object), object]))
-  const wanted = new Set(desired.map(keyOf))
-  const isOurs = (object: KubernetesObject) => appliers(object).includes(manager)
-  const pairs = desired.map((object) => ({ desired: object, live: there.get(keyOf(object)) }))
+  const there = new Map(live.map((object) => [objectKey(object), object]))
+  const wanted = new Set(desired.map(objectKey))
+  const isOurs = (object: KubernetesObject) => listAppliers(object).includes(manager)
+  const pairs = desired.map((object) => ({ desired: object, live: there.get(objectKey(object)) }))
   const isSame = (pair: Pair): pair is SamePair =>
     pair.live !== undefined && isApplied(pair.live, pair.desired, manager)
   const same = pairs.filter(isSame)
@@ -44,18 +44,18 @@ export const objectDifference = (
   return {
     apply: pairs.filter((pair) => !settled.has(pair)),
     same,
-    stale: live.filter((object) => isOurs(object) && !wanted.has(keyOf(object))),
+    stale: live.filter((object) => isOurs(object) && !wanted.has(objectKey(object))),
     conflicts: same.flatMap((pair) => addition(pair.live, pair.desired, manager) ?? []),
   }
 }
 
 /** How the object is named in messages. */
-export const keyOf = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
+export const objectKey = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 
 /** What a policy allows is all of its spec: what somebody adds to it changes what ours means. */
 const addition = (live: KubernetesObject, desired: KubernetesObject, manager: string): ObjectConflict | undefined => {
   if (desired.kind !== 'AuthorizationPolicy' || isDeepStrictEqual(live.spec ?? {}, desired.spec ?? {})) return undefined
-  return { object: keyOf(live), manager: othersOf(live, manager), key: 'spec' }
+  return { object: objectKey(live), manager: othersOf(live, manager), key: 'spec' }
 }
 
 /** An application of the same name in another namespace has the same manager. */
@@ -70,7 +70,7 @@ export const namesakeConflict = (
   desired: KubernetesObject,
   found: KubernetesObject,
   manager: string,
-): ObjectConflict => ({ object: keyOf(desired), manager: othersOf(found, manager) })
+): ObjectConflict => ({ object: objectKey(desired), manager: othersOf(found, manager) })
 
 /**
  * Applies one object to what was found in its place. What is ours is ours as a whole, so drift in it is taken back by force. A field that
@@ -85,10 +85,10 @@ export const applyObject = async (
     const applied = await kubernetes.apply(asFound(desired, found), manager, { force: found !== undefined })
     const conflict = addition(applied, desired, manager)
     const isChanged = applied.metadata.resourceVersion !== found?.metadata.resourceVersion
-    return { applied, ...(isChanged && { written: keyOf(desired) }), ...(conflict && { conflict }) }
+    return { applied, ...(isChanged && { written: objectKey(desired) }), ...(conflict && { conflict }) }
   } catch (error) {
     const [conflict] = fieldConflicts(error)
-    if (conflict) return { conflict: { object: keyOf(desired), manager: conflict.manager, key: conflict.field } }
+    if (conflict) return { conflict: { object: objectKey(desired), manager: conflict.manager, key: conflict.field } }
     throw error
   }
 }

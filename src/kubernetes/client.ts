@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
-import { isInternal, isTransient, resultOf, retryAfterMilliseconds, unavailable } from './answer.ts'
+import { isInternal, isTransient, parseAnswer, retryAfterMilliseconds, unavailableError } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import {
   apiVersionOf,
@@ -13,7 +13,7 @@ import {
   referenceTo,
 } from './objects.ts'
 
-/** One HTTP exchange with the API server. Rejects when there was no answer within `timeoutMilliseconds`, and with Broken when none can come. */
+/** One HTTP exchange with the API server. Rejects when there was no answer within `timeoutMilliseconds`, and with ConfigurationError when none can come. */
 export type Transport = (request: TransportRequest) => Promise<TransportAnswer>
 
 export type TransportRequest = {
@@ -119,11 +119,11 @@ export const createKubernetes = ({
   const send = async (call: Call): Promise<KubernetesObject> => {
     for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
       const answer = await attempt(call)
-      const result = resultOf(call.about, call.kind, answer, memo)
+      const result = parseAnswer(call.about, call.kind, answer, memo)
       if (!(result instanceof Error)) return result
       if (!isTransient(answer, result) || isGivenUp(call, result, delay)) throw result
       const wait = Math.max(delay * (0.5 + clock.random()), retryAfterMilliseconds(answer))
-      if (clock.now() + wait >= deadline) throw unavailable(call.about, answer, result)
+      if (clock.now() + wait >= deadline) throw unavailableError(call.about, answer, result)
       await clock.sleep(wait)
     }
   }

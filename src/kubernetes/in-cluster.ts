@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { Broken } from '../base/errors.ts'
-import type { Endpoint } from './transport.ts'
+import { ConfigurationError } from '../base/errors.ts'
+import type { ApiServerEndpoint } from './transport.ts'
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
@@ -11,16 +11,19 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 export const inClusterEndpoint = (
   environment: Readonly<Record<string, string | undefined>>,
   directory = SERVICE_ACCOUNT,
-): Endpoint | undefined => {
+): ApiServerEndpoint | undefined => {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
   if (!host || !port) return undefined
   const read = async (file: string): Promise<string> => {
     try {
       return (await readFile(`${directory}/${file}`, 'utf8')).trim()
     } catch (error) {
-      throw new Broken(`${directory}/${file} cannot be read: the pod needs a service account with a mounted token`, {
-        cause: error,
-      })
+      throw new ConfigurationError(
+        `${directory}/${file} cannot be read: the pod needs a service account with a mounted token`,
+        {
+          cause: error,
+        },
+      )
     }
   }
   return {

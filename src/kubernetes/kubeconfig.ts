@@ -2,22 +2,22 @@ import { existsSync } from 'node:fs'
 import type * as https from 'node:https'
 import { delimiter } from 'node:path'
 import { KubeConfig } from '@kubernetes/client-node'
-import { Broken } from '../base/errors.ts'
-import type { Endpoint } from './transport.ts'
+import { ConfigurationError } from '../base/errors.ts'
+import type { ApiServerEndpoint } from './transport.ts'
 
 /**
  * The API server of the current context of a kubeconfig: `files` as in $KUBECONFIG, one or more paths. Client certificates, tokens,
  * exec plugins and contexts are read by client-node, whose own transport opens a connection for each call and is not used.
  */
-export const kubeconfigEndpoint = (files: string): Endpoint => {
+export const kubeconfigEndpoint = (files: string): ApiServerEndpoint => {
   const config = load(files)
   const cluster = config.getCurrentCluster()
   if (!cluster)
-    throw new Broken(
+    throw new ConfigurationError(
       `KUBECONFIG ${files} has no current context with a cluster: choose one with kubectl config use-context`,
     )
   if (cluster.proxyUrl)
-    throw new Broken(`KUBECONFIG ${files}: cluster ${cluster.name} has a proxy-url, which is not supported`)
+    throw new ConfigurationError(`KUBECONFIG ${files}: cluster ${cluster.name} has a proxy-url, which is not supported`)
   // client-node refuses a server without TLS, as kubectl proxy is one, unless told not to verify what it does not have
   if (cluster.server.startsWith('http:')) Object.assign(cluster, { skipTLSVerify: true })
   return {
@@ -25,7 +25,7 @@ export const kubeconfigEndpoint = (files: string): Endpoint => {
     credentials: async () => {
       const options: https.RequestOptions = {}
       await config.applyToHTTPSOptions(options).catch((error: Error) => {
-        throw new Broken(`KUBECONFIG ${files}: no credentials: ${error.message}`, { cause: error })
+        throw new ConfigurationError(`KUBECONFIG ${files}: no credentials: ${error.message}`, { cause: error })
       })
       const { ca, cert, key, servername, rejectUnauthorized, auth } = options
       const headers = { ...(options.headers as Record<string, string>) }
@@ -54,12 +54,14 @@ const withNew = <T extends { name: string }>(known: readonly T[] = [], more: rea
 ]
 
 const read = (file: string): KubeConfig => {
-  if (!existsSync(file)) throw new Broken(`KUBECONFIG names ${file}, which does not exist`)
+  if (!existsSync(file)) throw new ConfigurationError(`KUBECONFIG names ${file}, which does not exist`)
   const config = new KubeConfig()
   try {
     config.loadFromFile(file)
   } catch (error) {
-    throw new Broken(`KUBECONFIG names ${file}, which cannot be read: ${(error as Error).message}`, { cause: error })
+    throw new ConfigurationError(`KUBECONFIG names ${file}, which cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
   return config
 }

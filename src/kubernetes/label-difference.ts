@@ -1,8 +1,8 @@
-import { at } from '../base/own-value.ts'
-import type { Holders } from './ownership.ts'
+import { ownValue } from '../base/own-value.ts'
+import type { FieldManagers } from './field-managers.ts'
 
 /** What is seen of the labels on one object. */
-export type SeenLabels = { readonly labels: Readonly<Record<string, string>>; readonly holders: Holders }
+export type SeenLabels = { readonly labels: Readonly<Record<string, string>>; readonly holders: FieldManagers }
 
 /** What is wanted of the labels on one object. */
 export type WantedLabels = {
@@ -38,25 +38,25 @@ export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDi
   ])
   const remove = Object.fromEntries(
     Object.entries(wanted.inherited)
-      .filter(([key, value]) => at(seen.labels, key) === value)
-      .filter(([key, value]) => at(wanted.labels, key) !== value && !isUnknown(wanted, key)),
+      .filter(([key, value]) => ownValue(seen.labels, key) === value)
+      .filter(([key, value]) => ownValue(wanted.labels, key) !== value && !isUnknown(wanted, key)),
   )
   return { remove, apply: isHeld(seen, hold) ? undefined : hold, conflicts }
 }
 
 /** Whether it cannot be told if a label is wanted. */
 export const isUnknown = ({ labels, unknown }: Pick<WantedLabels, 'labels' | 'unknown'>, key: string): boolean =>
-  at(labels, key) === undefined && (unknown === 'all' || unknown.includes(key))
+  ownValue(labels, key) === undefined && (unknown === 'all' || unknown.includes(key))
 
 const conflictsOf = ({ labels: seen, holders }: SeenLabels, { labels, inherited }: WantedLabels): LabelConflict[] =>
   Object.entries(labels).flatMap(([key, wanted]) => {
-    const value = at(seen, key)
+    const value = ownValue(seen, key)
     const others = holders.others.get(key) ?? []
     const isOurs = holders.own.has(key) && others.length === 0
-    if (value === undefined || value === wanted || value === at(inherited, key) || isOurs) return []
+    if (value === undefined || value === wanted || value === ownValue(inherited, key) || isOurs) return []
     return [{ key, manager: others.join(', ') || 'unknown', value, wanted }]
   })
 
 const isHeld = ({ labels, holders }: SeenLabels, hold: Readonly<Record<string, string>>): boolean =>
   holders.own.size === Object.keys(hold).length &&
-  Object.entries(hold).every(([key, value]) => holders.own.has(key) && at(labels, key) === value)
+  Object.entries(hold).every(([key, value]) => holders.own.has(key) && ownValue(labels, key) === value)

@@ -1,4 +1,4 @@
-import { isForbidden, refusalOf } from './api-error.ts'
+import { describeRefusal, isForbidden } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 import { type KubernetesObject, nameOf, type Reference } from './objects.ts'
 
@@ -15,7 +15,7 @@ export const observeLookups = async (kubernetes: Kubernetes, references: readonl
     try {
       return await kubernetes.find(reference)
     } catch (error) {
-      if (isForbidden(error)) return { problem: refusalOf(error) }
+      if (isForbidden(error)) return { problem: describeRefusal(error) }
       throw error
     }
   }
@@ -25,19 +25,19 @@ export const observeLookups = async (kubernetes: Kubernetes, references: readonl
 }
 
 /** The object of this name, where there is one that can be read. */
-export const lookupAt = (lookups: Lookups, name: string): KubernetesObject | undefined => {
+export const findLookup = (lookups: Lookups, name: string): KubernetesObject | undefined => {
   const fact = lookups.get(name)
   return fact === undefined || 'problem' in fact ? undefined : (fact as KubernetesObject)
 }
 
 /** Whether the object of this name cannot be read: whether there is one is not known. */
-export const isUnreadable = (lookups: Lookups, name: string): boolean => problemAt(lookups, name) !== undefined
+export const isUnreadable = (lookups: Lookups, name: string): boolean => findProblem(lookups, name) !== undefined
 
-const problemAt = (lookups: Lookups, name: string): string | undefined => {
+const findProblem = (lookups: Lookups, name: string): string | undefined => {
   const fact = lookups.get(name)
   return fact !== undefined && 'problem' in fact ? String(fact.problem) : undefined
 }
 
 /** Why objects cannot be read. */
-export const problemsIn = (lookups: Lookups): string[] =>
-  [...lookups.keys()].flatMap((name) => problemAt(lookups, name) ?? [])
+export const listProblems = (lookups: Lookups): string[] =>
+  [...lookups.keys()].flatMap((name) => findProblem(lookups, name) ?? [])

@@ -9,7 +9,7 @@ type Selector = {
 }
 
 /** The label selector of a workload, as a list takes it. A workload always has one, and it is never empty. */
-export const selectorOf = ({ spec }: KubernetesObject): string => {
+export const formatSelector = ({ spec }: KubernetesObject): string => {
   const { matchLabels = {}, matchExpressions = [] } = (spec?.selector ?? {}) as Selector
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
   const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
@@ -37,6 +37,6 @@ export const isLive = ({ metadata, status }: { metadata: object; status?: object
 
 /** The pods of a workload that live. */
 export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
-  const pods = await kubernetes.list('Pod', workload.metadata.namespace, selectorOf(workload))
+  const pods = await kubernetes.list('Pod', workload.metadata.namespace, formatSelector(workload))
   return pods.filter((pod) => isLive(pod) && isPodOf(workload, pod))
 }

@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject } from './objects.ts'
 
@@ -7,7 +7,7 @@ export type Spec = { readonly selector?: Readonly<Record<string, string>>; reado
 
 /** Whether a Service is the application's: it has its name, or selects its pods. */
 export const isServiceOf = ({ application }: Subject, { metadata, spec = {} }: KubernetesObject): boolean =>
-  metadata.name === application || at((spec as Spec).selector, NAME_LABEL) === application
+  metadata.name === application || ownValue((spec as Spec).selector, NAME_LABEL) === application
 
 /** Whether a Service has no address of its own: its name is resolved to its pods. */
 export const isHeadless = ({ spec = {} }: KubernetesObject): boolean => (spec as Spec).clusterIP === 'None'

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { Transport } from './client.ts'
 
 /** Where the API server is, and how to authenticate there. */
-export type Endpoint = {
+export type ApiServerEndpoint = {
   /** `https://10.96.0.1:443`, or `http://` for one without TLS */
   server: string
   /** Asked before every request, so that a token or certificate that rotates is picked up. */
@@ -22,7 +22,7 @@ const rejection = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /** Requests over node:https with one keep-alive agent; `close` ends its idle connections. */
-export const createTransport = ({ server, credentials }: Endpoint): Transport & { close(): void } => {
+export const createTransport = ({ server, credentials }: ApiServerEndpoint): Transport & { close(): void } => {
   const secure = server.startsWith('https:')
   const agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
   const base = server.replace(/\/+$/, '')

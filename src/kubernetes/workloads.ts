@@ -2,7 +2,7 @@ import type { Subject } from '../base/subject.ts'
 import type { Kubernetes } from './client.ts'
 
 /** Whether a workload of the application's name is there. */
-export const isRunning = async (
+export const hasWorkload = async (
   kubernetes: Kubernetes,
   { namespace, application: name }: Subject,
 ): Promise<boolean> => {

@@ -4,16 +4,16 @@ import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
-import { issuesIn } from '../base/issues.ts'
+import { describeIssues } from '../base/issues.ts'
 import type { Memo } from '../base/memo.ts'
 import { Namespace } from '../base/names.ts'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/owner.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { listDocuments } from '../relations/documents.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -41,7 +41,7 @@ export const createLint =
   ({ features, connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Lint =>
   async (query, authorization) => {
     const parsed = Query.safeParse(Object.fromEntries(query))
-    if (!parsed.success) throw new Refused(400, `query: ${issuesIn(parsed.error)}`)
+    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
     const { namespace } = parsed.data
     const { memories, givenConfig } = features
     const kubernetes = readingOnce(connect(clock.now() + timeoutMilliseconds))
@@ -63,7 +63,7 @@ export const createLint =
 type Known = { readonly subject: Subject; readonly state: State }
 
 const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject, memo: Memo): (Known | Finding)[] => {
-  const application = at(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+  const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
   if (memory.metadata.name !== memoryName(application)) return []
   const state = memories.read(memory, memo)
   const subject = { namespace, application }

@@ -1,5 +1,5 @@
-import { hasLabels } from '../authorization/evaluate/world.ts'
-import { waypointOf } from '../authorization/waypoint.ts'
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { findWaypoint } from '../authorization/waypoint.ts'
 import { type AuthorizationPolicy, readAuthorizationPolicy, type TargetRef } from '../istio/authorization-policy.ts'
 import { fieldsUsed, HTTP_OPERATION } from '../istio/view.ts'
 import { isNotFound } from '../kubernetes/api-error.ts'
@@ -61,7 +61,7 @@ const referring = (policy: AuthorizationPolicy, { namespace, services, gateways,
     const service = isThere(services)
     if (service === undefined)
       return [['policy-unmatched', `its Service ${namespace}/${name} does not exist: no request can match it`]]
-    const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = waypointOf(
+    const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = findWaypoint(
       service,
       labels,
       gateways,

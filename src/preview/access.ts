@@ -1,8 +1,8 @@
-import { hasLabels } from '../authorization/evaluate/world.ts'
-import { decide } from '../authorization/evaluate.ts'
-import { type Observed, observe } from '../authorization/observe.ts'
-import type { Question } from '../authorization/question.ts'
-import { type Situation, situationOf } from '../authorization/situation.ts'
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { evaluate } from '../authorization/evaluate.ts'
+import { buildInput, type EvaluationInput } from '../authorization/input.ts'
+import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
+import type { Query } from '../authorization/query.ts'
 import { Refused } from '../base/errors.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
@@ -35,7 +35,7 @@ export type AccessChange = {
 type Side = {
   readonly memories: Pick<Memories, 'read'>
   readonly kubernetes: Kubernetes
-  readonly question: Partial<Pick<Question, 'autoAllowWaypoint'>>
+  readonly question: Partial<Pick<Query, 'autoAllowWaypoint'>>
   /** What passes only because no policy is there counts as denied. */
   readonly isByPolicy?: boolean
 }
@@ -57,7 +57,7 @@ export const accessChanges = async (
     [sides.before, sides.after].map(async ({ memories, kubernetes, question, isByPolicy = false }) => ({
       isByPolicy,
       question: { ...question, ...pair },
-      observed: await observe(memories, kubernetes, { ...pair, port: 1, via: 'service' }),
+      observed: await observeForQuery(memories, kubernetes, { ...pair, port: 1, via: 'service' }),
     })),
   )
   if (before === undefined || after === undefined) return []
@@ -71,8 +71,8 @@ export const accessChanges = async (
 }
 
 type Observation = {
-  readonly question: Omit<Question, 'port' | 'via'>
-  readonly observed: Observed
+  readonly question: Omit<Query, 'port' | 'via'>
+  readonly observed: ObservedCluster
   readonly isByPolicy: boolean
 }
 
@@ -81,16 +81,16 @@ const situation = (
   { question, observed }: Observation,
   via: 'service' | 'pod',
   port: number,
-): Situation | undefined => {
+): EvaluationInput | undefined => {
   try {
-    return situationOf({ ...question, via, port }, observed)
+    return buildInput({ ...question, via, port }, observed)
   } catch (error) {
     if (error instanceof Refused) return undefined
     throw error
   }
 }
 
-const portsOf = ({ services, to, policies = [] }: Observed, { application }: Subject) => {
+const portsOf = ({ services, to, policies = [] }: ObservedCluster, { application }: Subject) => {
   const service = services.find(({ metadata }) => metadata.name === application)
   const pod = to?.template ?? to?.running[0]
   const containers = pod?.spec?.containers ?? []
@@ -140,22 +140,22 @@ const compared = ([before, after]: Pair, asked: Asked, isByPolicy: boolean): Acc
   return merged(cells, asked)
 }
 
-type Pair = readonly [Situation | undefined, Situation | undefined]
+type Pair = readonly [EvaluationInput | undefined, EvaluationInput | undefined]
 
 const verdict = (
-  side: Situation | undefined,
+  side: EvaluationInput | undefined,
   method: Witness<string>,
   path: Witness<string>,
   isByPolicy: boolean,
 ): Verdict => {
   if (side === undefined) return 'denied'
-  const { allowed, decided, policy } = decide({ ...side.request, method: method.value, path: path.value }, side.world)
+  const { allowed, decided, policy } = evaluate({ ...side.request, method: method.value, path: path.value }, side.world)
   if (allowed) return isByPolicy && policy === undefined ? 'denied' : 'allowed'
   return decided ? 'denied' : 'undecided'
 }
 
 /** All that a decision may depend on. */
-const fingerprint = (side: Situation | undefined): string =>
+const fingerprint = (side: EvaluationInput | undefined): string =>
   JSON.stringify(
     side && [
       side.request,
@@ -170,7 +170,7 @@ const fingerprint = (side: Situation | undefined): string =>
 
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
 const holdsIn =
-  ({ request: { to }, world: { workloads } }: Situation) =>
+  ({ request: { to }, world: { workloads } }: EvaluationInput) =>
   ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
     const isElsewhere =
       targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)

@@ -1,4 +1,4 @@
-import type { World } from '../authorization/evaluate.ts'
+import type { ClusterSnapshot } from '../authorization/evaluate.ts'
 import type { AuthorizationPolicy, Operation } from '../istio/authorization-policy.ts'
 
 /** A value that stands for all that policies do not tell apart from it: what matches `label`, or what none of `not` does. */
@@ -29,7 +29,7 @@ export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses
 }
 
 /** The ports that policies name, beside those that something listens on. */
-export const portsIn = (policies: World['policies']): number[] => {
+export const portsIn = (policies: ClusterSnapshot['policies']): number[] => {
   const operations = policies.flatMap(({ spec: { rules = [] } }) =>
     rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? [])),
   )

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Derivation } from '../feature/feature.ts'
-import { keptValues } from '../relations/kept.ts'
+import { lastReadableValues } from '../relations/last-readable.ts'
 import type { State } from '../state/state.ts'
-import { settlePending } from '../units/leader.ts'
+import { resolvePending } from '../units/leader.ts'
 import { withDataChurn } from '../workload/data-churn.ts'
 
 /**
@@ -23,11 +23,11 @@ export const derived = (features: Features, derivation: Derivation, after: State
 
 /** Pending data can be applied, as a leader was seen since. */
 export const isDue = ({ application }: Subject, { leader, units, pending }: State): boolean =>
-  pending !== undefined && !('pending' in settlePending({ application, leader, units }, pending))
+  pending !== undefined && !('pending' in resolvePending({ application, leader, units }, pending))
 
 const withPending = ({ application }: Subject, state: State): State => {
   if (state.pending === undefined) return state
-  const settled = settlePending({ application, leader: state.leader, units: state.units }, state.pending)
+  const settled = resolvePending({ application, leader: state.leader, units: state.units }, state.pending)
   if ('pending' in settled) return state
   const { pending: _, ...others } = state
   return 'due' in settled ? { ...others, ...settled.due } : others
@@ -39,7 +39,7 @@ const withVersions = ({ config: former }: State, state: State): State => {
   if (isDeepStrictEqual(before, versions)) return state
   const relations = Object.entries(state.relations).map(([key, { kept, ...entry }]) => [
     key,
-    { ...entry, ...keptValues({ ...entry, kept }, entry, versions, before ?? {}) },
+    { ...entry, ...lastReadableValues({ ...entry, kept }, entry, versions, before ?? {}) },
   ])
   return { ...state, relations: Object.fromEntries(relations) }
 }

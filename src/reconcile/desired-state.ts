@@ -3,11 +3,11 @@ import type { Features } from '../feature/combine.ts'
 import type { Contribution, DesiredLabels, FeatureInput } from '../feature/feature.ts'
 import type { WantedLabels } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { ownerLabels } from '../kubernetes/owner.ts'
+import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { ownedKeys } from '../relations/application-data.ts'
 import type { Effective } from '../relations/effective.ts'
 import { MESH_KEYS } from '../relations/foreign-labels.ts'
-import { isAskedFor } from '../relations/progress.ts'
+import { hasLabelRequests } from '../relations/progress.ts'
 import type { EffectiveState } from '../state/state.ts'
 
 /** The desired state of the cluster. */
@@ -25,7 +25,7 @@ export type Desired = {
 
 /** It is known by now what asks for the labels that a lost memory left on the workload. */
 export const isEnrolmentKnown = (features: Features, subject: Subject, resolved: Effective): boolean =>
-  isAskedFor(resolved) || MESH_KEYS.some((key) => Object.hasOwn(features.labels(subject, resolved).labels, key))
+  hasLabelRequests(resolved) || MESH_KEYS.some((key) => Object.hasOwn(features.labels(subject, resolved).labels, key))
 
 /** Joins what all features desire: a pure function of the input. */
 export const desiredState = (features: Features, input: FeatureInput): Desired => {

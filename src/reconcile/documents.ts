@@ -1,8 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withEvent } from '../base/event-order.ts'
 import type { Subject } from '../base/subject.ts'
+import {
+  announceRelationByDocument,
+  endRelationByDocument,
+  type KnownMarks,
+  markNow,
+} from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
-import { endByDocument, type KnownMarks, markNow, tellByDocument } from '../relations/words.ts'
 import type { State } from '../state/state.ts'
 
 /** The documents that were looked for: all that name the application, or some by their names. */
@@ -35,11 +40,11 @@ export const withDocuments = (
     ([, { document, word, mine }]) =>
       document !== undefined && word === 'told' && mine && !held.has(document) && isLookedFor(documents, document),
   )
-  return gone.reduce((before, [key]) => endByDocument(before, key, now), told)
+  return gone.reduce((before, [key]) => endRelationByDocument(before, key, now), told)
 }
 
 const withDocument = (state: State, document: Document, now: Date, known: KnownMarks): State => {
-  if ('told' in document) return tellByDocument(state, document.told, now, known)
+  if ('told' in document) return announceRelationByDocument(state, document.told, now, known)
   if (!('config' in document)) return state
   const isKnown = state.document === document.name && isDeepStrictEqual(state.config, document.config)
   if (isKnown) return state

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
 import { Refused } from '../base/errors.ts'
-import { type Position, positionOf } from '../base/event-order.ts'
+import { eventPosition, type Position } from '../base/event-order.ts'
 import { Application, Namespace } from '../base/names.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import { ECHO, senderOf } from '../cloudevents/source.ts'
-import type { KnownMarks } from '../relations/words.ts'
+import { ECHO, parseSource } from '../cloudevents/source.ts'
+import type { KnownMarks } from '../relations/announcements.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 import type { Change, Folded } from './remember.ts'
@@ -100,12 +100,12 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
       const subject = parse(About, { namespace, application })
       const parsed = parse(Data, fields)
       const arrival = {
-        position: positionOf(event, now),
+        position: eventPosition(event, now),
         now,
         namespace: subject.namespace,
         application: subject.application ?? '',
       }
-      const from = isNudge ? senderOf(event.source) : undefined
+      const from = isNudge ? parseSource(event.source) : undefined
       const looks = look(parsed)
       if (from) return { ...subject, others: [], change: nudge(from, event, looks) }
       const { application: other, namespace: home = subject.namespace } = binds?.(parsed) ?? {}

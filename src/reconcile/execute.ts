@@ -1,4 +1,4 @@
-import { isRefusal, isStale, refusalOf } from '../kubernetes/api-error.ts'
+import { describeRefusal, isRefusal, isStale } from '../kubernetes/api-error.ts'
 import { writeLabels } from '../kubernetes/apply-labels.ts'
 import { applyObject } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -74,7 +74,7 @@ const attempt = async (
     return { operation, ...(await perform(kubernetes, operation, applied)) }
   } catch (error) {
     if (isStale(error) || !isRefusal(error)) throw error
-    return { operation, isWritten: false, conflicts: [], refused: refusalOf(error) }
+    return { operation, isWritten: false, conflicts: [], refused: describeRefusal(error) }
   }
 }
 

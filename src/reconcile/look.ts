@@ -1,19 +1,19 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { isRunning } from '../kubernetes/workloads.ts'
+import { hasWorkload } from '../kubernetes/workloads.ts'
 import { findDocuments, listDocuments } from '../relations/documents.ts'
-import { isBetween, remoteOf } from '../relations/mirror.ts'
+import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import {
   isAlias,
+  isRelatedTo,
   listPeers,
-  missing,
-  namesOther,
+  listRemotes,
+  missingPeer,
   type Peer,
   type Peers,
   readPeers,
-  remotesOf,
 } from '../relations/peers.ts'
 import type { State } from '../state/state.ts'
 import type { Documents } from './documents.ts'
@@ -41,11 +41,11 @@ export const lookAround = async (
     readDocuments(kubernetes, subject, changes, isEverything, givenConfig),
   ])
   const remotes = allRemotes(subject, known, changes, documents)
-  const naming = [...(named?.values() ?? [])].filter((peer) => namesOther(peer, subject))
+  const naming = [...(named?.values() ?? [])].filter((peer) => isRelatedTo(peer, subject))
   const unread = remotes.filter(({ namespace }) => named === undefined || namespace !== subject.namespace)
   const listed = remotes
     .filter((remote) => !unread.includes(remote))
-    .map((remote) => named?.get(subjectName(remote)) ?? missing(remote))
+    .map((remote) => named?.get(subjectName(remote)) ?? missingPeer(remote))
   const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread))]
   const peers = await Promise.all(read.map((peer) => withLife(kubernetes, subject, known, peer)))
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
@@ -60,12 +60,12 @@ const withLife = async (
 ): Promise<Peer> => {
   if ('state' in peer || peer.unknown !== 'missing') return peer
   const isAwaited = Object.values(relations).some((entry) => entry.heard && isBetween(entry, subject, peer.subject))
-  return isAwaited && !(await isRunning(kubernetes, peer.subject)) ? { ...peer, isGone: true } : peer
+  return isAwaited && !(await hasWorkload(kubernetes, peer.subject)) ? { ...peer, isGone: true } : peer
 }
 
 /** An event may be about a relation that only the other side was told of. */
 const isUnknown = ({ relations }: Pick<State, 'relations'>, key: string | undefined): boolean =>
-  key !== undefined && at(relations, key) === undefined
+  key !== undefined && ownValue(relations, key) === undefined
 
 const readDocuments = async (
   kubernetes: Kubernetes,
@@ -106,9 +106,9 @@ const allRemotes = (
     'told' in document && document.application === application ? [document.told.remote] : [],
   )
   const remotes = [...told, ...named, ...documented].map((remote) =>
-    remoteOf({ namespace, application }, { remote: { data: {}, ...remote } }),
+    remoteSubject({ namespace, application }, { remote: { data: {}, ...remote } }),
   )
   const others = remotes.filter((remote) => !isSameSubject(remote, subject) && !isAlias(subject, state, remote))
-  const all = [...remotesOf(subject, state), ...others]
+  const all = [...listRemotes(subject, state), ...others]
   return [...new Map(all.map((remote) => [subjectName(remote), remote])).values()]
 }

@@ -1,22 +1,26 @@
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import { type ApiError, isNotPermitted, refusalOf } from '../kubernetes/api-error.ts'
-import type { Place } from '../kubernetes/apply-labels.ts'
+import { type ApiError, describeRefusal, isNotPermitted } from '../kubernetes/api-error.ts'
+import type { LabelLocation } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { listAppliers } from '../kubernetes/field-managers.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { isOfNamesake } from '../kubernetes/owner.ts'
-import { appliers } from '../kubernetes/ownership.ts'
+import { isOfNamesake } from '../kubernetes/ownership-labels.ts'
 import { livePods } from '../kubernetes/pods.ts'
 import type { State } from '../state/state.ts'
-import { observePods, type Pod, type Units } from '../units/units.ts'
+import { observePods, type UnitPod, type Units } from '../units/units.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { deployedAs } from '../workload/deployed-as.ts'
 import { isAvailable } from '../workload/health.ts'
 import { workloadManager } from '../workload/objects.ts'
 
 /** Where the application's workload is found, or is not, or cannot be read. */
-type Found = { readonly target: LabelTarget; readonly places: readonly Place[] | undefined; readonly problem?: string }
+type Found = {
+  readonly target: LabelTarget
+  readonly places: readonly LabelLocation[] | undefined
+  readonly problem?: string
+}
 
 /** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
 export type Running = {
@@ -57,13 +61,13 @@ const podsOf = async (
   try {
     return { pods: await livePods(kubernetes, workload) }
   } catch (error) {
-    if (isNotPermitted(error)) return { problem: refusalOf(error as ApiError) }
+    if (isNotPermitted(error)) return { problem: describeRefusal(error as ApiError) }
     throw error
   }
 }
 
 const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
-  appliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
+  listAppliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
 /** The state with the units that run, where something depends on them. */
 export const withUnits = (
@@ -95,7 +99,7 @@ export const dependsOnUnits = (features: Features, state: State): boolean =>
 const isSpeaking = ({ present }: Units): boolean =>
   Object.values(present).some(({ report, databag }) => report !== undefined || databag !== undefined)
 
-const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): Pod => ({
+const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): UnitPod => ({
   name,
   uid,
   ...(typeof creationTimestamp === 'string' && { created: creationTimestamp }),

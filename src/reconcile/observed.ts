@@ -2,15 +2,15 @@ import pMap from 'p-map'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ClusterView } from '../feature/feature.ts'
-import { isForbidden, isNotFound, refusalOf } from '../kubernetes/api-error.ts'
-import { observe, type Place, seenAt } from '../kubernetes/apply-labels.ts'
-import { keyOf } from '../kubernetes/apply-objects.ts'
+import { describeRefusal, isForbidden, isNotFound } from '../kubernetes/api-error.ts'
+import { findLabels, type LabelLocation, readLabels } from '../kubernetes/apply-labels.ts'
+import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { stringsAt } from '../kubernetes/field-managers.ts'
 import { isSameTarget, type LabelTarget } from '../kubernetes/label-target.ts'
 import { type Lookups, observeLookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
-import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/owner.ts'
-import { stringsAt } from '../kubernetes/ownership.ts'
+import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isServiceOf } from '../kubernetes/services.ts'
 import type { Effective } from '../relations/effective.ts'
 import type { OwnedKind, State } from '../state/state.ts'
@@ -22,7 +22,7 @@ import { observeRunning, type Running } from './observe-units.ts'
 /** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
 export type Found = {
   readonly target: LabelTarget
-  readonly places: readonly Place[] | undefined
+  readonly places: readonly LabelLocation[] | undefined
   readonly problem?: string
 }
 
@@ -88,7 +88,8 @@ export type Worn = { readonly labels: Readonly<Record<string, string>>; readonly
 
 export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<Targets, 'current'>): Worn => ({
   labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
-  isBare: workload?.places?.every((place) => seenAt(place, fieldManager(application)).holders.own.size === 0) === true,
+  isBare:
+    workload?.places?.every((place) => readLabels(place, fieldManager(application)).holders.own.size === 0) === true,
 })
 
 /** Whether a workload or a Service of the application is there, or may be. */
@@ -103,7 +104,7 @@ export const observeTargets = async (
   state: State,
 ): Promise<Targets> => {
   const find = async (target: LabelTarget): Promise<Found> => {
-    const places = await unlessForbidden(observe(kubernetes, subject.namespace, target, state.workloadKind))
+    const places = await unlessForbidden(findLabels(kubernetes, subject.namespace, target, state.workloadKind))
     return 'problem' in places ? { target, places: undefined, ...places } : { target, places: places.value }
   }
   const findCurrent = async (target: LabelTarget): Promise<Found> => {
@@ -227,7 +228,7 @@ const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | {
   try {
     return { value: await reading }
   } catch (error) {
-    if (isForbidden(error)) return { problem: refusalOf(error) }
+    if (isForbidden(error)) return { problem: describeRefusal(error) }
     throw error
   }
 }
@@ -249,11 +250,11 @@ export const findNamesakes = async (
   { objects }: Pick<Desired, 'objects'>,
 ): Promise<Namesakes> => {
   const known = new Set<string>(kinds.flatMap(({ kind, live }) => (live === undefined ? [] : [kind])))
-  const ours = new Set(kinds.flatMap(({ live = [] }) => live.map(keyOf)))
-  const left = objects.filter((object) => known.has(object.kind) && !ours.has(keyOf(object)))
+  const ours = new Set(kinds.flatMap(({ live = [] }) => live.map(objectKey)))
+  const left = objects.filter((object) => known.has(object.kind) && !ours.has(objectKey(object)))
   const found = await pMap(
     left,
-    async (object) => [keyOf(object), await read(kubernetes, referenceTo(object))] as const,
+    async (object) => [objectKey(object), await read(kubernetes, referenceTo(object))] as const,
     { concurrency: LOOKUPS_AT_ONCE },
   )
   return new Map(found)

@@ -1,15 +1,15 @@
 import type { Memo } from '../base/memo.ts'
 import { Application } from '../base/names.ts'
 import type { Features } from '../feature/combine.ts'
-import { workloadKinds } from '../kubernetes/apply-labels.ts'
+import { candidateKinds } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { listAppliers } from '../kubernetes/field-managers.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
-import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/owner.ts'
-import { appliers } from '../kubernetes/ownership.ts'
+import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isPodOf } from '../kubernetes/pods.ts'
 import { type Document, listDocuments } from '../relations/documents.ts'
-import { remotesOf } from '../relations/peers.ts'
+import { listRemotes } from '../relations/peers.ts'
 import { isEndKnown } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
 import { emptyState, isRemoved, OwnedKind, type State } from '../state/state.ts'
@@ -92,7 +92,7 @@ const namesIn = (namespace: string, states: ReadonlyMap<string, State | undefine
   const names = [...states].flatMap(([application, state]) =>
     state === undefined
       ? []
-      : remotesOf({ namespace, application }, state)
+      : listRemotes({ namespace, application }, state)
           .filter((remote) => remote.namespace === namespace)
           .map((remote) => ({ by: application, name: remote.application })),
   )
@@ -133,7 +133,7 @@ const WORKLOAD_PREFIX = workloadManager('')
 
 /** The applications whose field manager holds something on the object. */
 const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
-  appliers(object)
+  listAppliers(object)
     .filter((manager) => manager.startsWith(prefix))
     .map((manager) => manager.slice(prefix.length))
     .filter((application) => Application.safeParse(application).success)
@@ -144,7 +144,7 @@ const found = (
   objects: readonly KubernetesObject[],
   state: State | undefined,
 ): KubernetesObject[] => {
-  const kinds: readonly string[] = kind === 'Workload' ? workloadKinds(state?.workloadKind) : [kind]
+  const kinds: readonly string[] = kind === 'Workload' ? candidateKinds(state?.workloadKind) : [kind]
   const named = kinds.flatMap(
     (one) => objects.find((object) => object.kind === one && object.metadata.name === name) ?? [],
   )

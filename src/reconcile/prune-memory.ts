@@ -1,9 +1,9 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
-import { seenAt } from '../kubernetes/apply-labels.ts'
-import { keyOf } from '../kubernetes/apply-objects.ts'
+import { readLabels } from '../kubernetes/apply-labels.ts'
+import { objectKey } from '../kubernetes/apply-objects.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
-import { fieldManager } from '../kubernetes/owner.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { withoutRun } from '../workload/churn/history.ts'
@@ -32,10 +32,10 @@ export const narrowed = (
   { application, workload, conflicts, failed }: Labelling,
 ): Content => {
   const places = workload?.places ?? []
-  const names = places.map(({ object }) => keyOf(object))
+  const names = places.map(({ object }) => objectKey(object))
   const isFailed = names.some((name) => failed.includes(name))
   const inherited = Object.entries(state.inherited ?? {}).filter(
-    ([key, value]) => isFailed || at(desired.labels, key) === value || isUnknown(desired, key),
+    ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
   )
   const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
   if (isFailed) return { state: next, labels: seenOn(places, fieldManager(application), state.inherited) }
@@ -57,8 +57,8 @@ const seenOn = (
 ): Record<string, string> =>
   Object.fromEntries(
     places.flatMap((place) => {
-      const { labels, holders } = seenAt(place, manager)
-      return Object.entries(labels).filter(([key, value]) => holders.own.has(key) || at(inherited, key) === value)
+      const { labels, holders } = readLabels(place, manager)
+      return Object.entries(labels).filter(([key, value]) => holders.own.has(key) || ownValue(inherited, key) === value)
     }),
   )
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '../base/clock.ts'
-import { Broken, Unavailable } from '../base/errors.ts'
+import { ConfigurationError, Unavailable } from '../base/errors.ts'
 import { type Event, writeEvent } from '../cloudevents/cloud-event.ts'
-import { senderOf } from '../cloudevents/source.ts'
+import { parseSource } from '../cloudevents/source.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 
 /**
  * Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the
- * epoch, and with Broken when it never will.
+ * epoch, and with ConfigurationError when it never will.
  */
 export type Publish = (event: Event, deadline: number) => Promise<void>
 
@@ -45,7 +45,7 @@ export const createPublisher =
       if (response.ok) return undefined
       const answer = `answered ${response.status}: ${text.slice(0, 200).trim()}`
       if (!isTransient(response.status))
-        throw new Broken(`The sink ${url} refused ${event.type} for ${event.subject}: it ${answer}`)
+        throw new ConfigurationError(`The sink ${url} refused ${event.type} for ${event.subject}: it ${answer}`)
       return answer
     }
     for (let delay = FIRST_DELAY_MILLISECONDS; ; delay *= 2) {
@@ -66,7 +66,7 @@ const isTransient = (status: number): boolean => status >= 500 || [404, 408, 409
  * segment of the path; a sink of another form takes the events for all namespaces.
  */
 const sinkFor = (sink: string, { source, subject }: Event): string => {
-  const from = senderOf(source)?.namespace
+  const from = parseSource(source)?.namespace
   const to = subject?.split('/')[0]
   if (from === undefined || to === undefined || from === to) return sink
   const url = new URL(sink)

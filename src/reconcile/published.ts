@@ -1,12 +1,12 @@
-import { at, defined } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput, OwnSide } from '../feature/feature.ts'
-import { withOwnData } from '../relations/application-data.ts'
+import { withCustomData } from '../relations/application-data.ts'
 import { publishable } from '../relations/codec.ts'
 import { isVersioned } from '../relations/effective.ts'
-import { contentHash, isTelling } from '../relations/mirror.ts'
-import { versionsOf } from '../relations/versions.ts'
-import type { Relation, RelationEntry, Said } from '../state/relation.ts'
+import { contentHash, hasProtocol } from '../relations/mirror.ts'
+import { spokenVersions } from '../relations/versions.ts'
+import type { PublishedData, Relation, RelationEntry } from '../state/relation.ts'
 import type { EffectiveState, State } from '../state/state.ts'
 
 /**
@@ -16,15 +16,21 @@ import type { EffectiveState, State } from '../state/state.ts'
 export const withSaid = (features: Features, state: State, input: FeatureInput): State => {
   const { subject, resolved } = input
   const content = features.publications(input)
-  const next = (key: string, entry: RelationEntry): Said | undefined => {
-    const before = entry.says === undefined ? undefined : at(state.says, entry.says)
-    const relation = at(resolved.state.relations, key)
+  const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
+    const before = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
+    const relation = ownValue(resolved.state.relations, key)
     if (relation === undefined || (before && features.keeps(resolved, relation))) return before
-    const said = at(content, key) ?? (isWithdrawn(features, resolved.state, relation, before) ? NOTHING : undefined)
-    const all = withOwnData(subject.application, state, relation, said && withRequests(withKept(said, before), before))
+    const said =
+      ownValue(content, key) ?? (isWithdrawn(features, resolved.state, relation, before) ? NOTHING : undefined)
+    const all = withCustomData(
+      subject.application,
+      state,
+      relation,
+      said && withRequests(withKept(said, before), before),
+    )
     return all ? versioned(relation, all, state.config) : before
   }
-  const says: Record<string, Said> = {}
+  const says: Record<string, PublishedData> = {}
   const relations = Object.entries(state.relations).map(([key, entry]) => {
     const said = next(key, entry)
     const hash = said && contentHash(said)
@@ -42,7 +48,7 @@ export const withSaid = (features: Features, state: State, input: FeatureInput):
 const NOTHING: OwnSide = { data: {} }
 
 /** Some of it is said once it is true, and until then as before. */
-const withKept = ({ kept = [], ...said }: OwnSide, before: Said | undefined): Said => {
+const withKept = ({ kept = [], ...said }: OwnSide, before: PublishedData | undefined): PublishedData => {
   const isKept = ([key]: [string, string]) => kept.includes(key)
   const data = [
     ...Object.entries(said.data).filter((entry) => !isKept(entry)),
@@ -52,7 +58,7 @@ const withKept = ({ kept = [], ...said }: OwnSide, before: Said | undefined): Sa
 }
 
 /** Whoever asked for policies before asks for none, and does not leave that to others. */
-const withRequests = (said: Said, before: Said | undefined): Said =>
+const withRequests = (said: PublishedData, before: PublishedData | undefined): PublishedData =>
   before?.data.policies !== undefined && said.data.policies === undefined
     ? { ...said, data: { ...said.data, policies: '[]' } }
     : said
@@ -62,11 +68,15 @@ const isWithdrawn = (
   features: Features,
   state: EffectiveState,
   relation: Relation,
-  before: Said | undefined,
+  before: PublishedData | undefined,
 ): boolean =>
   (state.config !== undefined || state.removed !== undefined) &&
-  (isTelling(relation) || before !== undefined) &&
+  (hasProtocol(relation) || before !== undefined) &&
   !features.leaves(state, relation)
 
-const versioned = ({ interface: name }: Pick<Relation, 'interface'>, said: Said, config: State['config']): Said =>
-  isVersioned(name) ? { ...said, data: publishable(said.data, versionsOf(name, config?.versions)) } : said
+const versioned = (
+  { interface: name }: Pick<Relation, 'interface'>,
+  said: PublishedData,
+  config: State['config'],
+): PublishedData =>
+  isVersioned(name) ? { ...said, data: publishable(said.data, spokenVersions(name, config?.versions)) } : said

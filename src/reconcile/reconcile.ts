@@ -6,14 +6,14 @@ import type { Environment } from '../feature/feature.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { type Effective, gated, isAwaiting, otherSide } from '../relations/effective.ts'
+import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import {
-  acted,
   dueIntents,
+  hasLabelledConsumers,
   type Intent,
-  isHeldByConsumers,
   namespaceAwaits,
+  recordProgress,
   withIntents,
 } from '../relations/progress.ts'
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
@@ -87,7 +87,7 @@ type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets }
 export const settle = async (outer: Dependencies, input: Input): Promise<Settled | undefined> => {
   const { subject, memory, next, peers } = input
   const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
-  const resolved = gated(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
+  const resolved = gateEnrolment(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
   const situation = await lookUp(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
   const first = plan(situation)
@@ -198,7 +198,7 @@ const lookUp = async (
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
-    isHeld: isHeldByConsumers(subject, next, resolved, peers),
+    isHeld: hasLabelledConsumers(subject, next, resolved, peers),
     namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }
@@ -258,7 +258,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     conflicts,
     failed: failed.flatMap(({ operation }) => (isLabelling(operation) ? [operation.object] : [])),
   })
-  const done = acted(subject, held.state, resolved, peers, {
+  const done = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
     isLabelling: failed.some(({ operation }) => isLabelling(operation)) || isAwaiting(resolved),
   })

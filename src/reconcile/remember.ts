@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Refused } from '../base/errors.ts'
-import { at, defined } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
+import { type KnownMarks, mergePeer } from '../relations/announcements.ts'
 import { effective } from '../relations/effective.ts'
 import { isAlias, type Peers } from '../relations/peers.ts'
-import { type KnownMarks, merge } from '../relations/words.ts'
-import type { Teller } from '../state/config.ts'
-import { FULL_BYTES, type Memory, sizeOf } from '../state/memory.ts'
+import type { SpecSource } from '../state/config.ts'
+import { FULL_BYTES, type Memory, measureContent } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
@@ -23,7 +23,7 @@ import { removeApplication } from './removal.ts'
 export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
 
 /** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */
-export type Folded = { state: State; stale?: string; by?: Teller }
+export type Folded = { state: State; stale?: string; by?: SpecSource }
 
 /**
  * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) is no reason to take an application over from the
@@ -65,7 +65,7 @@ export const remember = (
   check: (change: Change, before: State, after: State) => void = () => undefined,
   conceal: Conceal = (config) => config,
 ): Remembered => {
-  const derive = (before: State, after: State, by: Teller = 'document') =>
+  const derive = (before: State, after: State, by: SpecSource = 'document') =>
     derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
@@ -103,8 +103,8 @@ const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not 
 
 /** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
 const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
-  const bytes = candidate === state ? 0 : sizeOf({ state: candidate, labels })
-  return bytes > FULL_BYTES && bytes > sizeOf({ state, labels }) ? bytes : 0
+  const bytes = candidate === state ? 0 : measureContent({ state: candidate, labels })
+  return bytes > FULL_BYTES && bytes > measureContent({ state, labels }) ? bytes : 0
 }
 
 /** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
@@ -113,7 +113,7 @@ const marksOf =
   (key) =>
     [...peers.values()].flatMap((peer) => {
       if (!('state' in peer) || peer.subject.namespace !== namespace) return []
-      const known = at(peer.state.relations, key) ?? at(peer.state.tombstones, key)
+      const known = ownValue(peer.state.relations, key) ?? ownValue(peer.state.tombstones, key)
       return known ? [known.mark] : []
     })
 
@@ -136,11 +136,11 @@ const orError = <T>(action: () => T): T | Error => {
 /** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
 const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
   const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
-    const { data = {}, units } = at(before.relations, key)?.remote ?? {}
+    const { data = {}, units } = ownValue(before.relations, key)?.remote ?? {}
     return !isDeepStrictEqual([remote.data, remote.units], [data, units])
   })
   const entries = changed.map(([key, { kept: _, ...entry }]) => {
-    const { remote: told, kept } = at(before.relations, key) ?? {}
+    const { remote: told, kept } = ownValue(before.relations, key) ?? {}
     const { data: _data, units: _units, ...remote } = entry.remote
     return [
       key,
@@ -160,7 +160,7 @@ const tooLarge = (application: string, bytes: number): string =>
 const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State =>
   [...peers.values()].reduce((before, peer) => {
     const isNear = peer.subject.namespace === subject.namespace && !isAlias(subject, before, peer.subject)
-    return 'state' in peer && isNear ? merge(before, subject, peer.subject, peer.state, now) : before
+    return 'state' in peer && isNear ? mergePeer(before, subject, peer.subject, peer.state, now) : before
   }, state)
 
 /** An event about a document that is there says nothing that the document does not. */

@@ -1,7 +1,7 @@
 import { isAfter, type Late, type Mark, type Position } from '../base/event-order.ts'
-import { at, defined } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
-import { remove } from '../relations/words.ts'
+import { endOnRemoval } from '../relations/announcements.ts'
 import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../state/state.ts'
 import { WORKLOAD_KINDS } from '../workload/objects.ts'
 
@@ -12,14 +12,14 @@ export const removeApplication = (
   position: Position,
   now: Date,
 ): { state: State } | { late: Late } => {
-  const heard = remove(state, position, now)
+  const heard = endOnRemoval(state, position, now)
   return 'late' in heard ? heard : { state: withoutOwn(parts, heard.state, position) }
 }
 
 /** What only the application itself was told goes, unless it was told after the removal. */
 const withoutOwn = (parts: StateParts, state: State, position: Position): State => {
   const isLater = (about: string): boolean => {
-    const mark = at<Mark>(state.marks, about)
+    const mark = ownValue<Mark>(state.marks, about)
     return mark !== undefined && isAfter(mark, position)
   }
   const kept = (Object.keys(parts) as (keyof State)[]).filter((name) => {

@@ -1,9 +1,9 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { isRunning } from '../kubernetes/workloads.ts'
+import { hasWorkload } from '../kubernetes/workloads.ts'
 import { otherSide } from '../relations/effective.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import { requesterName } from '../state/relation.ts'
@@ -47,7 +47,7 @@ export const unknownRequesters = async (
 
 /** Whether it is known what the consumer asks for; whether the relation is over, its labels go before what guards it does. */
 const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
-  const { data } = at(state.relations, id)?.remote ?? {}
+  const { data } = ownValue(state.relations, id)?.remote ?? {}
   return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).said !== undefined
 }
 
@@ -66,7 +66,7 @@ const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers
   const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
   if (peer === undefined) return false
   if ('state' in peer) return peer.state.carried === true
-  return peer.unknown === 'unreadable' || (await isRunning(kubernetes, requester).catch(unlessForbidden))
+  return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester).catch(unlessForbidden))
 }
 
 /** One that may not be read may run. */

@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import type { Conflict as LabelConflict } from '../kubernetes/apply-labels.ts'
+import type { ObjectLabelConflict as LabelConflict } from '../kubernetes/apply-labels.ts'
 import type { ObjectConflict } from '../kubernetes/apply-objects.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import { memoryObject } from '../state/memory.ts'

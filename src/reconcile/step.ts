@@ -11,13 +11,13 @@ import type { Features } from '../feature/combine.ts'
 import type { Announcement, Environment } from '../feature/feature.ts'
 import { ApiError, isStale } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
-import { fieldManager } from '../kubernetes/owner.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
-import { shown } from '../relations/mirror.ts'
+import { publishedHash } from '../relations/mirror.ts'
 import { type Nudge, nudgesDue } from '../relations/nudges.ts'
 import { isForgotten, withCarried } from '../relations/progress.ts'
 import { isInherited, type Memory, memoryObject } from '../state/memory.ts'
-import { type State, stands, withFormer } from '../state/state.ts'
+import { type State, stands, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
 import { isDue } from './derive.ts'
 import { isEnrolmentKnown } from './desired-state.ts'
@@ -354,7 +354,7 @@ const withTargets = (features: Features, memory: Memory, { application }: Subjec
   const owned = [
     ...new Set([...(state.owned ?? []), ...features.kinds(state.config), ...Object.keys(state.formerlyOwned ?? {})]),
   ]
-  const next = withFormer(state, former, features.targets(application, state.config))
+  const next = withPreviousTargets(state, former, features.targets(application, state.config))
   return owned.length === 0 ? next : { ...next, owned: (owned as NonNullable<State['owned']>).toSorted() }
 }
 
@@ -413,7 +413,11 @@ const withoutForgotten = (
   const { removed, ...others } = state
   const relations = Object.entries(state.relations).filter(([key, entry]) => {
     const isOver = !stands(state, entry)
-    return !(isOver && isOld(entry.since ?? removed) && isForgotten(subject, state, key, peers, shown(state, entry)))
+    return !(
+      isOver &&
+      isOld(entry.since ?? removed) &&
+      isForgotten(subject, state, key, peers, publishedHash(state, entry))
+    )
   })
   const isForgettable = isOld(removed) && relations.length === 0
   if (!isForgettable) return { ...state, relations: Object.fromEntries(relations) }

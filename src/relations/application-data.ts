@@ -1,6 +1,6 @@
 import { Refused } from '../base/errors.ts'
-import { at, defined } from '../base/own-value.ts'
-import type { Databags, Relation, RelationIdentity, Said, ToldData } from '../state/relation.ts'
+import { defined, ownValue } from '../base/own-value.ts'
+import type { CustomData, Databags, PublishedData, Relation, RelationIdentity } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import type { LeaderSettings } from '../units/leader-settings.ts'
 import { unitName } from '../units/units.ts'
@@ -22,30 +22,30 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
 }
 
 const isOwned = (name: string, key: string): boolean =>
-  ANYWHERE.includes(key) || (at(OWNED, name)?.includes(key) ?? false)
+  ANYWHERE.includes(key) || (ownValue(OWNED, name)?.includes(key) ?? false)
 
-const customOf = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
+const omitProtocolKeys = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !isOwned(name, key)))
 
 /** What a databag holds besides what the interface's protocol says in it; undefined where that is nothing. */
-export const toldBesides = (name: string, said: Said | undefined): ToldData | undefined => {
+export const selectCustomData = (name: string, said: PublishedData | undefined): CustomData | undefined => {
   if (said === undefined) return undefined
-  const data = customOf(name, { ...(Object.hasOwn(OWNED, name) && documentOf(said.data)), ...said.data })
+  const data = omitProtocolKeys(name, { ...(Object.hasOwn(OWNED, name) && flattenDocument(said.data)), ...said.data })
   const units = Object.entries(said.units ?? {})
-    .map(([unit, bag]) => [unit, customOf(name, bag)] as const)
+    .map(([unit, bag]) => [unit, omitProtocolKeys(name, bag)] as const)
     .filter(([, bag]) => Object.keys(bag).length > 0)
   if (Object.keys(data).length === 0 && units.length === 0) return undefined
   return defined({ data, units: units.length > 0 ? Object.fromEntries(units) : undefined })
 }
 
 /** The settings of an application: what its config says goes before what its leader does. */
-export const settingsOf = ({ config, settings }: Pick<State, 'config' | 'settings'>): LeaderSettings => ({
+export const mergeSettings = ({ config, settings }: Pick<State, 'config' | 'settings'>): LeaderSettings => ({
   ...settings,
   ...config?.settings,
 })
 
 /** What is said in version 1 alone is in its document. */
-const documentOf = (data: Said['data']): Record<string, string> => {
+const flattenDocument = (data: PublishedData['data']): Record<string, string> => {
   const document = documentIn(data)
   const content = 'value' in document ? (document.value ?? {}) : {}
   return Object.fromEntries(
@@ -56,31 +56,31 @@ const documentOf = (data: Said['data']): Record<string, string> => {
 type Speaker = Pick<State, 'config' | 'databag' | 'units'>
 
 /** What the application itself says in a relation, and each of its units; what the config says goes before what the leader does. */
-const ownData = (
+const collectCustomData = (
   application: string,
   { config, databag, units }: Speaker,
   { endpoint, interface: name }: Relation,
-): Said => ({
-  data: customOf(name, { ...at(databag, endpoint), ...at(config?.databag, endpoint) }),
+): PublishedData => ({
+  data: omitProtocolKeys(name, { ...ownValue(databag, endpoint), ...ownValue(config?.databag, endpoint) }),
   units: Object.fromEntries(
     Object.values(units.present).flatMap(({ number, databag: own }) => {
-      const bag = at(own, endpoint)
-      return bag ? [[unitName(application, number), customOf(name, bag)] as const] : []
+      const bag = ownValue(own, endpoint)
+      return bag ? [[unitName(application, number), omitProtocolKeys(name, bag)] as const] : []
     }),
   ),
 })
 
 /** What is said in a relation: what its protocol says, and beside it what the application does. Undefined where neither says anything. */
-export const withOwnData = (
+export const withCustomData = (
   application: string,
   speaker: Speaker,
   relation: Relation,
-  said: Said | undefined,
-): Said | undefined => {
-  const own = ownData(application, speaker, relation)
+  said: PublishedData | undefined,
+): PublishedData | undefined => {
+  const own = collectCustomData(application, speaker, relation)
   const names = Object.keys({ ...own.units, ...said?.units })
   if (Object.keys(own.data).length === 0 && Object.keys(own.units ?? {}).length === 0) return said
-  const units = names.map((unit) => [unit, { ...at(own.units, unit), ...at(said?.units, unit) }] as const)
+  const units = names.map((unit) => [unit, { ...ownValue(own.units, unit), ...ownValue(said?.units, unit) }] as const)
   return {
     ...said,
     data: { ...own.data, ...said?.data },
@@ -93,7 +93,7 @@ type Relations = Readonly<Record<string, RelationIdentity>>
 /** The keys of a databag that protocols own, a sentence each: they are left out. */
 export const ownedKeys = (databag: Databags | undefined, relations: Relations): string[] =>
   Object.values(relations).flatMap(({ endpoint, interface: name }) =>
-    Object.keys(at(databag, endpoint) ?? {})
+    Object.keys(ownValue(databag, endpoint) ?? {})
       .filter((key) => isOwned(name, key))
       .map((key) => `databag.${endpoint}.${key}: the interface ${name} says this itself, it is left out`),
   )

@@ -27,16 +27,16 @@ export type Payload = { data: Databag; version: Version } | Exclude<Agreement, {
  * What the application databag `remote` says, in the flat keys of its interface whatever its version. In version 0 it is the databag
  * itself. A side that has announced version 1 and no document yet says what its flat keys do.
  */
-export const payload = (remote: Databag, local: readonly Version[]): Payload => {
+export const decodePayload = (remote: Databag, local: readonly Version[]): Payload => {
   const agreement = negotiate(local, remote)
   if (!('version' in agreement)) return agreement
   const document = agreement.version === 0 ? { value: undefined } : documentIn(remote)
   if ('unreadable' in document) return document
-  return { data: document.value === undefined ? remote : flatOf(document.value), version: agreement.version }
+  return { data: document.value === undefined ? remote : flatten(document.value), version: agreement.version }
 }
 
 /** A string is written in JSON: what reads it would take the text of a number or an object for one. */
-const flatOf = (document: Record<string, unknown>): Databag =>
+const flatten = (document: Record<string, unknown>): Databag =>
   Object.fromEntries(
     Object.entries(document).map(([key, value]) => [key, typeof value === 'string' ? JSON.stringify(value) : value]),
   )

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
-import { issuesIn } from '../base/issues.ts'
+import { describeIssues } from '../base/issues.ts'
 import { Application } from '../base/names.ts'
 import type { Subject } from '../base/subject.ts'
 import { applicationIn, DOCUMENT_SELECTOR, fromDocument } from '../cloudevents/knative/document.ts'
@@ -9,11 +9,11 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote } from '../state/relation.ts'
-import type { Told } from './words.ts'
+import type { AnnouncedRelation } from './announcements.ts'
 
 /** What a ConfigMap that is a document says of the application it names, or why that cannot be read. */
 export type Document = { readonly name: string; readonly application?: string } & (
-  | { readonly told: Told }
+  | { readonly told: AnnouncedRelation }
   | { readonly config: Config }
   | { readonly problem: string }
 )
@@ -90,6 +90,6 @@ const parsed = <T>(
   return result.success ? documentOf(result.data) : { name, application, problem: problemIn(name, result.error) }
 }
 
-const problemIn = (name: string, error: z.ZodError): string => `ConfigMap ${name}: ${issuesIn(error)}; ${STAYS}`
+const problemIn = (name: string, error: z.ZodError): string => `ConfigMap ${name}: ${describeIssues(error)}; ${STAYS}`
 
 const STAYS = 'what it said before stays'

@@ -1,22 +1,22 @@
 import * as z from 'zod'
-import { at, defined } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { Interface, Versions } from '../state/config.ts'
-import { type Databag, type Relation, type RelationEntry, relationName, type Said } from '../state/relation.ts'
+import { type Databag, type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
 import { type EffectiveState, type State, stands } from '../state/state.ts'
-import { toldBesides } from './application-data.ts'
-import { payload } from './codec.ts'
-import { read } from './databag.ts'
+import { selectCustomData } from './application-data.ts'
+import { decodePayload } from './codec.ts'
+import { readValue } from './databag.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
-import { mirrorOf, remoteOf, shown } from './mirror.ts'
+import { findMirror, publishedHash, remoteSubject } from './mirror.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
-import { SUPPORTED, versionsOf } from './versions.ts'
+import { SUPPORTED, spokenVersions } from './versions.ts'
 
 /** The other side of a relation, as its memory has it. */
 export type OtherSide = {
   readonly entry?: RelationEntry | undefined
-  readonly said?: Said | undefined
+  readonly said?: PublishedData | undefined
   /** The relation is over there: it has ended, or the application was removed. */
   readonly isOver: boolean
   /** The workload carries labels that the relation asked for; undefined where that is not known. */
@@ -31,8 +31,8 @@ export type OtherSide = {
 
 /** The other side of the relation `key`; an application without a memory shows nothing, and nor does an alias. */
 export const otherSide = (subject: Subject, state: State, key: string, peers: Peers): OtherSide => {
-  const own = at(state.relations, key)
-  const peer = own && peers.get(subjectName(remoteOf(subject, own)))
+  const own = ownValue(state.relations, key)
+  const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
   if (peer === undefined) return { isOver: false }
   if ('unknown' in peer)
     return {
@@ -40,17 +40,17 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
       ...(peer.unknown === 'unreadable' && { problem: peer.problem }),
       ...(peer.isGone && { holds: false }),
     }
-  const entry = mirrorOf(subject, state, key, peer.state)
+  const entry = findMirror(subject, state, key, peer.state)
   if (entry === undefined) return { isOver: false, holds: Object.keys(peer.labels).length > 0 }
   return {
     entry,
-    said: entry.says === undefined ? undefined : at(peer.state.says, entry.says),
+    said: entry.says === undefined ? undefined : ownValue(peer.state.says, entry.says),
     // within the namespace its word is merged with ours, and the later counts
     isOver: !stands(peer.state, isNear(subject, peer.subject) ? { ...entry, word: 'told' } : entry),
     holds: entry.holds === true,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
-      return shown(peer.state, entry)
+      return publishedHash(peer.state, entry)
     },
   }
 }
@@ -62,15 +62,20 @@ const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer
 const isNear = (one: Subject, other: Subject): boolean => one.namespace === other.namespace
 
 /** What the two sides of a relation agree on, in the flat keys of its interface; or why that cannot be told. */
-export type Read = { data: Databag } | { incompatible: string } | { unreadable: string }
+export type RelationData = { data: Databag } | { incompatible: string } | { unreadable: string }
 
 /**
  * The data of a relation: an application that speaks for itself goes before what a platform says of it. Whoever never asked for policies
  * leaves that to the platform: something else may run it, and ask for it.
  */
-export const readData = (name: string, platform: Databag, said: Databag | undefined, versions: Versions = {}): Read => {
+export const readData = (
+  name: string,
+  platform: Databag,
+  said: Databag | undefined,
+  versions: Versions = {},
+): RelationData => {
   const data = { ...platform, ...said }
-  const read = isVersioned(name) ? payload(data, versionsOf(name, versions)) : { data }
+  const read = isVersioned(name) ? decodePayload(data, spokenVersions(name, versions)) : { data }
   if (!('data' in read) || !said || Object.hasOwn(said, 'policies') || !Object.hasOwn(platform, 'policies')) return read
   return { data: { ...read.data, policies: platform.policies } }
 }
@@ -123,13 +128,13 @@ const isLeaving = ({ granted, heard }: RelationEntry, { entry: theirs, holds }: 
   granted === undefined ? theirs?.holds === true : (holds ?? heard === true)
 
 const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): string | undefined => {
-  const remote = subjectName(remoteOf(subject, relation))
+  const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable)
     return `${relationName(relation)}: waiting for what ${remote} says; what was made for it stays`
   return relation.isLeaving ? `${relationName(relation)}: waiting for ${remote} to leave the mesh` : undefined
 }
 
-type Resolved = { relation: Relation; read: Read }
+type Resolved = { relation: Relation; read: RelationData }
 
 const resolve = (
   { remote, kept, heard, says, ...entry }: RelationEntry,
@@ -138,7 +143,7 @@ const resolve = (
   isOver: boolean,
 ): Resolved => {
   const read = readData(entry.interface, remote.data, said?.data, config?.versions)
-  const own = says === undefined ? undefined : at(contents, says)
+  const own = says === undefined ? undefined : ownValue(contents, says)
   const data = 'data' in read ? read.data : (kept ?? {})
   const units = said?.units ?? remote.units
   const { id, endpoint, interface: name, role } = entry
@@ -149,7 +154,7 @@ const resolve = (
     remote: defined({ ...remote, data, units }),
     speaks: said && (true as const),
     isConfigured: own && !own.partial ? (true as const) : undefined,
-    told: toldBesides(entry.interface, said),
+    told: selectCustomData(entry.interface, said),
     isUnknown: isUnknown ? (true as const) : undefined,
     isLeaving: isOver ? (true as const) : undefined,
   })
@@ -166,25 +171,30 @@ export const isEnrolling = ({ interface: name }: Pick<Relation, 'interface'>): b
 const Labels = z.record(z.string(), z.unknown())
 
 /** The labels that a relation asks its requirer for. */
-export const askedLabels = ({ remote, interface: name }: Relation): Readonly<Record<string, unknown>> => {
-  const labels = read(remote.data, name === 'cluster' ? 'worker_labels' : 'labels', Labels)
+export const requestedLabels = ({ remote, interface: name }: Relation): Readonly<Record<string, unknown>> => {
+  const labels = readValue(remote.data, name === 'cluster' ? 'worker_labels' : 'labels', Labels)
   return 'value' in labels ? (labels.value ?? {}) : {}
 }
 
 /** Whether a requirer has yet to take the labels of a relation, as far as it has seen itself. */
-export const isFirst = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
+export const isUnenrolled = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
 
 /** Whether a requirer that died, or was overtaken, over taking the labels of a relation has taken them: no other one brought them. */
-const isTaken = (state: State, entry: RelationEntry, relation: Relation, labels: Readonly<Record<string, string>>) =>
+const hasTakenLabels = (
+  state: State,
+  entry: RelationEntry,
+  relation: Relation,
+  labels: Readonly<Record<string, string>>,
+) =>
   entry.taking === true &&
   !Object.values(state.relations).some((other) => other !== entry && other.holds) &&
-  Object.entries(askedLabels(relation)).some(([key, value]) => at(labels, key) === value)
+  Object.entries(requestedLabels(relation)).some(([key, value]) => ownValue(labels, key) === value)
 
 /**
  * A requirer takes the labels of a relation first when its provider has granted what it asks for; later changes do not wait, unless the
  * workload is bare: somebody else took its labels, or made it anew.
  */
-export const gated = (
+export const gateEnrolment = (
   subject: Subject,
   state: State,
   resolved: Effective,
@@ -192,15 +202,15 @@ export const gated = (
   { labels, isBare }: { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean },
 ): Effective => {
   const relations = Object.entries(resolved.state.relations).map(([key, relation]) => {
-    const entry = at(state.relations, key)
+    const entry = ownValue(state.relations, key)
     const isWaiting =
       entry?.role === 'requires' &&
       isEnrolling(entry) &&
-      (isBare || isFirst(entry)) &&
+      (isBare || isUnenrolled(entry)) &&
       relation.speaks &&
-      !isTaken(state, entry, relation, labels)
+      !hasTakenLabels(state, entry, relation, labels)
     if (!isWaiting || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
-    return [key, { ...relation, awaits: subjectName(remoteOf(subject, relation)) }] as const
+    return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const
   })
   const awaiting = relations.flatMap(([, { awaits, ...relation }]) =>
     awaits === undefined ? [] : [`${relationName(relation)}: waiting for the policies of ${awaits}`],
@@ -211,7 +221,7 @@ export const gated = (
     waiting: [
       ...resolved.waiting,
       ...awaiting,
-      ...unasked(subject, state, peers),
+      ...keptGrants(subject, state, peers),
       ...leavingWorkers(subject, state, resolved, peers).map((worker) => `waiting for ${worker} to leave the mesh`),
     ],
   }
@@ -230,13 +240,13 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Effecti
   if (state.config?.coordinator === undefined || desiredMeshLabels(resolved.state)) return []
   return Object.entries(state.relations).flatMap(([key, entry]) =>
     entry.interface === 'cluster' && otherSide(subject, state, key, peers).isEnrolled
-      ? [subjectName(remoteOf(subject, entry))]
+      ? [subjectName(remoteSubject(subject, entry))]
       : [],
   )
 }
 
 /** What was granted to an application whose config is not known stays, until it is told again. */
-const unasked = (subject: Subject, state: State, peers: Peers): string[] =>
+const keptGrants = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const granted = otherSide(subject, state, key, peers).entry?.granted
     const isKept = granted !== undefined && granted !== NOTHING_ASKED && entry.says === undefined

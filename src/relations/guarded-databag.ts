@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { problemOf } from '../base/printed.ts'
+import { describeProblem } from '../base/printed.ts'
 import type { Databag } from '../state/relation.ts'
-import { read } from './databag.ts'
+import { readValue } from './databag.ts'
 
 /** A target that an application guards: a Service, by default the one of its name, or its pods. */
 export const Guarded = z.object(
@@ -23,11 +23,11 @@ export const List = z.array(z.unknown(), 'expected a list of targets')
 
 /** Reads the key `guarded` of a consumer's databag, which stands beside `policies`, the charm library's key. */
 export const readGuards = (databag: Databag): ReadGuards => {
-  const list = read(databag, 'guarded', List)
+  const list = readValue(databag, 'guarded', List)
   if ('unreadable' in list) return list
   const elements = (list.value ?? []).map((element, index) => {
     const result = Guarded.safeParse(element)
-    return result.success ? result.data : problemOf(result.error, element, `guarded[${index}]`)
+    return result.success ? result.data : describeProblem(result.error, element, `guarded[${index}]`)
   })
   return {
     guards: elements.filter((element) => typeof element !== 'string'),

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { Databag } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { read } from './databag.ts'
+import { readValue } from './databag.ts'
 import { foreignProblem } from './foreign-labels.ts'
 import { relationsWith } from './select.ts'
 
 const Labels = z.record(z.string(), z.string())
 
 const labelsIn = (databag: Databag): Record<string, string> | undefined => {
-  const labels = read(databag, 'labels', Labels)
+  const labels = readValue(databag, 'labels', Labels)
   if ('unreadable' in labels || labels.value === undefined) return undefined
   return Object.fromEntries(
     Object.entries(labels.value).filter(([key, value]) => !foreignProblem('labels', key, value)),

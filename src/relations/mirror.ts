@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { RelationEntry } from '../state/relation.ts'
-import { type Shown, type State, stands } from '../state/state.ts'
+import { type PublicState, type State, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 
@@ -19,25 +19,25 @@ export const displacedKey = ({ id, remote, interface: name }: RelationEntry): st
 export const isDisplaced = (key: string): boolean => key.includes('/')
 
 /** The identity that the other side gives a relation. */
-export const oppositeOf = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
+export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
   id,
-  endpoint: remote.endpoint ?? at(ENDPOINTS, endpoint) ?? endpoint,
+  endpoint: remote.endpoint ?? ownValue(ENDPOINTS, endpoint) ?? endpoint,
   interface: name,
   role: OPPOSITE[role],
 })
 
 /** The application at the other side of a relation of `subject`. */
-export const remoteOf = ({ namespace }: Subject, { remote }: Pick<RelationEntry, 'remote'>): Subject => ({
+export const remoteSubject = ({ namespace }: Subject, { remote }: Pick<RelationEntry, 'remote'>): Subject => ({
   namespace: remote.namespace ?? namespace,
   application: remote.application,
 })
 /** Whether the entry, in the memory of `from`, is of a relation with `to`. */
 export const isBetween = (entry: RelationEntry | undefined, from: Subject, to: Subject): boolean =>
-  entry !== undefined && isSameSubject(remoteOf(from, entry), to)
+  entry !== undefined && isSameSubject(remoteSubject(from, entry), to)
 
 /** The entry of a relation that only `peer`, of the same namespace, was told of. */
 export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
-  ...oppositeOf(theirs),
+  ...oppositeIdentity(theirs),
   remote: { application: peer.application, endpoint: theirs.endpoint, data: {} },
   word: theirs.word,
   mark: theirs.mark,
@@ -50,14 +50,19 @@ export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry =>
  * The other side's entry of a relation: of the same id within a namespace; across namespaces, which count their relations each for
  * itself, the one of the same applications, interface and endpoints, and among several the one of the same rank.
  */
-export const mirrorOf = (subject: Subject, state: Shown, key: string, theirs: Shown): RelationEntry | undefined => {
-  const own = at(state.relations, key)
+export const findMirror = (
+  subject: Subject,
+  state: PublicState,
+  key: string,
+  theirs: PublicState,
+): RelationEntry | undefined => {
+  const own = ownValue(state.relations, key)
   if (own === undefined) return undefined
-  const peer = remoteOf(subject, own)
+  const peer = remoteSubject(subject, own)
   const isMirror = (other: RelationEntry | undefined): other is RelationEntry =>
     other !== undefined && isBetween(other, peer, subject) && isOpposite(own, other)
   if (peer.namespace === subject.namespace) {
-    const numbered = at(theirs.relations, String(own.id))
+    const numbered = ownValue(theirs.relations, String(own.id))
     if (isMirror(numbered)) return numbered
     // the id went to another relation there, and this one is not over yet
     return Object.values(theirs.relations).find((other) => other.id === own.id && isMirror(other))
@@ -68,7 +73,7 @@ export const mirrorOf = (subject: Subject, state: Shown, key: string, theirs: Sh
 }
 
 /** Those that stand before those that are over, by id. */
-const alike = (state: Shown, isMeant: (entry: RelationEntry) => boolean): RelationEntry[] =>
+const alike = (state: PublicState, isMeant: (entry: RelationEntry) => boolean): RelationEntry[] =>
   Object.values(state.relations)
     .filter(isMeant)
     .toSorted((one, other) => Number(stands(state, other)) - Number(stands(state, one)) || one.id - other.id)
@@ -89,9 +94,9 @@ export const contentHash = (content: unknown): string =>
   hash('sha256', JSON.stringify(content), 'base64url').slice(0, 12)
 
 /** A hash of what the other side goes by: what is said and granted, and whether the relation stands. */
-export const shown = (state: Pick<State, 'removed'>, entry: RelationEntry): string =>
+export const publishedHash = (state: Pick<State, 'removed'>, entry: RelationEntry): string =>
   contentHash([stands(state, entry), entry.says ?? null, entry.granted ?? null])
 
 /** Whether the sides of the relation have something to say to each other. */
-export const isTelling = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>
+export const hasProtocol = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>
   ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'].includes(name)

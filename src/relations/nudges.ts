@@ -1,11 +1,11 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import { ECHO, sourceOf } from '../cloudevents/source.ts'
+import { applicationSource, ECHO } from '../cloudevents/source.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
-import { type Shown, type State, stands } from '../state/state.ts'
+import { type PublicState, type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
-import { contentHash, isTelling, oppositeOf, remoteOf, shown } from './mirror.ts'
+import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './mirror.ts'
 import { isAlias, type Peers } from './peers.ts'
 
 /**
@@ -56,8 +56,8 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
 
 /** The relation is with another application now. */
 const isLeft = (subject: Subject, state: State, key: string, before: RelationEntry): boolean => {
-  const now = at(state.relations, key)
-  return now !== undefined && !isSameSubject(remoteOf(subject, now), remoteOf(subject, before))
+  const now = ownValue(state.relations, key)
+  return now !== undefined && !isSameSubject(remoteSubject(subject, now), remoteSubject(subject, before))
 }
 
 type Due = { readonly isRemembered: boolean }
@@ -70,11 +70,11 @@ const dueTo = (
   peers: Peers,
   { isResync, isSwept }: Occasion,
 ): Due | undefined => {
-  const remote = remoteOf(subject, entry)
+  const remote = remoteSubject(subject, entry)
   if (isSameSubject(remote, subject) || isAlias(subject, state, remote)) return undefined
   const isNear = remote.namespace === subject.namespace
   // across namespaces the words of one side are none of the other's
-  if (!isNear && entry.says === undefined && !isTelling(entry)) return undefined
+  if (!isNear && entry.says === undefined && !hasProtocol(entry)) return undefined
   const isForced = isResync && !(isSwept && isNear)
   const peer = peers.get(subjectName(remote))
   const isReadable = peer !== undefined && 'state' in peer
@@ -84,7 +84,7 @@ const dueTo = (
 
 /** The other side has no memory to show what it has seen: what was sent once is enough until it changes. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
-  entry.sent !== shown(state, entry) &&
+  entry.sent !== publishedHash(state, entry) &&
   (stands(state, entry) || entry.sent !== undefined || entry.granted !== undefined)
 
 const isUnseen = (
@@ -93,7 +93,7 @@ const isUnseen = (
   key: string,
   entry: RelationEntry,
   peers: Peers,
-  peer: Shown,
+  peer: PublicState,
 ): boolean => {
   const { entry: theirs, isOver } = otherSide(subject, state, key, peers)
   const isStanding = stands(state, entry)
@@ -105,7 +105,7 @@ const isUnseen = (
   const isAwaited =
     (peer.awaits === 'carried' && entry.holds) || (peer.awaits === 'let-go' && isLetGo) || (!entry.holds && isLeft)
   // the words are merged: where they differ, ours is the later
-  return isAwaited || theirs.word !== entry.word || theirs.seen !== shown(state, entry)
+  return isAwaited || theirs.word !== entry.word || theirs.seen !== publishedHash(state, entry)
 }
 
 const nudge = (
@@ -116,8 +116,8 @@ const nudge = (
   { isEcho, now }: Occasion,
   { isRemembered }: Due,
 ): Nudge => {
-  const to = remoteOf(subject, entry)
-  const shows = shown(state, entry)
+  const to = remoteSubject(subject, entry)
+  const shows = publishedHash(state, entry)
   const isStanding = stands(state, entry)
   return {
     key,
@@ -126,7 +126,7 @@ const nudge = (
     name: `${relationName(entry)} to ${subjectName(to)}`,
     event: {
       id: `${subjectName(subject)}/${key}/${subjectName(to)}/${contentHash([shows, entry.mark.at])}`,
-      source: sourceOf(subject),
+      source: applicationSource(subject),
       type: `dev.meshstep.relation-${isStanding ? 'changed' : 'broken'}.v1`,
       subject: subjectName(to),
       time: now.toISOString(),
@@ -139,12 +139,12 @@ const nudge = (
 
 /** The relation and this side of it, for whoever does not read memories. */
 const standing = ({ namespace, application }: Subject, { says }: State, entry: RelationEntry) => {
-  const { data = {}, units } = (entry.says === undefined ? undefined : at(says, entry.says)) ?? {}
+  const { data = {}, units } = (entry.says === undefined ? undefined : ownValue(says, entry.says)) ?? {}
   const remote = { application, namespace, endpoint: entry.endpoint, data, ...(units && { units }) }
-  return { relation: oppositeOf(entry), remote }
+  return { relation: oppositeIdentity(entry), remote }
 }
 
 const ended = ({ namespace, application }: Subject, entry: RelationEntry) => {
-  const { id, interface: name, role } = oppositeOf(entry)
+  const { id, interface: name, role } = oppositeIdentity(entry)
   return { relation: { id, interface: name, role }, remote: { application, namespace } }
 }

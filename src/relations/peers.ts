@@ -1,17 +1,17 @@
 import type { Memo } from '../base/memo.ts'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/owner.ts'
-import { memoryName, readShown } from '../state/memory.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
+import { memoryName, readPublicState } from '../state/memory.ts'
 import { relationsIn } from '../state/relation.ts'
-import type { Shown, State } from '../state/state.ts'
-import { isBetween, remoteOf } from './mirror.ts'
+import type { PublicState, State } from '../state/state.ts'
+import { isBetween, remoteSubject } from './mirror.ts'
 
 /** The memory of another application, as it is now, and the labels that its workload carries. */
-export type ReadablePeer = { readonly state: Shown; readonly labels: Readonly<Record<string, string>> }
+export type ReadablePeer = { readonly state: PublicState; readonly labels: Readonly<Record<string, string>> }
 
 /** Another application; a memory that cannot be read is unknown, and says why. */
 export type Peer = { readonly subject: Subject } & (
@@ -34,8 +34,8 @@ const MOST_READ_BY_NAME = 16
  * The remote applications of the relations in `state`. An alias is nobody: a name that a relation of `cross_model_mesh` without a
  * namespace marks as the local name of an application elsewhere. A peer relation has no other side.
  */
-export const remotesOf = (subject: Subject, { relations }: Pick<State, 'relations'>): Subject[] => {
-  const remotes = Object.values(relations).map((entry) => remoteOf(subject, entry))
+export const listRemotes = (subject: Subject, { relations }: Pick<State, 'relations'>): Subject[] => {
+  const remotes = Object.values(relations).map((entry) => remoteSubject(subject, entry))
   const named = new Map(remotes.map((remote) => [subjectName(remote), remote]))
   return [...named.values()].filter(
     (remote) => !isSameSubject(remote, subject) && !isAlias(subject, { relations }, remote),
@@ -58,8 +58,8 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
       if (same.length <= MOST_READ_BY_NAME)
         return await Promise.all(same.map((subject) => readPeer(kubernetes, subject)))
       const listed = await unlessForbidden(listPeers(kubernetes, namespace))
-      if (listed instanceof Error) return same.map((subject) => unreadable(subject, listed))
-      return same.map((subject) => listed.get(subjectName(subject)) ?? missing(subject))
+      if (listed instanceof Error) return same.map((subject) => unreadablePeer(subject, listed))
+      return same.map((subject) => listed.get(subjectName(subject)) ?? missingPeer(subject))
     }),
   )
   return read.flat()
@@ -68,8 +68,8 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
 const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer> => {
   const { namespace, application } = subject
   const found = await unlessForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
-  if (found instanceof Error) return unreadable(subject, found)
-  return found === undefined ? missing(subject) : peerIn(subject, found, kubernetes.memo)
+  if (found instanceof Error) return unreadablePeer(subject, found)
+  return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)
 }
 
 /** Whoever may not read in another namespace does not know what is there. */
@@ -82,39 +82,39 @@ const unlessForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
   }
 }
 
-const unreadable = (subject: Subject, { message }: Error): Peer => ({
+const unreadablePeer = (subject: Subject, { message }: Error): Peer => ({
   subject,
   unknown: 'unreadable',
   problem: message,
 })
 
 /** A memory that is not there. */
-export const missing = (subject: Subject): Peer => ({
+export const missingPeer = (subject: Subject): Peer => ({
   subject,
   unknown: 'missing',
   problem: `${subjectName(subject)} has no memory`,
 })
 
-const peerIn = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer => {
-  const read = readShown(memory, memo)
-  if (read instanceof Error) return unreadable(subject, read)
-  return read === undefined ? missing(subject) : { subject, state: read.state, labels: read.labels }
+const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer => {
+  const read = readPublicState(memory, memo)
+  if (read instanceof Error) return unreadablePeer(subject, read)
+  return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
 }
 
 /** All memories of a namespace, by `{namespace}/{application}`. */
 export const listPeers = async (kubernetes: Kubernetes, namespace: string): Promise<Map<string, Peer>> => {
   const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
   const peers = memories.flatMap((memory): Peer[] => {
-    const application = at(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+    const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
     return memory.metadata.name === memoryName(application)
-      ? [peerIn({ namespace, application }, memory, kubernetes.memo)]
+      ? [parsePeer({ namespace, application }, memory, kubernetes.memo)]
       : []
   })
   return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
 }
 
 /** Whether the memory names `subject` in a relation, or `key` of one, that is not an alias of somebody else there. */
-export const namesOther = (peer: Peer, subject: Subject): boolean =>
+export const isRelatedTo = (peer: Peer, subject: Subject): boolean =>
   'state' in peer &&
   !isSameSubject(peer.subject, subject) &&
   !isAlias(peer.subject, peer.state, subject) &&

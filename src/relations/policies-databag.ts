@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { problemOf } from '../base/printed.ts'
+import { describeProblem } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
 import { MeshPolicy } from '../istio/models.ts'
 import type { Databag } from '../state/relation.ts'
-import { read } from './databag.ts'
+import { readValue } from './databag.ts'
 
 /** The good policies of a databag, the others with what is wrong with each; or why it cannot be known what is asked for. */
 export type ReadPolicies =
@@ -14,11 +14,11 @@ const List = z.array(z.unknown(), 'expected a list of policies')
 
 /** What a consumer of `service_mesh` asks for: the key `policies` of its application databag. Absent, it asks for nothing. */
 export const readPolicies = (databag: Databag): ReadPolicies => {
-  const list = read(databag, 'policies', List)
+  const list = readValue(databag, 'policies', List)
   if ('unreadable' in list) return list
   const elements = (list.value ?? []).map((element, index) => {
     const { data, error } = MeshPolicy.safeParse(element)
-    return { element, data, problem: error && problemOf(error, element, `policies[${index}]`) }
+    return { element, data, problem: error && describeProblem(error, element, `policies[${index}]`) }
   })
   return {
     policies: elements.flatMap(({ data }) => data ?? []),

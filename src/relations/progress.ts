@@ -1,19 +1,19 @@
-import { at, defined } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import {
-  askedLabels,
   CHANGING,
   type Effective,
   isEnrolling,
-  isFirst,
+  isUnenrolled,
   leavingWorkers,
   NOTHING_ASKED,
   type OtherSide,
   otherSide,
+  requestedLabels,
 } from './effective.ts'
-import { isDisplaced, remoteOf } from './mirror.ts'
+import { isDisplaced, remoteSubject } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
 /** A step beyond which the other side must not have moved: labels are taken for the first time, or what was granted is revoked. */
@@ -27,8 +27,8 @@ export const dueIntents = (
   peers: Peers,
 ): Intent[] =>
   Object.entries(state.relations).flatMap(([key, entry]): Intent[] => {
-    const due = intended(entry, at(relations, key), otherSide(subject, state, key, peers))
-    return due ? [{ key, remote: remoteOf(subject, entry), entry: due }] : []
+    const due = intended(entry, ownValue(relations, key), otherSide(subject, state, key, peers))
+    return due ? [{ key, remote: remoteSubject(subject, entry), entry: due }] : []
   })
 
 const intended = (
@@ -36,7 +36,7 @@ const intended = (
   relation: Relation | undefined,
   other: OtherSide,
 ): Partial<RelationEntry> | undefined => {
-  if (isRequirer(entry)) return isFirst(entry) && relation && isCarried(relation) ? TAKING : undefined
+  if (isRequirer(entry)) return isUnenrolled(entry) && relation && isCarried(relation) ? TAKING : undefined
   if (!isProvider(entry) || entry.granted === undefined) return undefined
   if (relation === undefined) return entry.granted === CHANGING ? {} : { granted: CHANGING }
   // what is asked for has changed: it may change back before anything is revoked
@@ -51,7 +51,7 @@ export const withIntents = (state: State, intents: readonly Pick<Intent, 'key' |
     ...state.relations,
     ...Object.fromEntries(
       intents.flatMap(({ key, entry }) => {
-        const before = at(state.relations, key)
+        const before = ownValue(state.relations, key)
         return before ? [[key, { ...before, ...entry }] as const] : []
       }),
     ),
@@ -66,7 +66,7 @@ const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =
 
 /** Whether labels of the relation are carried from now on. */
 const isCarried = (relation: Relation): boolean =>
-  relation.awaits === undefined && Object.keys(askedLabels(relation)).length > 0
+  relation.awaits === undefined && Object.keys(requestedLabels(relation)).length > 0
 
 /**
  * The state of a memory that was lost while the workload was on the mesh. Whatever asked for that is not given up before it is known, or its
@@ -85,7 +85,7 @@ export const withCarried = (state: State): State => {
 const CARRIED = { holds: true, heard: true } as const
 
 /** Whether some relation is known that asks for labels. */
-export const isAskedFor = ({ state: { relations } }: Effective): boolean =>
+export const hasLabelRequests = ({ state: { relations } }: Effective): boolean =>
   Object.values(relations).some((relation) => isRequirer(relation) && !relation.isUnknown && isCarried(relation))
 
 /** The application was removed, or a relation that asks for labels has ended. */
@@ -95,18 +95,18 @@ export const isEndKnown = (state: State): boolean =>
   Object.values(state.tombstones ?? {}).some(({ interface: name = '' }) => isEnrolling({ interface: name }))
 
 /** What could not be done: whose requests are not granted, and whether labels stay where they are to go. */
-export type Failed = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
+export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
 
 /** The state once all is done: what is carried and granted, and what of the other sides it was done for. */
-export const acted = (
+export const recordProgress = (
   subject: Subject,
   state: State,
   { state: { relations } }: Effective,
   peers: Peers,
-  failed: Failed,
+  failed: StepFailures,
 ): State => {
   const next = (key: string, entry: RelationEntry): RelationEntry => {
-    const relation = at(relations, key)
+    const relation = ownValue(relations, key)
     const other = otherSide(subject, state, key, peers)
     const { said, shows } = other
     const isFailed =
@@ -168,7 +168,7 @@ const requesterNames = (subject: Subject, relation: Relation): string[] => [
 ]
 
 /** Whether others still carry labels of a mesh, or of a cluster, that the application does not run any more; or whether it does, is not known. */
-export const isHeldByConsumers = (subject: Subject, state: State, resolved: Effective, peers: Peers): boolean =>
+export const hasLabelledConsumers = (subject: Subject, state: State, resolved: Effective, peers: Peers): boolean =>
   leavingWorkers(subject, state, resolved, peers).length > 0 ||
   isConfigUnknown(state) ||
   Object.entries(state.relations).some(([key, entry]) => {
@@ -188,7 +188,7 @@ export const namespaceAwaits = (
   if (mesh === undefined || mesh.modelOnMesh) return []
   return Object.entries(relations).flatMap(([key, relation]) => {
     if (relation.interface !== 'service_mesh' || relation.role !== 'provides' || relation.isLeaving) return []
-    const name = subjectName(remoteOf(subject, relation))
+    const name = subjectName(remoteSubject(subject, relation))
     const { holds, entry } = otherSide(subject, state, key, peers)
     const isCarrying = holds === true && isLabelled(peers.get(name))
     const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
@@ -202,7 +202,7 @@ const isLabelled = (peer: Peer | undefined): boolean =>
 
 /** A tombstone that everybody has seen goes after a day: nothing of its relation is left. */
 export const isForgotten = (subject: Subject, state: State, key: string, peers: Peers, shows: string): boolean => {
-  const entry = at(state.relations, key)
+  const entry = ownValue(state.relations, key)
   if (entry === undefined || entry.holds || entry.granted !== undefined) return false
   const { entry: theirs } = otherSide(subject, state, key, peers)
   return theirs === undefined || theirs.seen === shows

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
-import { at } from '../base/own-value.ts'
-import { shown } from '../base/printed.ts'
+import { ownValue } from '../base/own-value.ts'
+import { printValue } from '../base/printed.ts'
 import { parseJson, readText } from '../base/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
-import type { Read } from './databag.ts'
+import type { DatabagValue } from './databag.ts'
 
 /** Where a side says which versions it speaks, as charms with serialized-data-interface do. */
 export const VERSIONS_KEY = '_supported_versions'
@@ -13,12 +13,12 @@ export const VERSIONS_KEY = '_supported_versions'
 export const DOCUMENT_KEY = 'data'
 
 /** The content of a databag in version 1, undefined when there is none: JSON, or YAML as serialized-data-interface writes it. */
-export const documentIn = (databag: Databag): Read<Record<string, unknown>> => {
-  const raw = at(databag, DOCUMENT_KEY)
+export const documentIn = (databag: Databag): DatabagValue<Record<string, unknown>> => {
+  const raw = ownValue(databag, DOCUMENT_KEY)
   if (raw === undefined || raw === '') return { value: undefined }
   const read = typeof raw === 'string' ? readText(raw) : { value: raw }
   if ('unreadable' in read) return { unreadable: `${DOCUMENT_KEY}: ${read.unreadable}` }
-  if (!isRecord(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected an object, got ${shown(read.value)}` }
+  if (!isRecord(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected an object, got ${printValue(read.value)}` }
   if (isTooDeep(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected at most ${DEEPEST} levels` }
   return { value: read.value }
 }

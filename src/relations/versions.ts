@@ -1,5 +1,5 @@
-import { at } from '../base/own-value.ts'
-import { shown } from '../base/printed.ts'
+import { ownValue } from '../base/own-value.ts'
+import { printValue } from '../base/printed.ts'
 import { readText } from '../base/structured-text.ts'
 import type { Interface, Version, Versions } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
@@ -13,8 +13,8 @@ export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
   'k8s-service': [0, 1],
 }
 /** The versions of `name` that an application speaks. */
-export const versionsOf = (name: Interface, config: Versions = {}): readonly Version[] =>
-  at(config, name) ?? SUPPORTED[name]
+export const spokenVersions = (name: Interface, config: Versions = {}): readonly Version[] =>
+  ownValue(config, name) ?? SUPPORTED[name]
 
 /** The version that both sides speak, or why there is none: `incompatible` is for a person, `unreadable` may pass. */
 export type Agreement = { version: Version } | { incompatible: string } | { unreadable: string }
@@ -44,16 +44,16 @@ const spokenBy = (remote: Databag): Spoken => {
 }
 
 const publishedBy = (remote: Databag): Spoken => {
-  const raw = at(remote, VERSIONS_KEY)
+  const raw = ownValue(remote, VERSIONS_KEY)
   if (raw === undefined || raw === '') return FLAT
   const list = typeof raw === 'string' ? readText(raw) : { value: raw }
   if ('unreadable' in list) return { unreadable: `${VERSIONS_KEY}: ${list.unreadable}` }
   if (!Array.isArray(list.value))
-    return { unreadable: `${VERSIONS_KEY}: expected a list of versions, got ${shown(list.value)}` }
+    return { unreadable: `${VERSIONS_KEY}: expected a list of versions, got ${printValue(list.value)}` }
   if (list.value.length === 0) return FLAT
   const versions = list.value.map(versionIn).filter((version) => version !== undefined)
   if (versions.length > 0) return { versions }
-  return { unreadable: `${VERSIONS_KEY}: expected versions such as 1 or "v1", got ${shown(list.value[0])}` }
+  return { unreadable: `${VERSIONS_KEY}: expected versions such as 1 or "v1", got ${printValue(list.value[0])}` }
 }
 
 /** An element that is no version is one that is not spoken here: the others count. */

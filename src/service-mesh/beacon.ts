@@ -1,27 +1,27 @@
 import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import { groups } from '../istio/groups.ts'
 import { meshLabels } from '../istio/names.ts'
 import {
-  type Backend,
   externalAuthorizer,
   externalTraffic,
   hardenedMode,
+  type IngressBackend,
   ingressToBackend,
   modeloperatorAllow,
   type StaticOwner,
 } from '../istio/static.ts'
-import { podsOf } from '../istio/target.ts'
-import { trustDomainsOf } from '../istio/trust-domains.ts'
+import { applicationPods } from '../istio/target.ts'
+import { findTrustDomains } from '../istio/trust-domains.ts'
 import {
-  isRunning,
+  runsWaypoint,
   waypointDeployment,
   waypointObjects,
   waypointPrincipals,
   waypointProblem,
 } from '../istio/waypoint.ts'
-import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
+import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, requestedServices } from './grants.ts'
@@ -37,7 +37,7 @@ export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshC
     model: namespace,
     application,
   })
-  return { 'istio.io/dataplane-mode': mode, ...(isRunning(mesh) && behindWaypoint) }
+  return { 'istio.io/dataplane-mode': mode, ...(runsWaypoint(mesh) && behindWaypoint) }
 }
 
 /** The objects of others that a beacon reads. */
@@ -55,7 +55,7 @@ const ingressGateway = (
 
 /** The desired state of a beacon. */
 export type BeaconDesiredState = {
-  requests: PolicyRequest[]
+  requests: RequestedPolicy[]
   guards: Guard[]
   /** Relations whose requests are unknown. */
   unknown: string[]
@@ -75,7 +75,7 @@ export const beaconDesiredState = (
   const waypoint = waypointDeployment(subject, mesh)
     .map(nameOf)
     .filter((name) => !isUnreadable(lookups, name))
-    .map((name) => waypointProblem(name, mesh, lookupAt(lookups, name)))
+    .map((name) => waypointProblem(name, mesh, findLookup(lookups, name)))
   return {
     ...managed,
     guards: [...managed.guards, ...backendGuards(subject, mesh)],
@@ -85,7 +85,7 @@ export const beaconDesiredState = (
       ...waypoint.filter((problem) => problem !== undefined),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
-        .filter((name) => !isUnreadable(lookups, name) && lookupAt(lookups, name) === undefined)
+        .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
         .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
     ],
   }
@@ -117,7 +117,7 @@ const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
   return mergeBackends(subject, mesh.backends ?? [])
     .filter(({ ports }) => ports.length > 0)
     .map((backend) => ({
-      target: podsOf(backend.namespace, backend.application),
+      target: applicationPods(backend.namespace, backend.application),
       relation: `config of ${namespace}/${application}`,
       principals,
     }))
@@ -132,7 +132,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
     ...mergeBackends(subject, backends).flatMap((backend) =>
-      ingressToBackend(owner, backend, ...trustDomainsOf(mesh, subject.namespace)),
+      ingressToBackend(owner, backend, ...findTrustDomains(mesh, subject.namespace)),
     ),
     ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
     ...(hardened ? hardenedMode(owner, rootNamespace) : []),
@@ -140,7 +140,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
 }
 
 /** Merges the ports of each application's backends. */
-const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): Backend[] =>
+const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): IngressBackend[] =>
   groups(
     backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
     ({ namespace, application }) => `${namespace}/${application}`,

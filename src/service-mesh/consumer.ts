@@ -5,7 +5,7 @@ import type { Policy } from '../istio/models.ts'
 import { namesProblem } from '../istio/name-problem.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from '../relations/cross-model.ts'
-import { read } from '../relations/databag.ts'
+import { readValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import { type Relation, relationName, relationsIn } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -77,7 +77,7 @@ const Guard = z.string()
 
 /** The beacon guards declared targets; one that runs elsewhere may not. */
 const isGuarding = ({ speaks, remote }: Relation): boolean => {
-  const guard = read(remote.data, 'guard', Guard)
+  const guard = readValue(remote.data, 'guard', Guard)
   return speaks === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { partOfLabels } from '../coordinated-workers/policies.ts'
 import type { DesiredLabels } from '../feature/feature.ts'
 import { labelProblem } from '../kubernetes/label-syntax.ts'
-import { read } from '../relations/databag.ts'
+import { readValue } from '../relations/databag.ts'
 import { type ForeignKey, foreignProblem } from '../relations/foreign-labels.ts'
 import { relationsWith } from '../relations/select.ts'
 import { type Relation, relationName } from '../state/relation.ts'
@@ -49,7 +49,7 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
   const bad = asked.filter(({ key, value }) => labelProblem(key, value) !== undefined)
   const labels: Record<string, string> = {}
   for (const { key, value } of asked)
-    if (labelProblem(key, value) === undefined) labels[key] = at(labels, key) ?? (value as string)
+    if (labelProblem(key, value) === undefined) labels[key] = ownValue(labels, key) ?? (value as string)
   const unreadable = sources.filter((source) => source.unreadable !== undefined)
   return {
     labels,
@@ -68,7 +68,7 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
 const BEACON = 'the beacon itself'
 
 const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
-  const earlier = at(labels, key)
+  const earlier = ownValue(labels, key)
   return earlier === undefined || earlier === value ? undefined : `${earlier} is requested by a source that precedes it`
 }
 
@@ -79,9 +79,9 @@ const fromRelation = ({ namespace }: Subject, relation: Relation, key: ForeignKe
   const name = relationName(relation)
   if (relation.awaits !== undefined) return { name }
   const { data, application, namespace: home = namespace } = relation.remote
-  const meshType = read(data, 'mesh_type', MeshType)
+  const meshType = readValue(data, 'mesh_type', MeshType)
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
-  const labels = read(data, key, Labels)
+  const labels = readValue(data, key, Labels)
   if ('unreadable' in labels) return { name, unreadable: labels.unreadable }
   return { name, from: key, labels: labels.value, cluster: home === namespace ? application : undefined }
 }

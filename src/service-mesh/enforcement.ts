@@ -1,6 +1,6 @@
 import type { Subject } from '../base/subject.ts'
 import { Enforcement } from '../istio/config.ts'
-import { read } from '../relations/databag.ts'
+import { readValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import { requesterName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -17,7 +17,7 @@ export const auditedRequesters = (
   if ((config?.mesh?.enforcement ?? config?.enforcement) === 'audit') return 'all'
   return relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
     .filter(({ remote }) => {
-      const told = read(remote.data, 'enforcement', Enforcement)
+      const told = readValue(remote.data, 'enforcement', Enforcement)
       return 'value' in told && told.value === 'audit'
     })
     .map((relation) => requesterName(subject, relation))

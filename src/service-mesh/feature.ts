@@ -2,11 +2,11 @@ import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Feature } from '../feature/feature.ts'
 import { effectWarnings } from '../istio/effect.ts'
-import type { PolicyRequest } from '../istio/grant.ts'
-import { meshIn } from '../istio/identities.ts'
+import type { RequestedPolicy } from '../istio/grant.ts'
+import { resolveMeshConfig } from '../istio/identities.ts'
 import { rawPolicies } from '../istio/raw.ts'
 import { policyProblems } from '../istio/validation.ts'
-import { ownerLabels } from '../kubernetes/owner.ts'
+import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { type Effective, isAwaiting } from '../relations/effective.ts'
 import { FOREIGN_KEYS } from '../relations/foreign-labels.ts'
 import type { Config } from '../state/config.ts'
@@ -65,7 +65,7 @@ export const serviceMesh = {
   desire: ({ subject, resolved: { state, unknown }, seen: { lookups } }) => {
     const { config } = state
     const owner = { ...subject, labels: ownerLabels(subject) }
-    const beacon = config?.mesh && beaconDesiredState(subject, state, meshIn(config), owner, lookups)
+    const beacon = config?.mesh && beaconDesiredState(subject, state, resolveMeshConfig(config), owner, lookups)
     const consumer = consumerReport(subject, state, lookups)
     const raw = rawPolicies(owner, config?.rawPolicies ?? [])
     return {
@@ -105,5 +105,5 @@ const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
 const unknownRequesters = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
   config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
 
-const customRequests = ({ namespace, application }: Subject, { config }: EffectiveState): PolicyRequest[] =>
+const customRequests = ({ namespace, application }: Subject, { config }: EffectiveState): RequestedPolicy[] =>
   (config?.meshPolicies ?? []).map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))

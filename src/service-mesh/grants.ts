@@ -1,11 +1,11 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import type { Guard, PolicyRequest } from '../istio/grant.ts'
+import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import type { MeshPolicy } from '../istio/models.ts'
 import { namesProblem } from '../istio/name-problem.ts'
-import { isRunning } from '../istio/waypoint.ts'
-import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
+import { runsWaypoint } from '../istio/waypoint.ts'
+import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
 import { relationsWith } from '../relations/select.ts'
@@ -17,7 +17,7 @@ import { HEADLESS } from './services.ts'
 
 /** The requests that a beacon grants, and the problems of the rest. */
 export type Grants = {
-  requests: PolicyRequest[]
+  requests: RequestedPolicy[]
   /** Targets that stay guarded where nothing is granted. */
   guards: Guard[]
   /** Relations with unknown data, by the names of their requests. */
@@ -89,7 +89,7 @@ const isItself = (
   { target_namespace, target_app_name, target_service, target_selector_labels }: MeshPolicy,
 ): boolean => {
   if (target_namespace !== namespace) return false
-  if (target_selector_labels !== null) return at(target_selector_labels, NAME_LABEL) === application
+  if (target_selector_labels !== null) return ownValue(target_selector_labels, NAME_LABEL) === application
   return target_app_name === null ? target_service !== null : target_app_name === application
 }
 
@@ -117,7 +117,7 @@ const findProblem = (
   if (invalid !== undefined) return { refused: `${invalid}: not granted` }
   if (!isItself(requester, policy))
     return { refused: `asks for ${targetName(policy)}, and may only name ${namespace}/${application}: not granted` }
-  if (policy.target_type === 'app' && !isRunning(mesh))
+  if (policy.target_type === 'app' && !runsWaypoint(mesh))
     return { waiting: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` }
   const other = otherService(requester, policy)
   return other === undefined ? {} : findServiceProblem(requester, other, services, lookups)
@@ -139,7 +139,7 @@ const findServiceProblem = (
     }
   if (isUnreadable(lookups, nameOf(reference)))
     return { waiting: `${nameOf(reference)} cannot be read: what is granted there stays as it is`, isUnknown: true }
-  const service = lookupAt(lookups, nameOf(reference))
+  const service = findLookup(lookups, nameOf(reference))
   if (service === undefined)
     return {
       waiting: `${nameOf(reference)} does not exist, so its application is unknown: its policy is not granted yet`,

@@ -2,8 +2,8 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import type { Guard } from '../istio/grant.ts'
 import type { MeshPolicy } from '../istio/models.ts'
-import { podsOf, type Target, targetKey, targetOf } from '../istio/target.ts'
-import { isRunning, waypointPrincipals } from '../istio/waypoint.ts'
+import { applicationPods, findTarget, type PolicyTarget, targetKey } from '../istio/target.ts'
+import { runsWaypoint, waypointPrincipals } from '../istio/waypoint.ts'
 import type { DeclaredTarget, Requester } from './consumer-requests.ts'
 import { nobodyMayReach } from './guards.ts'
 
@@ -18,21 +18,21 @@ export const guardsFor = (
   policies: readonly MeshPolicy[],
 ): Guard[] => {
   const principals = waypointPrincipals(beacon, mesh)
-  const targets = policies.flatMap((policy) => targetOf(policy) ?? [])
+  const targets = policies.flatMap((policy) => findTarget(policy) ?? [])
   const services = targets.filter(isService)
-  const behind = podsOf(namespace, application)
+  const behind = applicationPods(namespace, application)
   const pods = [...targets.filter((target) => !isService(target)), ...(services.length > 0 ? [behind] : [])]
   // a ztunnel that lets nobody in must not end what passed the waypoint
-  const isHardened = mesh.hardened === true && isRunning(mesh)
+  const isHardened = mesh.hardened === true && runsWaypoint(mesh)
   const guards = [
     ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
-    ...(isRunning(mesh) ? services : []).map((target) => ({ target, relation })),
+    ...(runsWaypoint(mesh) ? services : []).map((target) => ({ target, relation })),
     ...pods.map((target) => ({ target, relation, principals })),
   ]
   return [...new Map(guards.map((guard) => [targetKey(guard.target), guard])).values()]
 }
 
-const isService = ({ spec }: Target): boolean => 'targetRefs' in spec
+const isService = ({ spec }: PolicyTarget): boolean => 'targetRefs' in spec
 
 /** Names the declared targets that nobody may reach, and the reason where it is known. */
 export const unreachable = (
@@ -40,7 +40,7 @@ export const unreachable = (
   declared: readonly DeclaredTarget[],
   granted: readonly MeshPolicy[],
 ): string[] => {
-  const keyOf = (policy: MeshPolicy) => JSON.stringify(targetOf(policy))
+  const keyOf = (policy: MeshPolicy) => JSON.stringify(findTarget(policy))
   const reached = new Set(granted.map(keyOf))
   const closed = declared.flatMap(({ policy, unrelated }) =>
     unrelated === undefined || reached.has(keyOf(policy)) ? [] : [[keyOf(policy), { policy, unrelated }] as const],

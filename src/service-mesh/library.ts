@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { charmKubernetesLabel, truncateLabelValue, waypointName } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -36,11 +36,11 @@ const managers = ({ namespace, application }: Subject): string[] => [application
  */
 export const isMadeByLibrary = (subject: Subject, object: KubernetesObject): boolean => {
   const { labels, managedFields = [] } = object.metadata
-  const instance = at(labels, INSTANCE) ?? ''
+  const instance = ownValue(labels, INSTANCE) ?? ''
   return (
     managedFields.some(({ manager }) => managers(subject).includes(manager)) &&
     instances(subject).includes(instance) &&
-    scopes(subject).includes(at(labels, SCOPE) ?? '') &&
+    scopes(subject).includes(ownValue(labels, SCOPE) ?? '') &&
     isNamed(subject, object)
   )
 }
@@ -53,6 +53,6 @@ const isNamed = ({ namespace, application }: Subject, { kind, metadata }: Kubern
     name.startsWith(`${application}-${namespace}-policy-`) ||
     name === `${application}-${namespace}-external-traffic` ||
     (name === `ext-authz-${application}` && metadata.namespace === namespace) ||
-    (name.endsWith(`-${application}-${metadata.namespace}-l4`) && at(metadata.labels, INSTANCE) !== application)
+    (name.endsWith(`-${application}-${metadata.namespace}-l4`) && ownValue(metadata.labels, INSTANCE) !== application)
   )
 }

@@ -1,7 +1,7 @@
 import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import type { Policy } from '../istio/models.ts'
-import { isRunning } from '../istio/waypoint.ts'
+import { runsWaypoint } from '../istio/waypoint.ts'
 import type { Guarded } from '../relations/guarded-databag.ts'
 import { relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -20,7 +20,7 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
   const { requested, waiting, messages } = consumerPolicies(subject, state, [...OWN_POLICIES, ...policies])
   const of = `of ${subject.namespace}/${subject.application}`
   const requests = requested
-    .filter(({ policy: { target_type: type } }) => type === 'unit' || isRunning(mesh))
+    .filter(({ policy: { target_type: type } }) => type === 'unit' || runsWaypoint(mesh))
     .map(({ policy, relation }) => ({ policy, relation: `${relationName(relation)} ${of}` }))
   const isGuarding = mesh.guard !== 'whenGranted'
   const guards = declaredGuards(subject, state, policies)
@@ -29,7 +29,7 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
     ...requests.map(({ policy, relation }) => ({ relation, policies: [policy] })),
     ...(declared.length > 0 ? [{ relation: `config ${of}`, policies: declared.map(({ policy }) => policy) }] : []),
   ]
-  const isUnenforced = ({ type }: Guarded) => type === 'app' && !isRunning(mesh)
+  const isUnenforced = ({ type }: Guarded) => type === 'app' && !runsWaypoint(mesh)
   return {
     requests,
     guards: guarded.flatMap((one) => guardsFor(subject, mesh, { ...subject, relation: one.relation }, one.policies)),

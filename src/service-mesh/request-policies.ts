@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { meshEndpoint } from '../istio/endpoint.ts'
 import type { MeshPolicy, Policy } from '../istio/models.ts'
 import type { CrossModelIdentity } from '../relations/cross-model.ts'
@@ -56,7 +56,8 @@ const findSource = (
 ): CrossModelIdentity | { waiting: string } => {
   if (role === 'peers') return { namespace, application }
   const name = relationName({ id, endpoint })
-  const identity = at(identities, `${remote.namespace}/${remote.application}`) ?? at(identities, remote.application)
+  const identity =
+    ownValue(identities, `${remote.namespace}/${remote.application}`) ?? ownValue(identities, remote.application)
   if (identity === undefined) {
     if (crossModel !== true && (remote.namespace ?? namespace) === namespace)
       return { namespace, application: remote.application }

@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import { isUnreadable, type Lookups, lookupAt } from '../kubernetes/lookups.ts'
+import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
 import type { Config } from '../state/config.ts'
@@ -33,7 +33,7 @@ export const unenforceable = (subject: Subject, state: EffectiveState, lookups: 
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
     if (!lookups.has(name) || isUnreadable(lookups, name)) return []
-    const service = lookupAt(lookups, name)
+    const service = findLookup(lookups, name)
     if (service && isHeadless(service)) return [`${name} ${HEADLESS}`]
     if (!isNamed(subject, state, reference)) return []
     if (service === undefined)

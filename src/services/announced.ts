@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { markNoticed, Notice } from './notices.ts'
 
 /** A Service that a remote application offers; `host` is a DNS name that resolves in every namespace. */
@@ -50,11 +50,14 @@ export const announce = (announced: Announced, services: readonly Service[], now
   const offered = Object.fromEntries(services.map((service) => [service.relation, service]))
   const known = [...Object.keys(announced.relations), ...Object.keys(offered)]
   const changed = [...new Set(known)]
-    .filter((id) => !isDeepStrictEqual(at(announced.relations, id)?.service, at(offered, id)))
+    .filter((id) => !isDeepStrictEqual(ownValue(announced.relations, id)?.service, ownValue(offered, id)))
     .toSorted((one, other) => Number(one) - Number(other) || (one < other ? -1 : 1))
   if (changed.length === 0) return announced
   const first = Math.max(announced.last + 1, now)
-  const entries = changed.map((id, index) => [id, entry(first + index, at(announced.relations, id), at(offered, id))])
+  const entries = changed.map((id, index) => [
+    id,
+    entry(first + index, ownValue(announced.relations, id), ownValue(offered, id)),
+  ])
   return {
     ...announced,
     last: first + changed.length - 1,

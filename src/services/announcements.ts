@@ -1,7 +1,7 @@
 import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import { sourceOf } from '../cloudevents/source.ts'
+import { applicationSource } from '../cloudevents/source.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Announced } from './announced.ts'
 
@@ -38,7 +38,7 @@ const eventOf = (
   data: Record<string, unknown>,
 ): Event => ({
   id: `${namespace}/${application}/${id}`,
-  source: sourceOf({ namespace, application }),
+  source: applicationSource({ namespace, application }),
   type: `dev.meshstep.${name}.v1`,
   subject: `${namespace}/${application}`,
   datacontenttype: 'application/json',

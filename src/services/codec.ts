@@ -1,8 +1,8 @@
-import { at } from '../base/own-value.ts'
-import { shown } from '../base/printed.ts'
+import { ownValue } from '../base/own-value.ts'
+import { printValue } from '../base/printed.ts'
 import { readScalar } from '../base/structured-text.ts'
 import { Port } from '../istio/endpoint.ts'
-import type { Read } from '../relations/databag.ts'
+import type { DatabagValue } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
 import { parseHost } from './host.ts'
 
@@ -50,15 +50,15 @@ const parseAddress = (
   if ('problem' in host) return { unreadable: `${name.key}: ${host.problem}` }
   const number = Port.safeParse(port.text)
   if (number.success) return { host: host.host, port: number.data }
-  return { unreadable: `${port.key}: expected a port: an integer from 1 to 65535, got ${shown(port.text)}` }
+  return { unreadable: `${port.key}: expected a port: an integer from 1 to 65535, got ${printValue(port.text)}` }
 }
 
 /** An empty value or null counts as absent, as in the charm library. */
-const readText = (databag: Databag, key: string): Read<string> => {
-  const raw = at(databag, key)
+const readText = (databag: Databag, key: string): DatabagValue<string> => {
+  const raw = ownValue(databag, key)
   if (raw === undefined || raw === null || raw === '') return { value: undefined }
   if (typeof raw !== 'string' && typeof raw !== 'number')
-    return { unreadable: `${key}: expected text, got ${shown(raw)}` }
+    return { unreadable: `${key}: expected text, got ${printValue(raw)}` }
   const read = readScalar(String(raw))
   if ('unreadable' in read) return { unreadable: `${key}: ${read.unreadable}` }
   return { value: read.value === '' ? undefined : read.value }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { DNS_LABEL } from '../base/names.ts'
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 
 /** The DNS domain of a cluster by default. */
 const CLUSTER_DOMAIN = 'cluster.local'
@@ -16,12 +16,12 @@ export const serviceHost = (name: string, namespace: string): string => `${name}
  */
 export const parseHost = (name: string, namespace: string): { host: string } | { problem: string } => {
   const labels = name.toLowerCase().replace(/\.$/, '').split('.')
-  if (isAddress(name, labels)) return { problem: `expected the name of a Service, got the address ${shown(name)}` }
+  if (isAddress(name, labels)) return { problem: `expected the name of a Service, got the address ${printValue(name)}` }
   if (name.length > LONGEST || !labels.every((label) => DNS_LABEL.test(label)))
-    return { problem: `expected the name of a Service, got ${shown(name)}` }
+    return { problem: `expected the name of a Service, got ${printValue(name)}` }
   const { inside, zone } = split(labels)
   if (isPod(inside, zone, namespace))
-    return { problem: `expected the name of a Service, got the name of a pod, ${shown(name)}` }
+    return { problem: `expected the name of a Service, got the name of a pod, ${printValue(name)}` }
   const [service = '', home = namespace, ...more] = inside
   return { host: more.length === 0 ? serviceHost(service, home) : labels.join('.') }
 }

@@ -1,7 +1,7 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import { payload } from '../relations/codec.ts'
-import { versionsOf } from '../relations/versions.ts'
+import { decodePayload } from '../relations/codec.ts'
+import { spokenVersions } from '../relations/versions.ts'
 import type { Versions } from '../state/config.ts'
 import { type Relation, relationName, relationsIn } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -57,9 +57,9 @@ const readService = (
   const name = relationName({ id, endpoint })
   // other namespaces may use the same ids
   const relation = key === undefined || key === String(id) ? id : key
-  const service = at(announced.relations, String(relation))?.service
+  const service = ownValue(announced.relations, String(relation))?.service
   if (isUnknown) return { service }
-  const said = payload(remote.data, versionsOf('k8s-service', versions))
+  const said = decodePayload(remote.data, spokenVersions('k8s-service', versions))
   // the status of the application names the versions
   if ('incompatible' in said) return { service }
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)

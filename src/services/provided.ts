@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { Port } from '../istio/endpoint.ts'
 import type { Relation } from '../state/relation.ts'
 import { serviceHost } from './host.ts'
@@ -27,7 +27,7 @@ export const serviceContent = (
   services: Services | undefined,
 ): Record<string, string> | undefined => {
   if (name !== 'k8s-service') return undefined
-  const service = role === 'provides' ? at(services, endpoint) : undefined
+  const service = role === 'provides' ? ownValue(services, endpoint) : undefined
   if (service === undefined) return {}
   return { 'service-name': serviceHost(service.name, namespace), 'service-port': String(service.port) }
 }

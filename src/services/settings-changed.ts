@@ -1,5 +1,5 @@
-import { at } from '../base/own-value.ts'
-import { settingsOf } from '../relations/application-data.ts'
+import { ownValue } from '../base/own-value.ts'
+import { mergeSettings } from '../relations/application-data.ts'
 import { contentHash } from '../relations/mirror.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -15,19 +15,19 @@ export const announceSettings = (announced: Announced, state: EffectiveState, no
   const said = new Map(currentHashes(state).map((one) => [one.key, one]))
   const unknown = relationsIn(state).flatMap(({ key, isUnknown }) => (isUnknown ? [key] : []))
   const changed = [...new Set([...Object.keys(notices), ...said.keys()])]
-    .filter((key) => !unknown.includes(key) && at(notices, key)?.hash !== said.get(key)?.hash)
+    .filter((key) => !unknown.includes(key) && ownValue(notices, key)?.hash !== said.get(key)?.hash)
     .toSorted()
   if (changed.length === 0) return announced
   const first = Math.max(announced.last + 1, now)
   const entries = changed.map((key, index): [string, Notice] => {
-    const { hash, relation } = { ...at(notices, key), hash: undefined, ...said.get(key) }
+    const { hash, relation } = { ...ownValue(notices, key), hash: undefined, ...said.get(key) }
     return [key, { number: first + index, ...(hash && { hash }), ...(relation && { relation }), pending: true }]
   })
   return { ...announced, last: first + changed.length - 1, notices: { ...notices, ...Object.fromEntries(entries) } }
 }
 
 const currentHashes = (state: EffectiveState): { key: string; hash: string; relation?: Notice['relation'] }[] => {
-  const settings = settingsOf(state)
+  const settings = mergeSettings(state)
   const own = Object.keys(settings).length > 0 ? [{ key: OWN, hash: contentHash(settings) }] : []
   const told = relationsIn(state).flatMap(({ key, id, endpoint, remote: { application }, told }) =>
     told ? [{ key, hash: contentHash(told), relation: { id, endpoint, application } }] : [],

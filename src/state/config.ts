@@ -29,4 +29,4 @@ export const commonConfig = {
 /** What a charm's author writes in code, here data: every key is optional. Each feature merges the keys that it adds into this type. */
 export interface Config extends z.infer<z.ZodObject<typeof commonConfig>> {}
 /** Whoever tells a spec: what a unit tells may be its own effect, and what a person tells only as an echo of another application. */
-export type Teller = 'unit' | 'person' | 'document'
+export type SpecSource = 'unit' | 'person' | 'document'

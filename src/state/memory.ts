@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { Broken, Refused } from '../base/errors.ts'
-import { issuesIn } from '../base/issues.ts'
+import { ConfigurationError, Refused } from '../base/errors.ts'
+import { describeIssues } from '../base/issues.ts'
 import type { Memo } from '../base/memo.ts'
 import { pythonJson } from '../base/python-json.ts'
 import type { Subject } from '../base/subject.ts'
 import { ApiError } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { memoryLabels } from '../kubernetes/owner.ts'
+import { memoryLabels } from '../kubernetes/ownership-labels.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate } from './migrate.ts'
-import { emptyState, isEmpty, Shown, type State, type StateParts, VERSION } from './state.ts'
+import { emptyState, isEmptyState, PublicState, type State, type StateParts, VERSION } from './state.ts'
 
 /**
  * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
@@ -55,10 +55,10 @@ export const savedAt = ({ stored }: Memory): number | undefined => {
 
 /** Reads and writes memories. */
 export type Memories = {
-  /** Reads the memory. A ConfigMap that does not parse is left as it is: Broken says which key, what was expected, and the way out. */
+  /** Reads the memory. A ConfigMap that does not parse is left as it is: ConfigurationError says which key, what was expected, and the way out. */
   load(kubernetes: Kubernetes, subject: Subject): Promise<Memory>
-  /** The state in a ConfigMap; undefined where only the charm library wrote it, and Broken where it does not parse. */
-  read(stored: KubernetesObject, memo: Memo): State | undefined | Broken
+  /** The state in a ConfigMap; undefined where only the charm library wrote it, and ConfigurationError where it does not parse. */
+  read(stored: KubernetesObject, memo: Memo): State | undefined | ConfigurationError
   /** `next` says the same as what is stored. */
   isStored(memory: Memory, next: Content): boolean
   /** Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted. */
@@ -70,7 +70,8 @@ export const createMemories = (parts: StateParts): Memories => {
   const text = stateAs<State>(
     z.strictObject(Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.schema]))) as never, // an object of the parts' schemas reads what StateParts says that it reads
   )
-  const isNothing = ({ state, labels }: Content): boolean => isEmpty(parts, state) && Object.keys(labels).length === 0
+  const isNothing = ({ state, labels }: Content): boolean =>
+    isEmptyState(parts, state) && Object.keys(labels).length === 0
   return {
     load: async (kubernetes, { namespace, application }) => {
       const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
@@ -94,20 +95,20 @@ export const createMemories = (parts: StateParts): Memories => {
   }
 }
 
-/** What others go by, with the labels that the workload carries; undefined and Broken as for `Memories.read`. */
-export const readShown = (
+/** What others go by, with the labels that the workload carries; undefined and ConfigurationError as for `Memories.read`. */
+export const readPublicState = (
   stored: KubernetesObject,
   memo: Memo,
-): { readonly state: Shown; readonly labels: Memory['labels'] } | undefined | Broken =>
+): { readonly state: PublicState; readonly labels: Memory['labels'] } | undefined | ConfigurationError =>
   stored.data?.state === undefined
     ? undefined
     : orBroken(() => ({ state: parse(stored, TEXTS.shown, memo), labels: parse(stored, TEXTS.labels, memo) }))
 
-const orBroken = <T>(parsing: () => T): T | Broken => {
+const orBroken = <T>(parsing: () => T): T | ConfigurationError => {
   try {
     return parsing()
   } catch (error) {
-    if (error instanceof Broken) return error
+    if (error instanceof ConfigurationError) return error
     throw error
   }
 }
@@ -126,10 +127,13 @@ const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): M
 type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
 
 /** Somebody else's ConfigMap has the memory's name. */
-const foreign = ({ data = {}, metadata: { namespace, name, managedFields = [] } }: KubernetesObject): Broken => {
+const foreign = ({
+  data = {},
+  metadata: { namespace, name, managedFields = [] },
+}: KubernetesObject): ConfigurationError => {
   const managers = [...new Set(managedFields.map(({ manager }) => manager))].join(', ') || 'somebody else'
   const keys = Object.keys(data).slice(0, 5).join(', ')
-  return new Broken(
+  return new ConfigurationError(
     `ConfigMap ${namespace}/${name} is no memory: it is written by ${managers}, and has ${keys} in place of labels and state. It was left as it is and ` +
       'nothing was changed. Rename or delete it, and send the event again.',
   )
@@ -151,13 +155,13 @@ const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
 
 const TEXTS = {
   labels: { key: 'labels', expected: 'a JSON object of strings', read: readAs(z.record(z.string(), z.string())) },
-  shown: stateAs(Shown),
+  shown: stateAs(PublicState),
 } as const
 
 const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }: Text<T>, memo: Memo): T => {
   const unreadable = (problem: string, cause?: unknown) => {
     const { namespace, name } = metadata
-    return new Broken(
+    return new ConfigurationError(
       `ConfigMap ${namespace}/${name}: data.${key} is not ${expected}: ${problem}. It was left as it is and nothing was changed. ` +
         `Repair data.${key} (kubectl -n ${namespace} edit configmap ${name}), or delete the ConfigMap and send the application's events again.`,
       { cause },
@@ -168,7 +172,7 @@ const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }:
   try {
     return memo(text, read)
   } catch (error) {
-    throw unreadable(error instanceof z.ZodError ? issuesIn(error) : (error as Error).message, error)
+    throw unreadable(error instanceof z.ZodError ? describeIssues(error) : (error as Error).message, error)
   }
 }
 
@@ -191,7 +195,7 @@ const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResu
 export type Content = Pick<Memory, 'state' | 'labels'>
 
 /** How large the data of the ConfigMap is, in bytes. */
-export const sizeOf = (content: Content): number =>
+export const measureContent = (content: Content): number =>
   Object.entries(dataOf(content)).reduce(
     (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
     0,

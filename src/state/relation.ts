@@ -28,14 +28,14 @@ export const RelationIdentity = z.strictObject({
 export type RelationIdentity = z.infer<typeof RelationIdentity>
 
 /** The databag of one side of a relation, as that side publishes it. */
-export const Said = z.strictObject({
+export const PublishedData = z.strictObject({
   data: z.record(z.string(), z.string()),
   units: z.record(z.string(), z.record(z.string(), z.string())).optional(),
   /** More is said once nothing is missing for it. */
   partial: z.literal(true).optional(),
 })
 
-export type Said = z.infer<typeof Said>
+export type PublishedData = z.infer<typeof PublishedData>
 
 /**
  * A relation as one side remembers it: the platform's last word, what this side says, and how far both sides are. What the other side
@@ -84,7 +84,7 @@ export type Relation = RelationIdentity & {
   /** It is over, and the requirer carries its labels still. */
   readonly isLeaving?: true
   /** What the other side says besides the protocol. */
-  readonly told?: ToldData
+  readonly told?: CustomData
   /** What its labels wait for. */
   readonly awaits?: string
   /** The other side was told all there is to tell before. */
@@ -110,7 +110,7 @@ export const Databags = z.record(z.string().min(1).max(253), LeaderSettings)
 export type Databags = z.infer<typeof Databags>
 
 /** What one side of a relation says besides its protocol. */
-export type ToldData = Pick<Said, 'data' | 'units'>
+export type CustomData = Pick<PublishedData, 'data' | 'units'>
 /** How the requests of a relation are named, in messages and on what is made for them. */
 export const requesterName = (
   { namespace: own }: Subject,

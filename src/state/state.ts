@@ -6,7 +6,7 @@ import { Leader } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
-import { Databags, type Relation, RelationEntry, Said } from './relation.ts'
+import { Databags, PublishedData, type Relation, RelationEntry } from './relation.ts'
 
 /** The version of what is stored: a higher one is left alone by those who do not know it. */
 export const VERSION = 2
@@ -78,7 +78,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     /** The memory was lost while the workload was on the mesh, and what asked for that is not known yet. */
     carried: part(z.literal(true).optional(), 'dropped', true),
     /** What this side says in its relations, by hash: a beacon says the same to all. */
-    says: part(z.record(z.string(), Said).optional(), 'kept'),
+    says: part(z.record(z.string(), PublishedData).optional(), 'kept'),
     /** The application was removed, and has not come back since (RFC 3339). */
     removed: part(z.iso.datetime().optional(), 'kept', true),
     /** What has to be seen at all consumers first: labels of their own, before the namespace leaves the mesh; none, before the mesh goes. */
@@ -132,11 +132,11 @@ export interface State extends PartsOf<Parts> {}
 
 /** The parts of a state that other applications go by. */
 const SHOWN = ['version', 'relations', 'tombstones', 'carried', 'says', 'removed', 'marks', 'awaits'] as const
-export type Shown = Pick<State, (typeof SHOWN)[number]>
+export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
 /** What other applications go by, without all else. */
-export const Shown: z.ZodType<Shown> = z.object({
+export const PublicState: z.ZodType<PublicState> = z.object({
   version: common.version.schema,
   relations: common.relations.schema,
   tombstones: common.tombstones.schema,
@@ -154,7 +154,7 @@ const isNothing = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)
 
 /** Whether nothing is remembered that is worth a ConfigMap. */
-export const isEmpty = (parts: StateParts, state: State): boolean =>
+export const isEmptyState = (parts: StateParts, state: State): boolean =>
   (Object.keys(parts) as (keyof State)[]).every((name) => {
     const value = state[name]
     return isNothing(value) || !parts[name].counts(value as NonNullable<unknown>)
@@ -183,7 +183,7 @@ export const isConfigUnknown = ({ config, removed }: Pick<State, 'config' | 'rem
 const MOST_FORMER = 100
 
 /** Replaces the former targets, less those that are targets (again), each once and as long ago as it was told first. */
-export const withFormer = (
+export const withPreviousTargets = (
   { former: _, ...state }: State,
   former: readonly PreviousTarget[],
   targets: readonly LabelTarget[] = [],

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { hasLeft, isDeparted, isThere, numberNamed, type Units, unitName } from './units.ts'
+import { findUnitNumber, hasLeft, isDeparted, isPresent, type Units, unitName } from './units.ts'
 
 /** The Lease that a leader holds. One that was made anew has another uid, and counts its holders from 0 again. */
 export const Lease = z.strictObject({ uid: z.string().min(1).max(128), created: z.string().max(64).optional() })
@@ -33,7 +33,7 @@ export type Authority = 'now' | { readonly pending: Leader } | { readonly refuse
  * for. Where nobody was ever elected, a unit that is alone leads.
  */
 export const currentLeader = ({ application, leader, units }: Leadership): Leader | undefined => {
-  if (leader !== undefined) return isThere(units, application, leader.unit) ? leader : undefined
+  if (leader !== undefined) return isPresent(units, application, leader.unit) ? leader : undefined
   const [first, ...others] = Object.values(units.present)
   return first !== undefined && others.length === 0 ? { unit: unitName(application, first.number) } : undefined
 }
@@ -54,7 +54,7 @@ export const isLaterElection = ({ application, leader, units }: Leadership, elec
   if (before?.uid !== lease?.uid) return isYounger(lease?.created, before?.created)
   if (isBefore(leader.epoch, elected.epoch)) return true
   if (!isBefore(elected.epoch, leader.epoch)) return undefined
-  return lease !== undefined || isThere(units, application, leader.unit) ? false : undefined
+  return lease !== undefined || isPresent(units, application, leader.unit) ? false : undefined
 }
 
 const isYounger = (created: string | undefined, before: string | undefined): boolean | undefined => {
@@ -67,7 +67,7 @@ const isYounger = (created: string | undefined, before: string | undefined): boo
  * a unit that is gone. Without a leader it waits for the next one; so does what comes from a later epoch than is known here, whose
  * election may only be late.
  */
-export const authorityOf = (leadership: Leadership, claim: Claim): Authority => {
+export const checkAuthority = (leadership: Leadership, claim: Claim): Authority => {
   const { application, leader, units } = leadership
   const { unit, epoch, uid } = claim
   const current = currentLeader(leadership)
@@ -88,10 +88,10 @@ export const laterPending = <T>(before: Pending<T> | undefined, next: Pending<T>
   isBefore(next.epoch, before?.epoch) && before !== undefined ? before : next
 
 /** What waits: its data once it is due, itself while it is not, or why it never will be. */
-export type Settled<T> = { readonly due: T } | { readonly pending: Pending<T> } | { readonly refused: string }
+export type Resolution<T> = { readonly due: T } | { readonly pending: Pending<T> } | { readonly refused: string }
 
 /** Looks at what waits for a leader, whenever the leader or the units may have changed: no other event is needed for it to be done. */
-export const settlePending = <T>(leadership: Leadership, pending: Pending<T>): Settled<T> => {
+export const resolvePending = <T>(leadership: Leadership, pending: Pending<T>): Resolution<T> => {
   const { application, units } = leadership
   const { unit, epoch, data } = pending
   const current = currentLeader(leadership)
@@ -102,6 +102,6 @@ export const settlePending = <T>(leadership: Leadership, pending: Pending<T>): S
 }
 
 const isSameUnit = ({ application, units }: Leadership, one: string, other: string): boolean => {
-  const number = numberNamed(units, application, one)
-  return one === other || (number !== undefined && number === numberNamed(units, application, other))
+  const number = findUnitNumber(units, application, one)
+  return one === other || (number !== undefined && number === findUnitNumber(units, application, other))
 }

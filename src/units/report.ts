@@ -16,6 +16,6 @@ export const Report = z.strictObject({
 export type Report = z.infer<typeof Report>
 
 /** How bad a status is, 0 being the worst. */
-export const rankOf = (status: WorkloadStatus): number => STATUSES.indexOf(status)
+export const statusRank = (status: WorkloadStatus): number => STATUSES.indexOf(status)
 /** The status of an application, as Juju has it; the message of an active one may be empty. */
 export type ApplicationStatus = { readonly status: WorkloadStatus; readonly message: string }

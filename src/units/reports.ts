@@ -1,6 +1,6 @@
 import { advance, type Position } from '../base/event-order.ts'
 import type { Report } from './report.ts'
-import { numberNamed, type Unit, type Units } from './units.ts'
+import { findUnitNumber, type Unit, type Units } from './units.ts'
 
 /** Who reports: a pod by its uid, or a unit by its name. */
 export type Reporter = { readonly uid?: string | undefined; readonly unit?: string | undefined }
@@ -42,7 +42,7 @@ const changed = (
   { uid, unit: name }: Reporter,
   change: (unit: Unit) => Unit,
 ): Units => {
-  const number = name === undefined ? undefined : numberNamed(units, application, name)
+  const number = name === undefined ? undefined : findUnitNumber(units, application, name)
   const [key, unit] =
     Object.entries(units.present).find(([one, { number: other }]) =>
       uid === undefined ? other === number : one === uid,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Mark } from '../base/event-order.ts'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { compareTimes, isTimestamp } from '../base/timestamp.ts'
 import { LeaderSettings } from './leader-settings.ts'
 import { Report } from './report.ts'
@@ -46,7 +46,7 @@ export const noUnits = (): Units => ({ present: {}, departed: [], next: 0 })
  * A pod of the application. With `created` (RFC 3339) a late event cannot put an earlier pod in the place of its successor; `number` is
  * that of its unit, where whoever tells of the pod gives out the numbers.
  */
-export type Pod = {
+export type UnitPod = {
   readonly name: string
   readonly uid: string
   readonly created?: string | undefined
@@ -57,7 +57,10 @@ export type Pod = {
  * What was seen of the pods: one started; one is gone, or going, as that cannot be taken back; or all that live. `live` is believed even
  * where it says that a departed pod is there: it must have been listed after the memory was read.
  */
-export type PodObservation = { readonly added: Pod } | { readonly gone: string } | { readonly live: readonly Pod[] }
+export type PodObservation =
+  | { readonly added: UnitPod }
+  | { readonly gone: string }
+  | { readonly live: readonly UnitPod[] }
 
 /** The workload whose pods they are; where its type is not known, the name of a pod tells it. */
 export type Deployed = { readonly workload: string; readonly type?: 'stateless' | 'stateful' | undefined }
@@ -81,7 +84,7 @@ export const observePods = (units: Units, observation: PodObservation, deployed:
 
 /** The unit that a pod is, or was. */
 const numberOf = ({ present, departed }: Units, uid: string): number | undefined =>
-  at(present, uid)?.number ?? departed.find((gone) => gone.uid === uid)?.number
+  ownValue(present, uid)?.number ?? departed.find((gone) => gone.uid === uid)?.number
 
 const revived = (units: Units, uid: string): Units =>
   isDeparted(units, uid) ? { ...units, departed: units.departed.filter((gone) => gone.uid !== uid) } : units
@@ -96,13 +99,13 @@ const withoutPod = (units: Units, uid: string): Units => {
   return { ...units, present, departed: [...units.departed, gone].slice(-MOST_PODS) }
 }
 
-const withPod = (units: Units, pod: Pod, deployed: Deployed, before?: number): Units => {
-  if (at(units.present, pod.uid) !== undefined || isDeparted(units, pod.uid)) return units
+const withPod = (units: Units, pod: UnitPod, deployed: Deployed, before?: number): Units => {
+  if (ownValue(units.present, pod.uid) !== undefined || isDeparted(units, pod.uid)) return units
   const ordinal = deployed.type === 'stateless' ? undefined : ordinalOf(pod, deployed)
   if (ordinal === undefined && deployed.type === 'stateful') return units
   const number = ordinal ?? [before, pod.number].find((one) => isFree(units, one)) ?? units.next
-  const holder = Object.keys(units.present).find((uid) => at(units.present, uid)?.number === number)
-  if (holder !== undefined && isEarlier(pod, at(units.present, holder))) return withoutPod(units, pod.uid)
+  const holder = Object.keys(units.present).find((uid) => ownValue(units.present, uid)?.number === number)
+  if (holder !== undefined && isEarlier(pod, ownValue(units.present, holder))) return withoutPod(units, pod.uid)
   const { present, ...others } = holder === undefined ? units : withoutPod(units, holder)
   const created = pod.created !== undefined && isTimestamp(pod.created) ? { created: pod.created } : {}
   const added = { ...present, [pod.uid]: { pod: pod.name, number, ...created } }
@@ -110,12 +113,12 @@ const withPod = (units: Units, pod: Pod, deployed: Deployed, before?: number): U
 }
 
 /** The pods of a StatefulSet are numbered by their names. Another pod that only carries its labels is no unit of it. */
-const ordinalOf = ({ name }: Pod, { workload }: Deployed): number | undefined => numberAfter(`${workload}-`, name)
+const ordinalOf = ({ name }: UnitPod, { workload }: Deployed): number | undefined => numberAfter(`${workload}-`, name)
 
 const isFree = ({ present, departed }: Units, number: number | undefined): boolean =>
   number !== undefined && ![...Object.values(present), ...departed].some((unit) => unit.number === number)
 
-const isEarlier = ({ created }: Pod, unit: Unit | undefined): boolean =>
+const isEarlier = ({ created }: UnitPod, unit: Unit | undefined): boolean =>
   created !== undefined &&
   isTimestamp(created) &&
   unit?.created !== undefined &&
@@ -129,7 +132,7 @@ const bounded = (units: Units): Units => {
 export const unitName = (application: string, number: number): string => `${application}/${number}`
 
 /** The number of a unit that is named `web/3`, or after its pod; undefined where no such unit is known. */
-export const numberNamed = ({ present, departed }: Units, application: string, name: string): number | undefined =>
+export const findUnitNumber = ({ present, departed }: Units, application: string, name: string): number | undefined =>
   numberAfter(`${application}/`, name) ??
   [...Object.values(present), ...departed].find(({ pod }) => pod === name)?.number
 
@@ -138,14 +141,14 @@ export const numberNamed = ({ present, departed }: Units, application: string, n
  * later than what it says itself.
  */
 export const hasLeft = (units: Units, application: string, name: string): boolean => {
-  const number = numberNamed(units, application, name)
+  const number = findUnitNumber(units, application, name)
   const isNumber = (unit: { number?: number | undefined }) => number !== undefined && unit.number === number
   return units.departed.some(isNumber) && !Object.values(units.present).some(isNumber)
 }
 
 /** Whether the unit of that name is there; where nothing is known of the pods, one that has not left is taken to be. */
-export const isThere = (units: Units, application: string, name: string): boolean => {
-  const number = numberNamed(units, application, name)
+export const isPresent = (units: Units, application: string, name: string): boolean => {
+  const number = findUnitNumber(units, application, name)
   const present = Object.values(units.present)
   if (present.length === 0) return !hasLeft(units, application, name)
   return number !== undefined && present.some((unit) => unit.number === number)

@@ -1,4 +1,4 @@
-import type { Teller } from '../state/config.ts'
+import type { SpecSource } from '../state/config.ts'
 import type { Relation } from '../state/relation.ts'
 import type { Units } from '../units/units.ts'
 import { type Churn, DEFAULT_CHURN } from './churn/config.ts'
@@ -22,7 +22,7 @@ export type WorkloadMemory = {
 export const specsAfter = (
   memory: WorkloadMemory,
   application: string,
-  by: Teller,
+  by: SpecSource,
   now: Date,
 ): SpecHistory | undefined => {
   const workload = ownWorkload(memory.config)

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
 import { DNS_SUBDOMAIN } from '../base/names.ts'
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 import { fromJuju } from './juju.ts'
 import {
   ConfigMaps,
@@ -125,7 +125,7 @@ const storageProblems = ({ podSpec, volumeClaimTemplates = [], deployment }: Pod
           : [
               {
                 path: ['podSpec', list, container, 'volumeMounts', mount, 'name'],
-                message: `no volume ${shown(name)}`,
+                message: `no volume ${printValue(name)}`,
               },
             ],
       ),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { at, defined } from '../base/own-value.ts'
-import type { Teller } from '../state/config.ts'
+import { defined, ownValue } from '../base/own-value.ts'
+import type { SpecSource } from '../state/config.ts'
 import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './churn/config.ts'
 
 /**
@@ -30,7 +30,7 @@ const ABOUT = ['settings', 'databag'] as const
  * Applies a unit's settings and databag, except for places that units have changed as often as `churn` allows. These keep their values,
  * and the last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
  */
-export const withDataChurn = <M extends Memory>(before: M, after: M, by: Teller, now: number): M => {
+export const withDataChurn = <M extends Memory>(before: M, after: M, by: SpecSource, now: number): M => {
   const [was, told] = [textsByPlace(before), textsByPlace(after)]
   const { recent = {}, held = {} } = after.dataChurn ?? {}
   const isToldAt = (path: string) =>
@@ -44,12 +44,12 @@ export const withDataChurn = <M extends Memory>(before: M, after: M, by: Teller,
   const accepted = paths.filter((path) => !often.has(path))
   const next = withChurn(after, {
     recent: accepted.length === 0 ? recent : withChange(recent, accepted, churn, now),
-    held: Object.fromEntries([...often].map((path) => [path, at(asked, path) ?? null])),
+    held: Object.fromEntries([...often].map((path) => [path, ownValue(asked, path) ?? null])),
   })
   const all = [...new Set([...Object.keys(was), ...Object.keys(asked)])]
   const texts = Object.fromEntries(
     all.flatMap((path) => {
-      const text = at<string | null>(often.has(path) ? was : asked, path)
+      const text = ownValue<string | null>(often.has(path) ? was : asked, path)
       return typeof text === 'string' ? [[path, text]] : []
     }),
   )
@@ -82,7 +82,7 @@ type Places = Readonly<Record<string, string | null>>
 
 const changed = (was: Places, told: Places): string[] =>
   [...new Set([...Object.keys(was), ...Object.keys(told)])].filter(
-    (path) => (at(was, path) ?? null) !== (at(told, path) ?? null),
+    (path) => (ownValue(was, path) ?? null) !== (ownValue(told, path) ?? null),
   )
 
 const textsByPlace = ({ settings = {}, databag = {} }: Memory): Record<string, string> =>

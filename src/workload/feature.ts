@@ -1,7 +1,7 @@
 import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Feature } from '../feature/feature.ts'
-import { lookupAt } from '../kubernetes/lookups.ts'
+import { findLookup } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { acceptedWorkload, specsAfter, specWarnings } from './accepted.ts'
@@ -38,7 +38,7 @@ export const workload = {
       ...heldMessages(state),
     ]
     if (own === undefined) return { messages }
-    const { data = {} } = lookupAt(lookups, nameOf(storeReference(subject))) ?? {}
+    const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
     const { objects, unknown } = secretObjects(subject, own, data)
     return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages }
   },

@@ -1,4 +1,4 @@
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 import { exposedPorts, ownWorkload, type PodWorkload } from './config.ts'
 
 type Path = readonly (string | number)[]
@@ -53,7 +53,7 @@ const imageProblems = ({ podSpec }: PodWorkload): Problem[] =>
         ? [
             {
               path: ['podSpec', list, index, 'image'],
-              message: `expected an image without spaces, got ${shown(image)}`,
+              message: `expected an image without spaces, got ${printValue(image)}`,
             },
           ]
         : [],
@@ -75,7 +75,7 @@ const portProblems = (workload: PodWorkload): Problem[] => {
     if (!isAgain && !isNamedAgain) return []
     const message = isAgain
       ? `duplicate port ${keys[index]}`
-      : `duplicate name ${shown(name)}: give each port a name of its own`
+      : `duplicate name ${printValue(name)}: give each port a name of its own`
     return [{ path: ['service', 'ports', index], message }]
   })
 }

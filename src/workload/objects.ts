@@ -1,4 +1,4 @@
-import { digestOf } from '../base/canonical-hash.ts'
+import { canonicalHash } from '../base/canonical-hash.ts'
 import type { Subject } from '../base/subject.ts'
 import { truncateLabelValue } from '../istio/names.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
@@ -143,8 +143,8 @@ const SECRETS = 'meshstep.dev/secrets'
 const podMetadata = (application: string, { podMetadata = {}, configMaps, secrets }: PodWorkload) => {
   const annotations = {
     ...podMetadata.annotations,
-    ...(configMaps && { [CONTENT]: digestOf(configMaps) }),
-    ...(secrets && { [SECRETS]: digestOf(secrets) }),
+    ...(configMaps && { [CONTENT]: canonicalHash(configMaps) }),
+    ...(secrets && { [SECRETS]: canonicalHash(secrets) }),
   }
   return {
     labels: { ...podMetadata.labels, ...podLabels(application) },

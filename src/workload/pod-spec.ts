@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { DNS_LABEL } from '../base/names.ts'
-import { shown } from '../base/printed.ts'
+import { printValue } from '../base/printed.ts'
 import { type NamedServicePort, servicePorts } from './service-ports.ts'
 
 const A_NAME = 'expected a name: at most 63 lower-case letters, digits and hyphens, at the ends no hyphen'
@@ -18,7 +18,8 @@ export const refuseDuplicates =
     const seen = new Set<string>()
     for (const [index, item] of items.entries()) {
       const key = keyOf(item)
-      if (seen.has(key)) context.addIssue({ code: 'custom', path: pathOf(index), message: `duplicate ${shown(key)}` })
+      if (seen.has(key))
+        context.addIssue({ code: 'custom', path: pathOf(index), message: `duplicate ${printValue(key)}` })
       seen.add(key)
     }
   }

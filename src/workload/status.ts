@@ -1,5 +1,5 @@
 import type { Leader } from '../units/leader.ts'
-import { type ApplicationStatus, type Report, rankOf, type WorkloadStatus } from '../units/report.ts'
+import { type ApplicationStatus, type Report, statusRank, type WorkloadStatus } from '../units/report.ts'
 import { unitStatuses } from '../units/unit-status.ts'
 import type { Units } from '../units/units.ts'
 import type { Churning } from './churn/history.ts'
@@ -36,7 +36,7 @@ export type StatusInput = {
 /** The most severe status: error, then blocked, maintenance, waiting and active; of equals the first fact's. */
 export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
   const found = candidates(facts)
-  const [worst, ...others] = found.toSorted((one, other) => rankOf(one.status) - rankOf(other.status))
+  const [worst, ...others] = found.toSorted((one, other) => statusRank(one.status) - statusRank(other.status))
   if (worst === undefined) return { status: 'active', message: '' }
   const alike = others.filter(({ status }) => status === worst.status).length
   const isGood = worst.status === 'active' || alike === 0

@@ -1,4 +1,4 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import {
   ApiError,
@@ -8,12 +8,12 @@ import {
   isNotFound,
   isNotPermitted,
   isRefusal,
-  refusalOf as readRefusal,
+  describeRefusal as readRefusal,
 } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { listAppliers } from '../kubernetes/field-managers.ts'
 import { type KubernetesObject, nameOf, referenceTo } from '../kubernetes/objects.ts'
-import { fieldManager } from '../kubernetes/owner.ts'
-import { appliers } from '../kubernetes/ownership.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { accountNamed, type PodWorkload } from './config.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
 import { explainRefusal } from './refusal.ts'
@@ -52,7 +52,7 @@ const tryAccount = async (
   })
   if (account instanceof ApiError)
     return { refused: `${readRefusal(account)}: it is not known whether the workload would run as the functions do` }
-  if (at(account?.metadata.labels, PART_OF) === 'meshstep')
+  if (ownValue(account?.metadata.labels, PART_OF) === 'meshstep')
     return { refused: `ServiceAccount ${namespace}/${name} is the functions' own: no workload may run as it` }
   if (account !== undefined || named === undefined || serviceAccount !== undefined) return undefined
   const way = 'there are no pods before it does; with serviceAccount in the workload it is made'
@@ -89,5 +89,5 @@ const status = ({ status, reason }: ApiError): string =>
 
 const isOthers = async (kubernetes: Kubernetes, object: KubernetesObject, manager: string): Promise<boolean> => {
   const live = await kubernetes.find(referenceTo(object))
-  return live !== undefined && !appliers(live).includes(manager)
+  return live !== undefined && !listAppliers(live).includes(manager)
 }

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AccessRequest, decide, type PeerAuthentication, type World } from '../../src/authorization/evaluate.ts'
+import {
+  type AccessRequest,
+  type ClusterSnapshot,
+  evaluate,
+  type PeerAuthentication,
+} from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy, Condition, Operation, Rule, Source } from '../../src/istio/authorization-policy.ts'
 import { least } from '../helpers/runs.ts'
 import { custom, pods, service } from '../istio/bookinfo.ts'
@@ -151,7 +156,7 @@ const peerAuthentication: fc.Arbitrary<PeerAuthentication> = fc
 const labels = { 'app.kubernetes.io/name': 'details' }
 const waypoint = fc.constantFrom(undefined, WAYPOINT, REMOTE)
 
-const world: fc.Arbitrary<World> = fc
+const world: fc.Arbitrary<ClusterSnapshot> = fc
   .record({
     policies: fc.uniqueArray(policy, {
       maxLength: 4,
@@ -208,12 +213,12 @@ const call: fc.Arbitrary<AccessRequest> = fc.record({
   host: fc.constantFrom('details', 'x.shop', undefined),
 })
 
-const answerOf = (asked: AccessRequest, where: World): string => {
-  const { allowed, decided } = decide(asked, where)
+const answerOf = (asked: AccessRequest, where: ClusterSnapshot): string => {
+  const { allowed, decided } = evaluate(asked, where)
   return decided ? (allowed ? 'passes' : 'is refused') : 'is not known'
 }
 
-const expectedOf = (asked: AccessRequest, where: World): string => {
+const expectedOf = (asked: AccessRequest, where: ClusterSnapshot): string => {
   const outcomes = [...outcomesOf(asked, where)]
   return outcomes.length > 1 ? 'is not known' : outcomes[0] ? 'passes' : 'is refused'
 }
@@ -240,7 +245,7 @@ const onItsWay = fc.constantFrom<AuthorizationPolicy['spec']>(
 )
 
 test('one rule on the way of a request matches what it does in Istio', () => {
-  const bare: fc.Arbitrary<World> = fc
+  const bare: fc.Arbitrary<ClusterSnapshot> = fc
     .record({
       where: world,
       spec: onItsWay,
@@ -275,7 +280,7 @@ test('plaintext is refused where istiod has it refused', () => {
   always(
     fc.property(peers, fc.constantFrom(80, 9080), (peerAuthentications, port) => {
       const asked = { from: { namespace: 'legacy' }, to: details, port }
-      const where: World = {
+      const where: ClusterSnapshot = {
         policies: [],
         rootNamespace: 'istio-system',
         trustDomain: 'cluster.local',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../src/authorization/evaluate.ts'
+import { evaluate } from '../../src/authorization/evaluate.ts'
 import type { UnreadablePolicy } from '../../src/istio/authorization-policy.ts'
 import { call, custom, hardened, managed, pods, service, world } from '../istio/bookinfo.ts'
 
@@ -22,7 +22,7 @@ describe('a policy that cannot be read', () => {
     ['at other pods', odd({ attachment: pods('reviews') }), undefined],
     ['at all pods of the namespace', odd({ attachment: {} }), 'ztunnel'],
   ])('leaves undecided what it may hold for: %s', (_, policy, at) => {
-    const { allowed, decided, ...decision } = decide(call(), world(managed, { unreadable: [policy] }))
+    const { allowed, decided, ...decision } = evaluate(call(), world(managed, { unreadable: [policy] }))
     expect({ allowed, decided }).toEqual({ allowed: at === undefined, decided: at === undefined })
     if (at === undefined) return
     expect(decision.at).toBe(at)
@@ -37,12 +37,12 @@ describe('a policy that cannot be read', () => {
   })
 
   test('may be the one that allows, where no other does', () => {
-    expect(decide(call(), world(hardened, { unreadable: [odd()] }))).toMatchObject({ allowed: false, decided: false })
+    expect(evaluate(call(), world(hardened, { unreadable: [odd()] }))).toMatchObject({ allowed: false, decided: false })
   })
 
   test('does not outweigh a DENY', () => {
     const deny = custom('deny', { ...service('details'), action: 'DENY', rules: [{}] })
-    expect(decide(call(), world([deny], { unreadable: [odd()] }))).toMatchObject({
+    expect(evaluate(call(), world([deny], { unreadable: [odd()] }))).toMatchObject({
       allowed: false,
       decided: true,
       policy: 'shop/deny',
@@ -55,8 +55,8 @@ describe('a policy that cannot be read', () => {
       services: [{ namespace: 'shop', name: 'details', waypoint }],
       unreadable: [odd({ namespace: 'mesh' })],
     })
-    expect(decide(call(), where)).toMatchObject({ decided: false, at: 'waypoint' })
-    expect(decide(straight, where)).toMatchObject({ decided: true, at: 'ztunnel' })
+    expect(evaluate(call(), where)).toMatchObject({ decided: false, at: 'waypoint' })
+    expect(evaluate(straight, where)).toMatchObject({ decided: true, at: 'ztunnel' })
   })
 })
 
@@ -65,7 +65,7 @@ describe('a waypoint that takes no traffic', () => {
   const where = world(managed, { services: [{ namespace: 'shop', name: 'details', bypassed }] })
 
   test('enforces nothing, and the sentence says so', () => {
-    const { allowed, sentence, steps } = decide(call({ method: 'POST' }), where)
+    const { allowed, sentence, steps } = evaluate(call({ method: 'POST' }), where)
     expect(allowed).toBe(true)
     expect(sentence).toMatch(/; the waypoint shop\/w does not exist, so no policy of the Service is enforced\.$/)
     expect(steps).toContainEqual({
@@ -78,18 +78,20 @@ describe('a waypoint that takes no traffic', () => {
     ['a client outside the mesh', call({ from: { namespace: 'legacy', application: 'old' } })],
     ['a request to a pod', straight],
   ])('is nothing to %s, which passes none', (_, asked) => {
-    expect(JSON.stringify(decide(asked, where))).not.toContain('does not exist')
+    expect(JSON.stringify(evaluate(asked, where))).not.toContain('does not exist')
   })
 
   test('says so beside pods that nothing guards', () => {
     const off = { namespace: 'shop', name: 'details', labels: {}, onMesh: false }
-    expect(decide(call(), { ...where, workloads: [off] }).sentence).toMatch(/nothing guards them; the waypoint shop\/w/)
+    expect(evaluate(call(), { ...where, workloads: [off] }).sentence).toMatch(
+      /nothing guards them; the waypoint shop\/w/,
+    )
   })
 })
 
 test('a client outside the mesh is called by the name of its application where that is known', () => {
   const asked = call({ from: { namespace: 'legacy', application: 'old' } })
-  expect(decide(asked, world(hardened)).sentence).toMatch(/^legacy\/old, outside the mesh, may not send GET/)
+  expect(evaluate(asked, world(hardened)).sentence).toMatch(/^legacy\/old, outside the mesh, may not send GET/)
 })
 
 describe('a Service that sends on to another port', () => {
@@ -105,17 +107,17 @@ describe('a Service that sends on to another port', () => {
     ['the ztunnel sees the port of the pod', pods('details'), '9080', true],
     ['and not that of the Service', pods('details'), '80', false],
   ])('%s', (_, attachment, port, allowed) => {
-    const decision = decide(call({ to, port: 80 }), at(attachment, port))
+    const decision = evaluate(call({ to, port: 80 }), at(attachment, port))
     expect(decision.allowed).toBe(allowed)
     expect(decision.steps[0]?.note).toBe('port 80 of the Service is port 9080 of the pods')
   })
 
   test('also for a client that passes no waypoint', () => {
     const asked = call({ to, port: 80, from: { namespace: 'legacy' } })
-    expect(decide(asked, at(pods('details'), '9080')).allowed).toBe(true)
+    expect(evaluate(asked, at(pods('details'), '9080')).allowed).toBe(true)
   })
 
   test('is not worth a word where the ports are the same', () => {
-    expect(decide(call(), world([], { autoAllowWaypoint: false })).steps).toEqual([])
+    expect(evaluate(call(), world([], { autoAllowWaypoint: false })).steps).toEqual([])
   })
 })

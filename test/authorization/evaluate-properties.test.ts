@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type AccessRequest, decide, type World } from '../../src/authorization/evaluate.ts'
+import { type AccessRequest, type ClusterSnapshot, evaluate } from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy, Condition, Rule } from '../../src/istio/authorization-policy.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
 import { least } from '../helpers/runs.ts'
 import { custom, hardened, pods, service, world } from '../istio/bookinfo.ts'
 import { always, arbitraryCall, arbitraryPolicy, owner, request, singleObject } from '../istio/samples.ts'
-import { type Call, evaluate } from './evaluator.ts'
+import { type Call, evaluate as evaluateByTable } from './evaluator.ts'
 
 const some = <T>(...values: T[]): fc.Arbitrary<T[] | undefined> =>
   fc.option(fc.subarray(values, { minLength: 1 }), { nil: undefined })
@@ -64,7 +64,7 @@ const policyWith = (actions: fc.Arbitrary<AuthorizationPolicy['spec']['action']>
 
 const anyPolicy = policyWith(fc.constantFrom('ALLOW', 'ALLOW', 'DENY', 'AUDIT', 'CUSTOM', undefined))
 
-const arbitraryWorld: fc.Arbitrary<World> = fc
+const arbitraryWorld: fc.Arbitrary<ClusterSnapshot> = fc
   .record({
     policies: fc.array(anyPolicy, { maxLength: 4 }),
     isHardened: fc.boolean(),
@@ -92,7 +92,7 @@ const arbitraryRequest: fc.Arbitrary<AccessRequest> = fc.record({
   path: fc.constantFrom('/a', '/b/c', undefined),
 })
 
-const adding = ({ policies, ...rest }: World, ...more: AuthorizationPolicy[]): World => ({
+const adding = ({ policies, ...rest }: ClusterSnapshot, ...more: AuthorizationPolicy[]): ClusterSnapshot => ({
   ...rest,
   policies: [...policies, ...more],
 })
@@ -101,8 +101,8 @@ test('a DENY never widens', () => {
   let denials = 0
   always(
     fc.property(arbitraryRequest, arbitraryWorld, policyWith(fc.constant('DENY')), (asked, where, deny) => {
-      const before = decide(asked, where).allowed
-      const after = decide(asked, adding(where, deny)).allowed
+      const before = evaluate(asked, where).allowed
+      const after = evaluate(asked, adding(where, deny)).allowed
       if (before && !after) denials++
       expect(after && !before).toBe(false)
     }),
@@ -117,9 +117,9 @@ test('an ALLOW beside another one of the same target never narrows', () => {
   always(
     fc.property(arbitraryRequest, arbitraryWorld, two, (asked, where, [allow, rules]) => {
       const guarded = adding(where, allow)
-      const before = decide(asked, guarded).allowed
+      const before = evaluate(asked, guarded).allowed
       const beside = custom('beside', { ...allow.spec, rules }, { namespace: allow.metadata.namespace })
-      const after = decide(asked, adding(guarded, beside)).allowed
+      const after = evaluate(asked, adding(guarded, beside)).allowed
       if (!before && after) openings++
       expect(before && !after).toBe(false)
     }),
@@ -132,7 +132,7 @@ test('the order of the policies changes nothing', () => {
   always(
     fc.property(arbitraryRequest, arbitraryWorld, (asked, where) => {
       const reversed = { ...where, policies: where.policies.toReversed() }
-      expect(decide(asked, reversed).allowed).toBe(decide(asked, where).allowed)
+      expect(evaluate(asked, reversed).allowed).toBe(evaluate(asked, where).allowed)
     }),
   )
 })
@@ -140,7 +140,7 @@ test('the order of the policies changes nothing', () => {
 test('every answer is one sentence, and says of an allowed request that it may pass', () => {
   always(
     fc.property(arbitraryRequest, arbitraryWorld, (asked, where) => {
-      const { allowed, decided, sentence } = decide(asked, where)
+      const { allowed, decided, sentence } = evaluate(asked, where)
       expect(sentence).toMatch(/^[^\n]+\.$/)
       expect(sentence).toMatch(!decided ? / may or may not / : allowed ? / may (?!not|or)/ : / may not /)
     }),
@@ -149,7 +149,7 @@ test('every answer is one sentence, and says of an allowed request that it may p
 })
 
 test('merged objects decide as one object for each policy does, and as an evaluator of its own says', () => {
-  const where = (policies: AuthorizationPolicy[], at: Call): World => {
+  const where = (policies: AuthorizationPolicy[], at: Call): ClusterSnapshot => {
     const waypoint = { namespace: at.namespace, name: 'w', serviceAccount: 'w' }
     return {
       policies,
@@ -172,11 +172,11 @@ test('merged objects decide as one object for each policy does, and as an evalua
         owner,
       )
       const single = policies.map((policy, index) => singleObject(policy, index))
-      const expected = evaluate(single, at)
+      const expected = evaluateByTable(single, at)
       const atServices = (objects: AuthorizationPolicy[]) => objects.filter(({ spec }) => spec.targetRefs !== undefined)
       for (const objects of [merged, single]) {
-        expect(decide(asking(at, {}), where(objects, at)).allowed).toBe(expected.pod ?? true)
-        expect(decide(asking(at, { service: at.service }), where(atServices(objects), at)).allowed).toBe(
+        expect(evaluate(asking(at, {}), where(objects, at)).allowed).toBe(expected.pod ?? true)
+        expect(evaluate(asking(at, { service: at.service }), where(atServices(objects), at)).allowed).toBe(
           expected.waypoint ?? true,
         )
       }

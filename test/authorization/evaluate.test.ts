@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AccessRequest, decide, type World } from '../../src/authorization/evaluate.ts'
+import { type AccessRequest, type ClusterSnapshot, evaluate } from '../../src/authorization/evaluate.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
 import { externalTraffic } from '../../src/istio/static.ts'
 import { call, custom, hardened, managed, pods, service, world } from '../istio/bookinfo.ts'
@@ -22,7 +22,7 @@ const both = [...managed, ...hardened]
 const DETAILS = 'to the Service shop/details on port'
 
 describe('bookinfo, in one sentence', () => {
-  test.each<[string, AccessRequest, World, boolean, string]>([
+  test.each<[string, AccessRequest, ClusterSnapshot, boolean, string]>([
     [
       'an allowed path',
       call(),
@@ -37,7 +37,7 @@ describe('bookinfo, in one sentence', () => {
       true,
       `shop/productpage may send GET /health ${DETAILS} 9080: ${WAYPOINT} lets it through for policy shop/${NAME} (asked for by ${ASKED}).`,
     ],
-    ...['POST', 'PUT', 'DELETE'].map((method): [string, AccessRequest, World, boolean, string] => [
+    ...['POST', 'PUT', 'DELETE'].map((method): [string, AccessRequest, ClusterSnapshot, boolean, string] => [
       method,
       call({ method }),
       world(managed),
@@ -122,13 +122,13 @@ describe('bookinfo, in one sentence', () => {
       `shop/productpage may or may not connect ${DETAILS} 9080: whether ${WAYPOINT} lets it through for policy shop/${NAME} (asked for by ${ASKED}) is not known: whether the connection carries HTTP is not known.`,
     ],
   ])('%s', (_, asked, where, allowed, sentence) => {
-    const decision = decide(asked, where)
+    const decision = evaluate(asked, where)
     expect({ allowed: decision.allowed, sentence: decision.sentence }).toEqual({ allowed, sentence })
     expect(JSON.parse(JSON.stringify(decision))).toEqual(decision)
   })
 
   test('the decision names the policy, the relation and every step', () => {
-    expect(decide(call({ method: 'POST' }), world(both))).toMatchObject({
+    expect(evaluate(call({ method: 'POST' }), world(both))).toMatchObject({
       allowed: false,
       decided: true,
       at: 'waypoint',
@@ -149,7 +149,7 @@ describe('bookinfo, in one sentence', () => {
     ['/health?verbose', true],
     ['/healthy', false],
   ])('a path is what the waypoint makes of it: %s', (path, allowed) => {
-    expect(decide(call({ path }), world(managed)).allowed).toBe(allowed)
+    expect(evaluate(call({ path }), world(managed)).allowed).toBe(allowed)
   })
 })
 
@@ -168,7 +168,7 @@ describe('what the ztunnel behind a waypoint sees', () => {
     ...(allowClient.spec.rules && { rules: allowClient.spec.rules }),
   })
 
-  test.each<[string, World, boolean]>([
+  test.each<[string, ClusterSnapshot, boolean]>([
     ['its identity, which a policy can allow', world([...both, allowWaypoint], { autoAllowWaypoint: false }), true],
     [
       'not that of the client, which a policy allows in vain',
@@ -183,15 +183,15 @@ describe('what the ztunnel behind a waypoint sees', () => {
       false,
     ],
   ])('%s', (_, where, allowed) => {
-    expect(decide(call(), where).allowed).toBe(allowed)
+    expect(evaluate(call(), where).allowed).toBe(allowed)
   })
 
   test('nor the address of the client', () => {
     const rules = [{ from: [{ source: { ipBlocks: ['10.0.0.0/8'] } }] }]
     const where = world([custom('net', { ...pods('details'), rules })], { autoAllowWaypoint: false })
     const from = { namespace: 'shop', serviceAccount: 'productpage', address: '10.1.2.3' }
-    expect(decide(call({ from }), where)).toMatchObject({ allowed: false, at: 'ztunnel' })
-    expect(decide(call({ from, to: { namespace: 'shop', application: 'details' } }), where).allowed).toBe(true)
+    expect(evaluate(call({ from }), where)).toMatchObject({ allowed: false, at: 'ztunnel' })
+    expect(evaluate(call({ from, to: { namespace: 'shop', application: 'details' } }), where).allowed).toBe(true)
   })
 })
 
@@ -212,7 +212,7 @@ describe('straight to a pod', () => {
   )
   const scrape = { ...straight, port: 9090, method: undefined, path: undefined }
 
-  test.each<[string, AccessRequest, World, boolean]>([
+  test.each<[string, AccessRequest, ClusterSnapshot, boolean]>([
     [
       'no waypoint, so no policy of the Service holds',
       { ...straight, path: '/admin' },
@@ -231,7 +231,7 @@ describe('straight to a pod', () => {
     ['by its identity', { ...scrape, from: { namespace: 'shop' } }, world([...both, ...metrics]), false],
     ['hardened', straight, world(both), false],
   ])('%s', (_, asked, where, allowed) => {
-    expect(decide(asked, where)).toMatchObject({ allowed, at: 'ztunnel' })
+    expect(evaluate(asked, where)).toMatchObject({ allowed, at: 'ztunnel' })
   })
 
   test('a Service finds its pods by its selector', () => {
@@ -239,9 +239,9 @@ describe('straight to a pod', () => {
     const named = world([], {
       services: [{ namespace: 'shop', name: 'alias', selector: { 'app.kubernetes.io/name': 'details' }, waypoint }],
     })
-    expect(decide(straight, named).policy).toBe('shop/istio_allow_waypoint_shop_w')
+    expect(evaluate(straight, named).policy).toBe('shop/istio_allow_waypoint_shop_w')
     const other = world([], { services: [{ namespace: 'shop', name: 'alias', selector: { tier: 'x' }, waypoint }] })
-    expect(decide(straight, other).allowed).toBe(true)
+    expect(evaluate(straight, other).allowed).toBe(true)
   })
 })
 
@@ -251,7 +251,7 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
   const deny = custom('deny', { ...at, action: 'DENY', rules: [{ to: [{ operation: { methods: ['GET'] } }] }] })
   const allow = custom('allow', { ...at, action: 'ALLOW', rules: [{}] })
 
-  test.each<[string, World, { allowed: boolean; decided: boolean; policy?: string }]>([
+  test.each<[string, ClusterSnapshot, { allowed: boolean; decided: boolean; policy?: string }]>([
     ['CUSTOM before ALLOW', world([allow, ext]), { allowed: false, decided: false, policy: 'shop/ext' }],
     ['a DENY that CUSTOM does not hide', world([deny, ext]), { allowed: false, decided: true, policy: 'shop/deny' }],
     [
@@ -292,18 +292,18 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
       { allowed: true, decided: true },
     ],
   ])('%s', (_, where, expected) => {
-    const { allowed, decided, policy } = decide(call(), where)
+    const { allowed, decided, policy } = evaluate(call(), where)
     expect({ allowed, decided, ...(policy && { policy }) }).toEqual(expected)
   })
 
   test('what cannot be known offline is said', () => {
-    expect(decide(call(), world([ext])).sentence).toBe(
+    expect(evaluate(call(), world([ext])).sentence).toBe(
       `shop/productpage may or may not send GET /details/0 ${DETAILS} 9080: the external authorizer oidc decides, which ${WAYPOINT} asks for policy shop/ext; it cannot be known offline.`,
     )
   })
 
   const header = { when: [{ key: 'request.headers[x-user]', values: ['admin'] }] }
-  test.each<[string, World, boolean, string]>([
+  test.each<[string, ClusterSnapshot, boolean, string]>([
     [
       'an ALLOW may allow',
       world([custom('maybe', { ...at, rules: [header] })]),
@@ -323,7 +323,7 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
       NOTHING,
     ],
   ])('%s', (_, where, allowed, why) => {
-    const decision = decide(call(), where)
+    const decision = evaluate(call(), where)
     expect(decision.allowed).toBe(allowed)
     expect(decision.sentence).toContain(why)
   })
@@ -371,17 +371,17 @@ describe('where a policy holds', () => {
     ['another namespace', custom('p', nobody, { namespace: 'bank' }), undefined],
     ['the mesh', custom('p', nobody, { namespace: 'istio-system' }), 'ztunnel'],
   ])('%s', (_, policy, at) => {
-    const decision = decide(call(), world([policy], { autoAllowWaypoint: false }))
+    const decision = evaluate(call(), world([policy], { autoAllowWaypoint: false }))
     expect(decision.allowed ? undefined : decision.at).toBe(at)
   })
 
   test('a Service without a waypoint is guarded by its ztunnel alone', () => {
     const bare = world(managed, { services: [{ namespace: 'shop', name: 'details' }] })
-    expect(decide(call({ method: 'POST' }), bare)).toMatchObject({ allowed: true, at: 'ztunnel' })
+    expect(evaluate(call({ method: 'POST' }), bare)).toMatchObject({ allowed: true, at: 'ztunnel' })
   })
 
   test('what is not known of the destination is said', () => {
-    const decision = decide(call({ to: { namespace: 'bank', application: 'till', service: 'till' } }), world([]))
+    const decision = evaluate(call({ to: { namespace: 'bank', application: 'till', service: 'till' } }), world([]))
     expect(decision.steps.map(({ note }) => note)).toEqual([
       'the Service is not known, nor is a waypoint of it',
       'the pods are not known, and taken to be on the mesh',
@@ -390,15 +390,15 @@ describe('where a policy holds', () => {
 
   test('pods that are not known have the label that Juju gives them', () => {
     const policy = custom('p', { ...pods('till'), ...nobody }, { namespace: 'bank' })
-    expect(decide(call({ to: { namespace: 'bank', application: 'till' } }), world([policy])).policy).toBe('bank/p')
+    expect(evaluate(call({ to: { namespace: 'bank', application: 'till' } }), world([policy])).policy).toBe('bank/p')
   })
 
   test('an ingress is guarded as its Gateway is', () => {
     const ingress = { namespace: 'shop', application: 'ingress', labels: {} }
     const where = world([externalTraffic(ingress, { gateway: 'shop-beacon-waypoint', cidrs: ['10.0.0.0/8'] })])
     const from = (address: string) => call({ from: { namespace: 'shop', serviceAccount: 'x', address } })
-    expect(decide(from('10.200.0.1'), where).allowed).toBe(true)
-    expect(decide(from('192.168.0.1'), where)).toMatchObject({ allowed: false, at: 'waypoint' })
+    expect(evaluate(from('10.200.0.1'), where).allowed).toBe(true)
+    expect(evaluate(from('192.168.0.1'), where)).toMatchObject({ allowed: false, at: 'waypoint' })
   })
 })
 
@@ -409,7 +409,7 @@ describe('HTTP at a ztunnel', () => {
   const get = { operation: { methods: ['GET'] } }
   const port = { operation: { ports: ['9080'] } }
 
-  test.each<[string, World, boolean, string]>([
+  test.each<[string, ClusterSnapshot, boolean, string]>([
     ['an ALLOW rule is dropped', where('ALLOW', [{ to: [get] }]), false, 'its methods cannot be seen by a ztunnel'],
     [
       'with all that it has besides',
@@ -445,7 +445,7 @@ describe('HTTP at a ztunnel', () => {
     ],
     ['CUSTOM is not known there', where('CUSTOM', [{}]), true, 'a ztunnel has no CUSTOM action'],
   ])('%s', (_, at, allowed, note) => {
-    const decision = decide(straight, at)
+    const decision = evaluate(straight, at)
     expect({ allowed: decision.allowed, note: decision.steps.at(-1)?.note }).toEqual({ allowed, note })
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decide } from '../../src/authorization/evaluate.ts'
-import { situationOf } from '../../src/authorization/situation.ts'
+import { evaluate } from '../../src/authorization/evaluate.ts'
+import { buildInput } from '../../src/authorization/input.ts'
 import { readAuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application, bookinfo, createMesh, waypoint } from '../helpers/mesh.ts'
@@ -64,8 +64,8 @@ const observed = (policies: readonly KubernetesObject[], gateways: readonly Kube
 }
 
 const answer = (policies: readonly KubernetesObject[], gateways: readonly KubernetesObject[] = [waypoint()]) => {
-  const { request, world } = situationOf(question, observed(policies, gateways))
-  return decide(request, world)
+  const { request, world } = buildInput(question, observed(policies, gateways))
+  return evaluate(request, world)
 }
 
 const KEYS = ['selector', 'targetRefs', 'rules', 'action', 'matchLabels', 'from', 'source', 'planets', '__proto__']
@@ -81,8 +81,8 @@ const spec = fc.dictionary(fc.constantFrom(...KEYS), anything) as fc.Arbitrary<R
 
 test('whatever the object of a policy holds, it makes no yes out of a no, and where nobody knows where it holds, a yes no more', () => {
   const allowedWith = (odd: KubernetesObject, method: 'GET' | 'POST') => {
-    const { request, world } = situationOf({ ...question, method }, observed([...managed, odd], [waypoint()]))
-    const { allowed, policy } = decide(request, world)
+    const { request, world } = buildInput({ ...question, method }, observed([...managed, odd], [waypoint()]))
+    const { allowed, policy } = evaluate(request, world)
     return { allowed, isByIt: policy === `${odd.metadata.namespace}/odd` }
   }
   fc.assert(

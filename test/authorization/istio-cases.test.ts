@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AccessRequest, decide, type World } from '../../src/authorization/evaluate.ts'
+import { type AccessRequest, type ClusterSnapshot, evaluate } from '../../src/authorization/evaluate.ts'
 import type { Condition, Operation, Rule, Source } from '../../src/istio/authorization-policy.ts'
 import { custom, pods, service } from '../istio/bookinfo.ts'
 import { outcomesOf } from './istio/route.ts'
@@ -24,7 +24,7 @@ const connections = (place: Place): AccessRequest[] => {
   ]
 }
 
-const worldOf = (place: Place, action: 'ALLOW' | 'DENY', rules: Rule[]): World => ({
+const worldOf = (place: Place, action: 'ALLOW' | 'DENY', rules: Rule[]): ClusterSnapshot => ({
   policies: [custom('p', { ...(place === 'ztunnel' ? pods('details') : service('details')), action, rules })],
   rootNamespace: 'istio-system',
   trustDomain: 'cluster.local',
@@ -167,9 +167,9 @@ const denied: Case[] = [
   ['a condition on HTTP', 'tcp', [when({ key: 'request.headers[:method]', values: ['POST'] })], [true, true]],
 ]
 
-const answersIn = (place: Place, where: World) =>
+const answersIn = (place: Place, where: ClusterSnapshot) =>
   connections(place).map((asked) => {
-    const { allowed: passes, decided } = decide(asked, where)
+    const { allowed: passes, decided } = evaluate(asked, where)
     const outcomes = [...outcomesOf(asked, where)]
     expect(outcomes.length === 1 ? outcomes[0] : 'unknown').toBe(decided ? passes : 'unknown')
     return decided ? passes : 'unknown'

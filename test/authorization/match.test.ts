@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Facts } from '../../src/authorization/evaluate/facts.ts'
 import { matchesPath } from '../../src/authorization/evaluate/path.ts'
+import type { RequestContext } from '../../src/authorization/evaluate/request-context.ts'
 import { matchRule } from '../../src/authorization/evaluate/rule.ts'
 import { matchesText } from '../../src/authorization/evaluate/text.ts'
-import { oneOf } from '../../src/base/printed.ts'
+import { joinOr } from '../../src/base/printed.ts'
 import type { Rule } from '../../src/istio/authorization-policy.ts'
 
-const facts = (changes: Partial<Facts> = {}): Facts => ({
+const facts = (changes: Partial<RequestContext> = {}): RequestContext => ({
   identity: { trustDomain: 'cluster.local', namespace: 'shop', serviceAccount: 'web' },
   address: '10.1.2.3',
   port: 80,
@@ -20,7 +20,7 @@ const bare = facts({ address: undefined, method: undefined, path: undefined, hos
 
 type Source = NonNullable<NonNullable<Rule['from']>[number]['source']>
 type Operation = NonNullable<NonNullable<Rule['to']>[number]['operation']>
-const is = (rule: Rule, given: Facts) => matchRule(rule, given, 'shop').is
+const is = (rule: Rule, given: RequestContext) => matchRule(rule, given, 'shop').is
 
 test.each<[string, string, boolean]>([
   ['a', 'a', true],
@@ -213,5 +213,5 @@ test.each([
   [['a', 'b', 'c', 'd', 'e'], 'a, b, c, d or e'],
   [['a', 'b', 'c', 'd', 'e', 'f', 'g'], 'a, b, c, d or 3 others'],
 ])('a list in a sentence: %j', (texts, expected) => {
-  expect(oneOf(texts)).toBe(expected)
+  expect(joinOr(texts)).toBe(expected)
 })

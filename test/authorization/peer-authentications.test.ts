@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
-import { peerAuthenticationsOf } from '../../src/authorization/peer-authentications.ts'
+import { readPeerAuthentications } from '../../src/authorization/peer-authentications.ts'
 
 test('a PeerAuthentication that cannot be read refuses nobody, and a note says so', () => {
   const metadata = { name: 'strict', namespace: 'shop' }
   const peer = (spec: Record<string, unknown>) => ({ apiVersion: '', kind: 'PeerAuthentication', metadata, spec })
   const mtls = { mode: 'STRICT' }
-  expect(peerAuthenticationsOf({ peerAuthentications: [peer({ mtls: { mode: 'MAYBE' } }), peer({ mtls })] })).toEqual({
-    peerAuthentications: [{ ...metadata, created: '', selector: undefined, mode: 'STRICT', ports: {} }],
-    notes: ['PeerAuthentication shop/strict cannot be read: it is taken to refuse nobody'],
-  })
+  expect(readPeerAuthentications({ peerAuthentications: [peer({ mtls: { mode: 'MAYBE' } }), peer({ mtls })] })).toEqual(
+    {
+      peerAuthentications: [{ ...metadata, created: '', selector: undefined, mode: 'STRICT', ports: {} }],
+      notes: ['PeerAuthentication shop/strict cannot be read: it is taken to refuse nobody'],
+    },
+  )
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { waypointOf } from '../../src/authorization/waypoint.ts'
+import { findWaypoint } from '../../src/authorization/waypoint.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 
 type Labels = Record<string, string>
@@ -41,7 +41,7 @@ describe('a Service has no waypoint', () => {
     ['when its namespace says none', {}, { 'istio.io/use-waypoint': 'none' }],
     ['when it is one', { 'gateway.istio.io/managed': 'istio.io-mesh-controller' }, USE],
   ])('%s', (_, labels, namespaceLabels) => {
-    expect(waypointOf(service(labels), namespaceLabels, [gateway()])).toEqual({})
+    expect(findWaypoint(service(labels), namespaceLabels, [gateway()])).toEqual({})
   })
 })
 
@@ -104,7 +104,7 @@ describe('a waypoint that labels name is bypassed', () => {
       'the waypoint mesh/w takes no Services of the namespace shop',
     ],
   ])('%s', (_, labels, gateways, bypassed) => {
-    expect(waypointOf(service(labels), {}, gateways)).toEqual({ bypassed })
+    expect(findWaypoint(service(labels), {}, gateways)).toEqual({ bypassed })
   })
 })
 
@@ -146,7 +146,7 @@ describe('a Service has the waypoint', () => {
       { ...W, serviceAccount: 'proxy' },
     ],
   ])('%s', (_, labels, namespaceLabels, gateways, waypoint) => {
-    expect(waypointOf(service(labels), namespaceLabels, gateways)).toEqual({ waypoint })
+    expect(findWaypoint(service(labels), namespaceLabels, gateways)).toEqual({ waypoint })
   })
 })
 
@@ -165,7 +165,7 @@ describe('a pod has the waypoint', () => {
     ],
     ['not where no label names one', {}, {}, 'all', {}],
   ])('%s', (_, labels, namespaceLabels, purpose, attached) => {
-    expect(waypointOf(service(labels), namespaceLabels, purposes(purpose), 'workload')).toEqual(attached)
+    expect(findWaypoint(service(labels), namespaceLabels, purposes(purpose), 'workload')).toEqual(attached)
   })
 })
 
@@ -184,6 +184,6 @@ describe('a waypoint selects namespaces by expressions', () => {
   ])('%j of %j', (expression, labels, isTaken) => {
     const selector = { matchLabels: {}, matchExpressions: [{ key: 'team', ...expression }] }
     const there = gateway({ namespace: 'mesh' }, { listeners: [listener({ from: 'Selector', selector })] })
-    expect(waypointOf(service(ELSEWHERE), labels, [there]).waypoint !== undefined).toBe(isTaken)
+    expect(findWaypoint(service(ELSEWHERE), labels, [there]).waypoint !== undefined).toBe(isTaken)
   })
 })

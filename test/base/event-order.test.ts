@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import {
   advance,
   compareMarks,
+  eventPosition,
   isAfter,
   Mark,
-  mergedMarks,
+  mergeMarks,
   type Position,
-  positionOf,
 } from '../../src/base/event-order.ts'
 
 const NOW = new Date('2026-01-01T00:01:00Z')
@@ -17,7 +17,7 @@ type Sent = { id: string; source: string; time: string; sequence: string }
 
 const positionAt = (sent: Partial<Sent>, now = NOW): Position => {
   const { id = '1', source = '/a', time, sequence } = sent
-  return positionOf({ id, source, time, extensions: { ...(sequence !== undefined && { sequence }) } }, now)
+  return eventPosition({ id, source, time, extensions: { ...(sequence !== undefined && { sequence }) } }, now)
 }
 
 let count = 0
@@ -146,7 +146,7 @@ describe('an event with no order with regard to what is known counts when it com
   test('after a time of the future the present goes on', () => {
     const known = markOf(event({ time: '2099-01-01T00:00:00Z' }))
     expect(known.at).toBe(NOW.getTime())
-    const later = positionOf(
+    const later = eventPosition(
       { id: 'later', source: '/a', time: '2026-01-01T00:01:01Z', extensions: {} },
       new Date(NOW.getTime() + 2_000),
     )
@@ -179,7 +179,7 @@ describe('a redelivery', () => {
 
   test('is known where another side took the event, once both marks are one', () => {
     const [first, second] = [event({ time: '2026-01-01T00:00:01Z' }), event({ time: '2026-01-01T00:00:02Z' })]
-    const merged = mergedMarks(markOf(first), markOf(second))
+    const merged = mergeMarks(markOf(first), markOf(second))
     expect([first, second].map((position) => advance(merged, position))).toEqual(['repeated', 'repeated'])
   })
 })
@@ -188,7 +188,7 @@ test.each([['constructor'], ['toString'], ['7']])('a source may be called %s', (
   const mark = markOf(event({ sequence: '2', source }))
   expect(advance(mark, event({ sequence: '1', source }))).toBe('stale')
   expect(advance(undefined, event({ sequence: '1', source }))).toMatchObject({ sequences: { [source]: '1' } })
-  expect(mergedMarks(mark, markOf(event({ sequence: '3', source }))).sequences).toEqual({ [source]: '3' })
+  expect(mergeMarks(mark, markOf(event({ sequence: '3', source }))).sequences).toEqual({ [source]: '3' })
 })
 
 describe('compareMarks', () => {
@@ -231,17 +231,17 @@ describe('mergedMarks', () => {
     ['the later one last', one, other],
     ['the later one first', other, one],
   ])('is as late as the later one, and knows all events: %s', (_, left, right) => {
-    const { ids = [], ...merged } = mergedMarks(left, right)
+    const { ids = [], ...merged } = mergeMarks(left, right)
     expect(merged).toEqual({ at: 7, sequences: { '/a': '10', '/b': '1', '/c': '1' } })
     expect(ids.toSorted()).toEqual(['a', 'b', 'c'])
   })
 
   test('of a mark with itself is that mark', () => {
-    expect([mergedMarks(one, one), mergedMarks({ at: 3 }, { at: 3 })]).toEqual([one, { at: 3 }])
+    expect([mergeMarks(one, one), mergeMarks({ at: 3 }, { at: 3 })]).toEqual([one, { at: 3 }])
   })
 
   test('takes nothing back: a later mark with a lower sequence leaves the higher one', () => {
-    expect(mergedMarks({ at: 1, sequences: { '/a': '10' } }, { at: 2, sequences: { '/a': '9' } }).sequences).toEqual({
+    expect(mergeMarks({ at: 1, sequences: { '/a': '10' } }, { at: 2, sequences: { '/a': '9' } }).sequences).toEqual({
       '/a': '10',
     })
   })
@@ -262,7 +262,7 @@ describe('a sender that changes with every event does not fill the memory', () =
   test('through what both sides know of it', () => {
     const merged = senders
       .map((position) => markOf(position))
-      .reduce((before, mark) => mergedMarks(before, mark), { at: 0 })
+      .reduce((before, mark) => mergeMarks(before, mark), { at: 0 })
     expect([merged.ids?.length, Object.keys(merged.sequences ?? {}).length]).toEqual([16, 16])
   })
 })

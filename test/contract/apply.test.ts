@@ -1,20 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fieldConflicts, isStale } from '../../src/kubernetes/api-error.ts'
-import { differenceAt, writeLabels } from '../../src/kubernetes/apply-labels.ts'
+import { diffLabels, writeLabels } from '../../src/kubernetes/apply-labels.ts'
+import {
+  type FieldPath,
+  fieldManagersAt,
+  listAppliers,
+  stringsAt,
+  withStringsAt,
+} from '../../src/kubernetes/field-managers.ts'
 import type { WantedLabels } from '../../src/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { fieldManager } from '../../src/kubernetes/owner.ts'
-import { appliers, type FieldPath, holdersAt, stringsAt, withStringsAt } from '../../src/kubernetes/ownership.ts'
+import { fieldManager } from '../../src/kubernetes/ownership-labels.ts'
 import { FENCE, touch } from '../../src/kubernetes/touch.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, CREATOR, openCluster, pod, service, workload } from './cluster.ts'
 
 const ownedKeys = (object: KubernetesObject, manager: string, path: FieldPath): string[] => [
-  ...holdersAt(object, path, manager).own,
+  ...fieldManagersAt(object, path, manager).own,
 ]
 
 const otherHolders = (object: KubernetesObject, manager: string, path: FieldPath, key: string): readonly string[] =>
-  holdersAt(object, path, manager).others.get(key) ?? []
+  fieldManagersAt(object, path, manager).others.get(key) ?? []
 
 const OURS = fieldManager('web')
 const MODE = 'istio.io/dataplane-mode'
@@ -51,7 +57,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
   const create = (labels?: Record<string, string>) => cluster.create(make(cluster.namespace, labels))
   /** Brings the labels of the object, as it was seen, to what is wanted. */
   const write = (object: KubernetesObject, wanted: WantedLabels) =>
-    writeLabels(cluster.kubernetes, { object, path }, differenceAt({ object, path }, wanted, OURS), OURS)
+    writeLabels(cluster.kubernetes, { object, path }, diffLabels({ object, path }, wanted, OURS), OURS)
   /** Applies to the object as it was seen. */
   const applySeen = (object: KubernetesObject, labels: Record<string, string>) =>
     cluster.kubernetes.apply(withStringsAt(object, path, labels), OURS)
@@ -103,7 +109,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     expect(await refusalOf(reconcile(object))).toSatisfy(isStale)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none' })
     await settled(object, reconcile)
-    const { conflicts } = differenceAt({ object: await cluster.read(object), path }, wanted, OURS)
+    const { conflicts } = diffLabels({ object: await cluster.read(object), path }, wanted, OURS)
     expect(conflicts).toMatchObject([{ key: MODE, manager: 'kubectl-label', wanted: 'ambient' }])
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none', [WAYPOINT]: 'w' })
   })
@@ -167,7 +173,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     await apply(object, { [MODE]: 'ambient', [WAYPOINT]: 'w' })
     await apply(object, {})
     expect(await labelsOf(object)).toEqual({ team: 'blue' })
-    expect(appliers(await cluster.read(object))).toEqual([])
+    expect(listAppliers(await cluster.read(object))).toEqual([])
   })
 
   test('the value that another manager wants too is shared, and outlives us', async () => {

@@ -13,7 +13,7 @@ import {
 } from '../../src/kubernetes/client.ts'
 import { kubeconfigEndpoint } from '../../src/kubernetes/kubeconfig.ts'
 import { type Kind, type KubernetesObject, pathOf } from '../../src/kubernetes/objects.ts'
-import { createTransport, type Endpoint } from '../../src/kubernetes/transport.ts'
+import { type ApiServerEndpoint, createTransport } from '../../src/kubernetes/transport.ts'
 import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import { createStep } from '../../src/reconcile/step.ts'
@@ -187,7 +187,9 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
   }
 }
 
-const endpointFor = async (files: string | undefined): Promise<{ endpoint: Endpoint; close(): Promise<void> }> => {
+const endpointFor = async (
+  files: string | undefined,
+): Promise<{ endpoint: ApiServerEndpoint; close(): Promise<void> }> => {
   if (files) return { endpoint: kubeconfigEndpoint(files), close: async () => undefined }
   const { url, close } = await startEmbeddedApi({ api: createEmbeddedApi(), port: 0 })
   return { endpoint: { server: url, credentials: async () => ({}) }, close }

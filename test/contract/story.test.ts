@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { listAppliers } from '../../src/kubernetes/field-managers.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { appliers } from '../../src/kubernetes/ownership.ts'
 import { meshRelation } from '../helpers/world.ts'
 import { type Cluster, CREATOR, openCluster, service, workload } from './cluster.ts'
 
@@ -29,7 +29,7 @@ const labelsOf = async (kind: 'StatefulSet' | 'Deployment', application: string)
   return {
     template: template?.metadata.labels,
     service: other?.metadata.labels,
-    appliers: [found, other].flatMap((object) => (object ? appliers(object) : [])),
+    appliers: [found, other].flatMap((object) => (object ? listAppliers(object) : [])),
   }
 }
 

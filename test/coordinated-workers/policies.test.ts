@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decide } from '../../src/authorization/evaluate.ts'
+import { evaluate } from '../../src/authorization/evaluate.ts'
 import { clusterPolicies, externalPolicies, notCovered } from '../../src/coordinated-workers/policies.ts'
-import { authorizationPolicies, type Owner } from '../../src/istio/grant.ts'
+import { authorizationPolicies, type PolicyOwner } from '../../src/istio/grant.ts'
 import { MeshPolicy, Policy } from '../../src/istio/models.ts'
-import { requestersOf } from '../../src/istio/requested-by.ts'
+import { parseRequesters } from '../../src/istio/requested-by.ts'
 import type { Relation } from '../../src/state/relation.ts'
 import { charmLibrary } from '../helpers/recorded.ts'
 import { runs } from '../helpers/runs.ts'
 import { CONFIG, configWith, inNamespace, READER, topology, WRITER, workers } from './samples.ts'
 
 const TEMPO = { namespace: 'shop', application: 'tempo' }
-const OWNER: Owner = { ...TEMPO, trustDomain: 'cluster.local', labels: {} }
+const OWNER: PolicyOwner = { ...TEMPO, trustDomain: 'cluster.local', labels: {} }
 
 const requests = (relations: readonly Relation[], config = CONFIG) =>
   clusterPolicies(TEMPO, topology(relations, config), config)
@@ -51,7 +51,7 @@ const reaches = (relations: readonly Relation[], application: string, to: 'write
   }
   const target = to === 'Service' ? { application: 'tempo', service: 'tempo' } : { application: to }
   const from = { namespace, serviceAccount: application }
-  return decide({ from, to: { namespace: 'shop', ...target }, port: 3300, method: 'POST', path: '/' }, world).allowed
+  return evaluate({ from, to: { namespace: 'shop', ...target }, port: 3300, method: 'POST', path: '/' }, world).allowed
 }
 
 describe('what is not allowed', () => {
@@ -96,7 +96,7 @@ describe('the policies of a cluster', () => {
   })
 
   test('say which relation asked', () => {
-    expect(objects([READER, WRITER]).map(requestersOf)).toEqual([
+    expect(objects([READER, WRITER]).map(parseRequesters)).toEqual([
       ['cluster of shop/tempo', 'relation 4 (cluster) of shop/tempo', 'relation 5 (cluster) of shop/tempo'],
       ['relation 4 (cluster) of shop/tempo', 'relation 5 (cluster) of shop/tempo'],
     ])

@@ -1,9 +1,9 @@
 import {
   type AccessRequest,
-  decide,
-  type ServiceInWorld,
+  type ClusterSnapshot,
+  evaluate,
+  type ServiceSnapshot,
   type Waypoint,
-  type World,
 } from '../../src/authorization/evaluate.ts'
 import type { EmbeddedApi } from '../../src/embedded/api.ts'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
@@ -31,12 +31,12 @@ const waypointIn = (objects: readonly KubernetesObject[], namespace: string, lab
 export const worldOf = (
   api: Pick<EmbeddedApi, 'objects'>,
   { autoAllow, rootNamespace = 'istio-system' }: Setting,
-): World => {
+): ClusterSnapshot => {
   const objects = api.objects()
   const ofKind = (...kinds: string[]) => objects.filter(({ kind }) => kinds.includes(kind))
   const namespaceLabels = (name = '') =>
     labelsIn(ofKind('Namespace').find((one) => one.metadata.name === name)?.metadata.labels)
-  const services = ofKind('Service').map(({ metadata: { namespace = '', name, labels }, spec }): ServiceInWorld => {
+  const services = ofKind('Service').map(({ metadata: { namespace = '', name, labels }, spec }): ServiceSnapshot => {
     const own = labelsIn(labels)
     const named = 'istio.io/use-waypoint' in own ? own : namespaceLabels(namespace)
     return { namespace, name, selector: labelsIn(spec?.selector), waypoint: waypointIn(objects, namespace, named) }
@@ -58,12 +58,12 @@ export const worldOf = (
 
 /** Whether a request of an application of `shop`, on the mesh, would pass. */
 export const passes = (
-  world: World,
+  world: ClusterSnapshot,
   from: string,
   to: { application: string; service?: string },
   request: Partial<AccessRequest> = {},
 ): boolean =>
-  decide(
+  evaluate(
     {
       from: { namespace: 'shop', serviceAccount: from },
       to: { namespace: 'shop', ...to },

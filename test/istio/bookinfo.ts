@@ -1,4 +1,4 @@
-import type { AccessRequest, World } from '../../src/authorization/evaluate.ts'
+import type { AccessRequest, ClusterSnapshot } from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
 import type { MeshPolicy } from '../../src/istio/models.ts'
@@ -26,7 +26,10 @@ const waypoint = {
 
 const APPLICATIONS = ['details', 'productpage']
 
-export const world = (policies: readonly AuthorizationPolicy[], changes: Partial<World> = {}): World => ({
+export const world = (
+  policies: readonly AuthorizationPolicy[],
+  changes: Partial<ClusterSnapshot> = {},
+): ClusterSnapshot => ({
   policies,
   rootNamespace: 'istio-system',
   trustDomain: 'cluster.local',

@@ -56,7 +56,7 @@ describe('the schema of the CRD', () => {
 const celProblems = ({ spec }: AuthorizationPolicy): string[] => {
   const sources = (spec.rules ?? []).flatMap(({ from = [] }) => from.map(({ source = {} }) => source))
   const labels = Object.entries(spec.selector?.matchLabels ?? {})
-  const rules: [message: string, isBroken: boolean][] = [
+  const rules: [message: string, isConfigurationError: boolean][] = [
     [
       'only one of targetRefs or selector can be set',
       [spec.selector, spec.targetRef, spec.targetRefs].filter((one) => one !== undefined).length > 1,
@@ -73,7 +73,7 @@ const celProblems = ({ spec }: AuthorizationPolicy): string[] => {
       (spec.targetRefs ?? []).some(({ namespace = '' }) => namespace !== ''),
     ],
   ]
-  return rules.filter(([, isBroken]) => isBroken).map(([message]) => message)
+  return rules.filter(([, isConfigurationError]) => isConfigurationError).map(([message]) => message)
 }
 
 /** What Istio's webhook refuses: a source or an operation that says nothing. */

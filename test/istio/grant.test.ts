@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { authorizationPolicies, type Owner } from '../../src/istio/grant.ts'
+import { authorizationPolicies, type PolicyOwner } from '../../src/istio/grant.ts'
 import type { MeshPolicy } from '../../src/istio/models.ts'
-import { REQUESTED_BY, requestedBy, requestersOf } from '../../src/istio/requested-by.ts'
+import { parseRequesters, REQUESTED_BY, requestedBy } from '../../src/istio/requested-by.ts'
 import { endpoint, meshPolicy, owner, request } from './samples.ts'
 
-const granted = (policies: readonly Partial<MeshPolicy>[], changes: Partial<Owner> = {}) =>
+const granted = (policies: readonly Partial<MeshPolicy>[], changes: Partial<PolicyOwner> = {}) =>
   authorizationPolicies(
     policies.map((policy) => request(meshPolicy(policy))),
     { ...owner, ...changes },
@@ -161,14 +161,14 @@ describe('identities', () => {
 })
 
 describe('names', () => {
-  const nameOf = (policy: Partial<MeshPolicy>, changes: Partial<Owner> = {}) =>
+  const nameOf = (policy: Partial<MeshPolicy>, changes: Partial<PolicyOwner> = {}) =>
     granted([policy], changes)[0]?.metadata.name ?? ''
 
   test('depend on the target alone, not on who may do what there', () => {
     expect(nameOf({ source_app_name: 'cart', endpoints: [endpoint({ ports: [80] })] })).toBe(nameOf({}))
   })
 
-  test.each<[string, Partial<MeshPolicy>, Partial<Owner>]>([
+  test.each<[string, Partial<MeshPolicy>, Partial<PolicyOwner>]>([
     ['another owner', {}, { application: 'other' }],
     ['owners whose names run together', {}, { application: 'beacon-shop', namespace: 'x' }],
     ['another prefix', {}, { prefix: 'beacon-shop-cluster' }],
@@ -179,7 +179,7 @@ describe('names', () => {
     expect(nameOf(policy, changes)).not.toBe(nameOf({}))
   })
 
-  test.each<[string, Partial<MeshPolicy>, Partial<Owner>]>([
+  test.each<[string, Partial<MeshPolicy>, Partial<PolicyOwner>]>([
     ['long ones', { target_app_name: 'd'.repeat(63) }, { application: 'a'.repeat(63), namespace: 'n'.repeat(63) }],
     ['very long ones', { target_service: 'd'.repeat(400) }, { prefix: 'p'.repeat(300) }],
     ['capitals and underscores', { target_app_name: 'Target_App.' }, { prefix: '_Beacon..' }],
@@ -254,7 +254,7 @@ describe('the annotation', () => {
     expect(object?.metadata.annotations?.[REQUESTED_BY]).toBe(
       'relation 12 (mesh) of shop/db, relation 9 (mesh) of shop/db',
     )
-    expect(object && requestersOf(object)).toEqual(['relation 12 (mesh) of shop/db', 'relation 9 (mesh) of shop/db'])
+    expect(object && parseRequesters(object)).toEqual(['relation 12 (mesh) of shop/db', 'relation 9 (mesh) of shop/db'])
   })
 
   test('is bounded', () => {

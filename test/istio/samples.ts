@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
-import type { Owner, PolicyRequest } from '../../src/istio/grant.ts'
+import type { PolicyOwner, RequestedPolicy } from '../../src/istio/grant.ts'
 import type { MeshPolicy } from '../../src/istio/models.ts'
 import { runs } from '../helpers/runs.ts'
 
-export const owner: Owner = {
+export const owner: PolicyOwner = {
   namespace: 'shop',
   application: 'beacon',
   trustDomain: 'cluster.local',
@@ -34,7 +34,7 @@ export const meshPolicy = (changes: Partial<MeshPolicy> = {}): MeshPolicy => ({
   ...changes,
 })
 
-export const request = (policy: MeshPolicy, relation = 'relation 7 (service-mesh) of shop/db'): PolicyRequest => ({
+export const request = (policy: MeshPolicy, relation = 'relation 7 (service-mesh) of shop/db'): RequestedPolicy => ({
   policy,
   relation,
 })

@@ -4,10 +4,10 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { Broken, Unavailable } from '../../src/base/errors.ts'
+import { ConfigurationError, Unavailable } from '../../src/base/errors.ts'
 import { createKubernetes, type Kubernetes } from '../../src/kubernetes/client.ts'
 import { inClusterEndpoint } from '../../src/kubernetes/in-cluster.ts'
-import { createTransport, type Endpoint } from '../../src/kubernetes/transport.ts'
+import { type ApiServerEndpoint, createTransport } from '../../src/kubernetes/transport.ts'
 import { temporaryDirectory } from '../process/helpers.ts'
 import { hasOpenssl, makeCertificate, startHttpsServer } from '../process/https-server.ts'
 
@@ -33,14 +33,14 @@ const mount = async (files: Record<string, string>): Promise<string> => {
   return directory
 }
 
-const endpointAt = (host: string, port: number | string, directory: string): Endpoint => {
+const endpointAt = (host: string, port: number | string, directory: string): ApiServerEndpoint => {
   const environment = { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: String(port) }
   const endpoint = inClusterEndpoint(environment, directory)
   if (!endpoint) throw new Error('Expected an endpoint')
   return endpoint
 }
 
-const connectTo = (endpoint: Endpoint, milliseconds = 5_000): Kubernetes => {
+const connectTo = (endpoint: ApiServerEndpoint, milliseconds = 5_000): Kubernetes => {
   const transport = createTransport(endpoint)
   onTestFinished(() => transport.close())
   return createKubernetes({ transport, clock: CLOCK, deadline: Date.now() + milliseconds })
@@ -60,7 +60,7 @@ describe('a pod', () => {
     const directory = await mount({ token: 't', 'ca.crt': 'c' })
     await rm(join(directory, missing))
     const error = await outcome(connectTo(endpointAt('127.0.0.1', 443, directory), 60_000).find(REFERENCE))
-    expect(error).toBeInstanceOf(Broken)
+    expect(error).toBeInstanceOf(ConfigurationError)
     expect(error).toMatchObject({ message: expect.stringContaining(`${join(directory, missing)} cannot be read`) })
   })
 

@@ -2,10 +2,10 @@ import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { Broken } from '../../src/base/errors.ts'
+import { ConfigurationError } from '../../src/base/errors.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import { kubeconfigEndpoint } from '../../src/kubernetes/kubeconfig.ts'
-import { createTransport, type Endpoint } from '../../src/kubernetes/transport.ts'
+import { type ApiServerEndpoint, createTransport } from '../../src/kubernetes/transport.ts'
 import { configFor, temporaryDirectory } from '../process/helpers.ts'
 import { hasOpenssl, makeCertificate, startHttpsServer } from '../process/https-server.ts'
 
@@ -33,7 +33,7 @@ const thrown = (action: () => unknown): unknown => {
 const credentialsOf = async (user: Record<string, unknown>, cluster: Record<string, unknown> = {}) =>
   await kubeconfigEndpoint(await write(configFor({ server: SERVER, ...cluster }, user))).credentials()
 
-const find = async (endpoint: Endpoint) => {
+const find = async (endpoint: ApiServerEndpoint) => {
   const transport = createTransport(endpoint)
   onTestFinished(() => transport.close())
   const kubernetes = createKubernetes({ transport, clock: systemClock, deadline: Date.now() + 5_000 })
@@ -43,14 +43,14 @@ const find = async (endpoint: Endpoint) => {
 describe('a kubeconfig that does not lead to a cluster', () => {
   test('because it does not exist', () => {
     const error = thrown(() => kubeconfigEndpoint('/does/not/exist'))
-    expect(error).toBeInstanceOf(Broken)
+    expect(error).toBeInstanceOf(ConfigurationError)
     expect(error).toMatchObject({ message: 'KUBECONFIG names /does/not/exist, which does not exist' })
   })
 
   test('because one of several files does not exist', async () => {
     const file = await write(configFor({ server: SERVER }))
     const error = thrown(() => kubeconfigEndpoint([file, '/does/not/exist'].join(delimiter)))
-    expect(error).toMatchObject({ name: 'Broken', message: expect.stringContaining('/does/not/exist') })
+    expect(error).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining('/does/not/exist') })
   })
 
   test.each([
@@ -60,20 +60,20 @@ describe('a kubeconfig that does not lead to a cluster', () => {
   ])('because it has %s', async (_, change) => {
     const file = await write({ ...configFor({ server: SERVER }), ...change })
     const error = thrown(() => kubeconfigEndpoint(file))
-    expect(error).toBeInstanceOf(Broken)
+    expect(error).toBeInstanceOf(ConfigurationError)
     expect(error).toMatchObject({ message: expect.stringContaining(file) })
   })
 
   test('but to a proxy', async () => {
     const file = await write(configFor({ server: SERVER, 'proxy-url': 'http://proxy.example.invalid' }))
     const error = thrown(() => kubeconfigEndpoint(file))
-    expect(error).toMatchObject({ name: 'Broken', message: expect.stringContaining('proxy-url') })
+    expect(error).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining('proxy-url') })
   })
 
   test('because it is no YAML', async () => {
     const file = await write('clusters: [')
     const error = thrown(() => kubeconfigEndpoint(file))
-    expect(error).toBeInstanceOf(Broken)
+    expect(error).toBeInstanceOf(ConfigurationError)
     expect(error).toMatchObject({ message: expect.stringContaining(file) })
   })
 })

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { Broken, Unavailable } from '../../src/base/errors.ts'
+import { ConfigurationError, Unavailable } from '../../src/base/errors.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import { createTransport } from '../../src/kubernetes/transport.ts'
 
@@ -150,10 +150,10 @@ describe('credentials', () => {
   test('that cannot come are not waited for', async () => {
     const { url, requests } = await startServer()
     const credentials = async () => {
-      throw new Broken('no token')
+      throw new ConfigurationError('no token')
     }
     const error = await outcome(connectTo(url, { milliseconds: 60_000, credentials }).find(REFERENCE))
-    expect(error).toMatchObject({ name: 'Broken', message: 'no token' })
+    expect(error).toMatchObject({ name: 'ConfigurationError', message: 'no token' })
     expect(requests).toEqual([])
   })
 

@@ -47,7 +47,7 @@ describe('a sink that does not accept', () => {
 test.each([[302], [400], [401]])('a sink that refuses with %i is not asked again', async (status) => {
   const { publish, requests } = publisher([status])
   await expect(publish()).rejects.toMatchObject({
-    name: 'Broken',
+    name: 'ConfigurationError',
     message: expect.stringMatching(/refused.*it answered/),
   })
   expect(requests).toHaveLength(1)

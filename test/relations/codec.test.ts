@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { pythonJson } from '../../src/base/python-json.ts'
-import { payload, publishable } from '../../src/relations/codec.ts'
-import { read } from '../../src/relations/databag.ts'
+import { decodePayload, publishable } from '../../src/relations/codec.ts'
+import { readValue } from '../../src/relations/databag.ts'
 import { runs } from '../helpers/runs.ts'
 
 const BOTH = [0, 1] as const
@@ -49,24 +49,24 @@ describe('a document that cannot be read is reported, the flat keys beside it or
     ['nesting without end', deep, 'data: expected an object, got a list'],
     ['nesting without end inside', `{"labels": ${deep}}`, 'data: expected at most 64 levels'],
   ])('%s', (_, data, problem) => {
-    expect(payload(remote(data), BOTH)).toEqual({ unreadable: expect.stringContaining(problem) })
+    expect(decodePayload(remote(data), BOTH)).toEqual({ unreadable: expect.stringContaining(problem) })
   })
 
   test('it does not matter to a side that does not speak its version', () => {
-    expect(payload(remote('{"labels":'), [0])).toEqual({ data: remote('{"labels":'), version: 0 })
+    expect(decodePayload(remote('{"labels":'), [0])).toEqual({ data: remote('{"labels":'), version: 0 })
   })
 })
 
 describe('what is read', () => {
   test('a databag in the old form is the databag itself', () => {
-    expect(payload(CONTENT, BOTH)).toEqual({ data: CONTENT, version: 0 })
-    const said = payload(CONTENT, BOTH)
+    expect(decodePayload(CONTENT, BOTH)).toEqual({ data: CONTENT, version: 0 })
+    const said = decodePayload(CONTENT, BOTH)
     expect('data' in said && said.data).toBe(CONTENT)
   })
 
   test('a document is flat keys, strings in JSON', () => {
     const document = { labels: { a: 'b' }, mesh_type: 'istio', worker_config: '{}', list: [1], number: 7 }
-    expect(payload({ _supported_versions: ['v1'], data: document }, BOTH)).toEqual({
+    expect(decodePayload({ _supported_versions: ['v1'], data: document }, BOTH)).toEqual({
       data: { labels: { a: 'b' }, mesh_type: '"istio"', worker_config: '"{}"', list: [1], number: 7 },
       version: 1,
     })
@@ -74,7 +74,7 @@ describe('what is read', () => {
 
   test('YAML, as serialized-data-interface writes it', () => {
     const remote = { _supported_versions: '- v1\n', data: "service-name: db.shop\nservice-port: '8080'\n" }
-    expect(payload(remote, BOTH)).toEqual({
+    expect(decodePayload(remote, BOTH)).toEqual({
       data: { 'service-name': '"db.shop"', 'service-port': '"8080"' },
       version: 1,
     })
@@ -82,12 +82,12 @@ describe('what is read', () => {
 
   test.each([undefined, ''])('no document yet (%j): what the flat keys say', (data) => {
     const remote = { ...CONTENT, _supported_versions: '["v1"]', data }
-    expect(payload(remote, BOTH)).toEqual({ data: remote, version: 1 })
+    expect(decodePayload(remote, BOTH)).toEqual({ data: remote, version: 1 })
   })
 
   test('keys that every object has', () => {
     const remote = { _supported_versions: ['v1'], data: '{"__proto__": {"x": 1}, "constructor": "y"}' }
-    const said = payload(remote, BOTH)
+    const said = decodePayload(remote, BOTH)
     expect('data' in said && Object.entries(said.data)).toEqual([
       ['__proto__', { x: 1 }],
       ['constructor', '"y"'],
@@ -105,22 +105,22 @@ describe('an older program writes into the databag of a newer one, and leaves wh
     ['a value that is no JSON any more', { ...before, labels: '{' }],
     ['nesting without end', { ...before, labels: `${'['.repeat(100_000)}${']'.repeat(100_000)}` }],
   ])('%s: the flat keys count', (_, remote) => {
-    expect(payload(remote, BOTH)).toEqual({ data: remote, version: 0 })
-    expect(payload(remote, [1])).toEqual({ incompatible: 'no version in common: v1 here, v0 there' })
+    expect(decodePayload(remote, BOTH)).toEqual({ data: remote, version: 0 })
+    expect(decodePayload(remote, [1])).toEqual({ incompatible: 'no version in common: v1 here, v0 there' })
   })
 
   test('the same in other words is the same', () => {
     const remote = { ...before, labels: '{"tier":"bé"}', mesh_type: 'istio', _other: 'x' }
-    expect(payload(remote, BOTH)).toMatchObject({ version: 1 })
+    expect(decodePayload(remote, BOTH)).toMatchObject({ version: 1 })
   })
 
   test('a side that never said that it writes flat keys is taken at its word', () => {
     const remote = { labels: '{"old": "x"}', _supported_versions: ['v1'], data: { labels: {} } }
-    expect(payload(remote, BOTH)).toEqual({ data: { labels: {} }, version: 1 })
+    expect(decodePayload(remote, BOTH)).toEqual({ data: { labels: {} }, version: 1 })
   })
 
   test('flat keys that were never written say nothing', () => {
-    expect(payload({ _supported_versions: ['v0', 'v1'], data: '{"a": 1}' }, BOTH)).toEqual({
+    expect(decodePayload({ _supported_versions: ['v0', 'v1'], data: '{"a": 1}' }, BOTH)).toEqual({
       data: { a: 1 },
       version: 1,
     })
@@ -142,7 +142,7 @@ test('what is published is read as it was, in every version', () => {
   )
   fc.assert(
     fc.property(fc.dictionary(key, flat), versions, versions, (content, there, here) => {
-      const said = payload(publishable(content, there), here)
+      const said = decodePayload(publishable(content, there), here)
       if (!there.some((version) => here.some((other) => other === version))) {
         expect(said).toEqual({ incompatible: expect.any(String) })
         return
@@ -150,7 +150,7 @@ test('what is published is read as it was, in every version', () => {
       const { data, version } = said as Extract<typeof said, { version: unknown }>
       expect(version).toBe(Math.max(...there.filter((one) => here.some((other) => other === one))))
       for (const name of Object.keys(content))
-        expect(read(data, name, z.unknown())).toEqual(read(content, name, z.unknown()))
+        expect(readValue(data, name, z.unknown())).toEqual(readValue(content, name, z.unknown()))
     }),
   )
 })
@@ -169,7 +169,7 @@ test('no databag throws, and a problem is a line', () => {
   )
   fc.assert(
     fc.property(databag, fc.constantFrom([0] as const, [1] as const, BOTH), (remote, local) => {
-      const said = payload(remote, local)
+      const said = decodePayload(remote, local)
       if ('data' in said) expect(said.data).toBeTypeOf('object')
       else expect(Object.values(said)).toEqual([expect.stringMatching(/^.{1,400}$/s)])
     }),

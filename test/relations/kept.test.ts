@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readData } from '../../src/relations/effective.ts'
-import { keptValues } from '../../src/relations/kept.ts'
+import { lastReadableValues } from '../../src/relations/last-readable.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 
 const relation = (data: Databag, changes: Partial<Relation> = {}): Relation => ({
@@ -46,7 +46,7 @@ test.each<[string, Relation | undefined, Relation, Databag | undefined]>([
   ['nothing once it says nothing', relation(BAD, { kept: GOOD }), relation({}), undefined],
   ['the last name', relation(NAMED, identity), relation({ cmr_data: 'x' }, identity), NAMED],
 ])('keeps %s', (_, known, changed, kept) => {
-  expect(keptValues(known, changed, undefined)).toEqual(kept === undefined ? {} : { kept })
+  expect(lastReadableValues(known, changed, undefined)).toEqual(kept === undefined ? {} : { kept })
 })
 
 const HELD_BACK = { service_mesh: [1 as const] }
@@ -54,9 +54,9 @@ const HELD_BACK = { service_mesh: [1 as const] }
 test('keeps all that a databag said when its version is not spoken any more, and nothing once it is again', () => {
   const told = relation(GOOD)
   const kept = { kept: { ...GOOD } }
-  expect(keptValues(told, told, HELD_BACK, {})).toEqual(kept)
-  expect(keptValues({ ...told, ...kept }, told, HELD_BACK)).toEqual(kept)
-  expect(keptValues({ ...told, ...kept }, told, {}, HELD_BACK)).toEqual({})
+  expect(lastReadableValues(told, told, HELD_BACK, {})).toEqual(kept)
+  expect(lastReadableValues({ ...told, ...kept }, told, HELD_BACK)).toEqual(kept)
+  expect(lastReadableValues({ ...told, ...kept }, told, {}, HELD_BACK)).toEqual({})
 })
 
 test.each<[string, Databag, Databag | undefined, Databag]>([

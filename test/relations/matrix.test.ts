@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { payload } from '../../src/relations/codec.ts'
+import { decodePayload } from '../../src/relations/codec.ts'
 import { commonOf, isLibrary, messages, type Program, understood, written } from './programs.ts'
 
 const programs: readonly (readonly [name: string, program: Program])[] = [
@@ -28,7 +28,7 @@ describe.each(messages)('$name', (message) => {
     if (version !== undefined) expect(understood(reader, message, databag)).toEqual(meaning)
     else if (isLibrary(reader)) expect(understood(reader, message, databag)).toEqual(message.read({}))
     if (isLibrary(reader)) return
-    expect(payload(databag, reader)).toMatchObject(
+    expect(decodePayload(databag, reader)).toMatchObject(
       version === undefined ? { incompatible: expect.stringMatching(/v\d here, v\d there/) } : { version },
     )
   })

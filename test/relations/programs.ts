@@ -1,6 +1,6 @@
 import { pythonJson } from '../../src/base/python-json.ts'
 import { MeshPolicy } from '../../src/istio/models.ts'
-import { payload, publishable } from '../../src/relations/codec.ts'
+import { decodePayload, publishable } from '../../src/relations/codec.ts'
 import { crossModelDatabag, readCrossModelIdentity } from '../../src/relations/cross-model.ts'
 import { policiesDatabag, readPolicies } from '../../src/relations/policies-databag.ts'
 import { desiredLabels } from '../../src/service-mesh/desired-labels.ts'
@@ -98,7 +98,7 @@ export const written = (program: Program, content: Record<string, string>, befor
 /** What `program` makes of a databag, or why it can make nothing of it. */
 export const understood = (program: Program, { read }: Message, databag: Databag): unknown => {
   if (isLibrary(program)) return read(databag)
-  const said = payload(databag, program)
+  const said = decodePayload(databag, program)
   return 'data' in said ? read(said.data) : said
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { negotiate, SUPPORTED, versionsOf } from '../../src/relations/versions.ts'
+import { negotiate, SUPPORTED, spokenVersions } from '../../src/relations/versions.ts'
 import { Versions } from '../../src/state/config.ts'
 
 const BOTH = [0, 1] as const
@@ -74,8 +74,8 @@ describe('a side can be held back', () => {
 
   test('for one interface alone', () => {
     const config = Versions.parse({ cluster: [0] })
-    expect(versionsOf('cluster', config)).toEqual([0])
-    expect(versionsOf('service_mesh', config)).toBe(SUPPORTED.service_mesh)
-    expect(versionsOf('k8s-service')).toEqual([0, 1])
+    expect(spokenVersions('cluster', config)).toEqual([0])
+    expect(spokenVersions('service_mesh', config)).toBe(SUPPORTED.service_mesh)
+    expect(spokenVersions('k8s-service')).toEqual([0, 1])
   })
 })

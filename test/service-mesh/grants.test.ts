@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Target, targetOf } from '../../src/istio/target.ts'
+import { findTarget, type PolicyTarget } from '../../src/istio/target.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { nameOf } from '../../src/kubernetes/objects.ts'
 import { grantsFor, requestedServices } from '../../src/service-mesh/grants.ts'
@@ -137,10 +137,10 @@ test('whatever a consumer asks for, nothing is granted or guarded but its own po
     fc.property(fc.array(hostile, { maxLength: 8 }), (policies) => {
       const { requests, guards, messages, waiting } = grantsFor(BEACON, stateWith(relation(policies)), facts)
       // a Service that does not exist is nobody's yet
-      const isForeign = ({ spec, title }: Target) => !isOwn(spec) && ('selector' in spec || title === 'web')
+      const isForeign = ({ spec, title }: PolicyTarget) => !isOwn(spec) && ('selector' in spec || title === 'web')
       expect(guards.filter(({ target }) => target.namespace !== 'shop' || isForeign(target))).toEqual([])
       for (const { policy } of requests) {
-        const target = targetOf(policy)
+        const target = findTarget(policy)
         expect([target?.namespace, target !== undefined && isOwn(target.spec)]).toEqual(['shop', true])
         expect(`${policy.source_namespace}/${policy.source_app_name}`).not.toMatch(/[*]/)
       }

@@ -1,5 +1,5 @@
 import { publishable } from '../../src/relations/codec.ts'
-import { versionsOf } from '../../src/relations/versions.ts'
+import { spokenVersions } from '../../src/relations/versions.ts'
 import { type Services, serviceContent } from '../../src/services/provided.ts'
 import type { Versions } from '../../src/state/config.ts'
 import type { Relation } from '../../src/state/relation.ts'
@@ -17,5 +17,5 @@ export const serviceDatabags = ({ namespace, relations, services, versions }: Pr
     .map((relation) => ({ relation: relation.id, content: serviceContent(relation, namespace, services) }))
     .toSorted((one, other) => one.relation - other.relation)
     .flatMap(({ relation, content }) =>
-      content ? [{ relation, data: publishable(content, versionsOf('k8s-service', versions)) }] : [],
+      content ? [{ relation, data: publishable(content, spokenVersions('k8s-service', versions)) }] : [],
     )

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { payload } from '../../src/relations/codec.ts'
-import { versionsOf } from '../../src/relations/versions.ts'
+import { decodePayload } from '../../src/relations/codec.ts'
+import { spokenVersions } from '../../src/relations/versions.ts'
 import { announce, nothingAnnounced } from '../../src/services/announced.ts'
 import { announcements } from '../../src/services/announcements.ts'
 import { readServices } from '../../src/services/offered.ts'
@@ -38,7 +38,8 @@ test('whatever both sides are upgraded and downgraded to, in whatever order, the
         const relations = [relation(7, provider)]
         const found = readServices({ namespace: 'shop', relations, versions: requirer, announced })
         expect(found).toMatchObject({ waiting: [], problems: [] })
-        if ('incompatible' in payload(provider, versionsOf('k8s-service', requirer))) kept += found.services.length
+        if ('incompatible' in decodePayload(provider, spokenVersions('k8s-service', requirer)))
+          kept += found.services.length
         announced = announce(announced, found.services, 0)
       }
       expect(announcements(SUBJECT, announced).length).toBeLessThanOrEqual(1)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { positionOf } from '../../src/base/event-order.ts'
+import { eventPosition } from '../../src/base/event-order.ts'
 import { createMemo } from '../../src/base/memo.ts'
 import { features } from '../../src/features.ts'
-import { tell } from '../../src/relations/words.ts'
+import { announceRelation } from '../../src/relations/announcements.ts'
 import type { State } from '../../src/state/state.ts'
 import { noUnits } from '../../src/units/units.ts'
 import { createEmptyWorld, patch } from '../helpers/application.ts'
@@ -199,9 +199,10 @@ describe('a memory of version 1', () => {
       const state = stateIn(first({ accepted: { 'relation/7': { ...at(['/b', 'sequence 7']), gone, goneBy: '/b' } } }))
       expect(state).toEqual(second({ tombstones: { 7: { mark: { at: 0, sequences: { '/b': '7' } }, since: gone } } }))
       const position = (sequence: string) =>
-        positionOf({ id: sequence, source: '/b', extensions: { sequence } }, new Date(NEW_YEAR))
+        eventPosition({ id: sequence, source: '/b', extensions: { sequence } }, new Date(NEW_YEAR))
       const relation = { ...told, role: 'requires' as const, remote }
-      const tellAt = (sequence: string) => tell(state, relation, position(sequence), new Date(NEW_YEAR), () => [])
+      const tellAt = (sequence: string) =>
+        announceRelation(state, relation, position(sequence), new Date(NEW_YEAR), () => [])
       expect(tellAt('6')).toEqual({ late: 'stale' })
       expect(tellAt('8')).toHaveProperty('state.relations.7.word', 'told')
     })

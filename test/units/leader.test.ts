@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
-  authorityOf,
+  checkAuthority,
   currentLeader,
   isLaterElection,
   type Leader,
   type Leadership,
   laterPending,
-  settlePending,
+  resolvePending,
 } from '../../src/units/leader.ts'
 import { type Deployed, noUnits, observePods, type PodObservation, type Units } from '../../src/units/units.ts'
 
@@ -83,8 +83,8 @@ describe('refused, naming the unit and the leader', () => {
       'web/0 is gone: the leader of web is web/0',
     ],
   ])('%s', (_, leadership, claim, reason) => {
-    expect(authorityOf(leadership, claim)).toEqual({ refused: reason })
-    expect(authorityOf(leadership, claim)).toEqual({ refused: reason })
+    expect(checkAuthority(leadership, claim)).toEqual({ refused: reason })
+    expect(checkAuthority(leadership, claim)).toEqual({ refused: reason })
   })
 })
 
@@ -128,8 +128,8 @@ describe('counts', () => {
       { pending: { unit: 'web/2', epoch: 6 } },
     ],
   ])('%s', (_, leadership, claim, authority) => {
-    expect(authorityOf(leadership, claim)).toEqual(authority)
-    expect(authorityOf(leadership, claim)).not.toHaveProperty('refused')
+    expect(checkAuthority(leadership, claim)).toEqual(authority)
+    expect(checkAuthority(leadership, claim)).not.toHaveProperty('refused')
   })
 })
 
@@ -245,7 +245,7 @@ describe('what waits', () => {
       { refused: 'web/2 does not lead: the leader of web is web/1' },
     ],
   ])('%s', (_, leadership, pending, wanted) => {
-    expect(settlePending(leadership, pending)).toEqual(wanted)
+    expect(resolvePending(leadership, pending)).toEqual(wanted)
   })
 
   test.each([

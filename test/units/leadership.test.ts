@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  authorityOf,
+  checkAuthority,
   currentLeader,
   type Leader,
   laterPending,
   type Pending,
-  settlePending,
+  resolvePending,
 } from '../../src/units/leader.ts'
 import { noUnits, observePods, type Units } from '../../src/units/units.ts'
 import { runs } from '../helpers/runs.ts'
@@ -31,13 +31,13 @@ const acts = fc.array(
 const settled = (memory: Memory): Memory => {
   const { pending, ...others } = memory
   if (pending === undefined) return memory
-  const result = settlePending({ application: 'web', ...others }, pending)
+  const result = resolvePending({ application: 'web', ...others }, pending)
   if ('due' in result) return { ...memory, config: result.due, pending: undefined }
   return 'pending' in result ? memory : { ...memory, pending: undefined }
 }
 
 const asked = (memory: Memory, claim: Leader, config: string): Memory => {
-  const authority = authorityOf({ application: 'web', ...memory }, claim)
+  const authority = checkAuthority({ application: 'web', ...memory }, claim)
   if (authority === 'now') return { ...memory, config }
   if ('refused' in authority) return memory
   return { ...memory, pending: laterPending(memory.pending, { ...authority.pending, data: config }) }
@@ -91,7 +91,7 @@ test('what is refused leaves no trace', () => {
     fc.property(acts, unit, fc.nat({ max: 6 }), (history, number, epoch) => {
       const memory = played(history)
       const claim = { unit: `web/${number}`, epoch }
-      const authority = authorityOf({ application: 'web', ...memory }, claim)
+      const authority = checkAuthority({ application: 'web', ...memory }, claim)
       if (authority === 'now' || 'pending' in authority) return
       expect(authority.refused).toContain(claim.unit)
       expect(authority.refused).toContain(currentLeader({ application: 'web', ...memory })?.unit ?? 'no leader')

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Deployed,
+  findUnitNumber,
   hasLeft,
   isDeparted,
   MOST_PODS,
   noUnits,
-  numberNamed,
   observePods,
   type PodObservation,
   Units,
@@ -169,7 +169,7 @@ describe('whether a unit has left', () => {
   })
 
   test('a unit is known by its pod as well', () => {
-    expect([numberNamed(units, 'web', 'web-a'), numberNamed(units, 'web', 'web/1')]).toEqual([0, 1])
+    expect([findUnitNumber(units, 'web', 'web-a'), findUnitNumber(units, 'web', 'web/1')]).toEqual([0, 1])
   })
 })
 

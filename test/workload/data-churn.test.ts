@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Teller } from '../../src/state/config.ts'
+import type { SpecSource } from '../../src/state/config.ts'
 import { DataChurn, heldMessages, withDataChurn } from '../../src/workload/data-churn.ts'
 
 type Memory = Parameters<typeof withDataChurn>[0]
@@ -12,7 +12,7 @@ type Told = { settings?: Record<string, string>; databag?: Record<string, Record
 
 /** The memory after each was told, a minute after the one before; nothing told is another event. */
 const memoryAfter = (
-  all: readonly (Told & { by?: Teller; wait?: number })[],
+  all: readonly (Told & { by?: SpecSource; wait?: number })[],
   config: Memory['config'] = CONFIG,
 ): Memory => {
   let memory: Memory = { config }

@@ -1,6 +1,14 @@
 import type { AuthorizationPolicy, UnreadablePolicy } from '../../istio/authorization-policy.ts'
-import { type Action, actionOf, ignoredBecause, matchPolicy, nameOf, type Point, type Step } from './look.ts'
-import { nearestMiss, type Truth } from './truth.ts'
+import {
+  type Action,
+  actionOf,
+  type EnforcementPoint,
+  ignoreReason,
+  matchPolicy,
+  policyName,
+  type TraceStep,
+} from './enforcement-point.ts'
+import { type MatchResult, nearestMiss } from './match-result.ts'
 
 type Finding = {
   readonly outcome: 'allowed' | 'denied' | 'undecided'
@@ -9,15 +17,15 @@ type Finding = {
   readonly because: string
 }
 
-export type Verdict = Finding & { readonly steps: readonly Step[] }
+export type EnforcementResult = Finding & { readonly steps: readonly TraceStep[] }
 
-type Looked = { readonly policy: AuthorizationPolicy; readonly truth: Truth; readonly perhaps?: string }
+type PolicyMatch = { readonly policy: AuthorizationPolicy; readonly truth: MatchResult; readonly perhaps?: string }
 
 /**
  * CUSTOM, then DENY, then ALLOW. No ALLOW policy: allowed; some: one must match. A request is allowed or denied only where it is so
  * whatever that may be which cannot be known offline; else it is undecided. A certain denial needs nothing else to be known.
  */
-export const enforce = (point: Point): Verdict => {
+export const enforce = (point: EnforcementPoint): EnforcementResult => {
   if (point.at === 'ztunnel' || point.protocol !== undefined) return enforceOne(point)
   const [http, tcp] = [enforceOne({ ...point, protocol: 'http' }), enforceOne({ ...point, protocol: 'tcp' })]
   if (http.outcome === tcp.outcome) return http
@@ -25,13 +33,15 @@ export const enforce = (point: Point): Verdict => {
   return { ...http, policy, outcome: 'undecided', because: 'whether the connection carries HTTP is not known' }
 }
 
-const enforceOne = (point: Point): Verdict => {
+const enforceOne = (point: EnforcementPoint): EnforcementResult => {
   const { policies, perhaps } = point
   const present = [...policies.map((policy) => ({ policy })), ...perhaps]
-  const sorted = present.toSorted(({ policy: one }, { policy: other }) => (nameOf(one) < nameOf(other) ? -1 : 1))
-  const look = (action: Action): Looked[] =>
+  const sorted = present.toSorted(({ policy: one }, { policy: other }) =>
+    policyName(one) < policyName(other) ? -1 : 1,
+  )
+  const look = (action: Action): PolicyMatch[] =>
     sorted
-      .filter(({ policy }) => actionOf(policy) === action && ignoredBecause(policy, point) === undefined)
+      .filter(({ policy }) => actionOf(policy) === action && ignoreReason(policy, point) === undefined)
       .map((one) => ({ ...one, truth: matchPolicy(one.policy, point) }))
   const [customs, denies, allows] = [look('CUSTOM'), look('DENY'), look('ALLOW')]
   const byAllow = findAllow(allows)
@@ -53,16 +63,16 @@ const enforceOne = (point: Point): Verdict => {
   }
 }
 
-const findRefusal = ({ refuses }: Point): Finding | undefined =>
+const findRefusal = ({ refuses }: EnforcementPoint): Finding | undefined =>
   refuses === undefined ? undefined : { outcome: 'denied', because: refuses }
 
-const findCustom = (customs: readonly Looked[]): Finding | undefined => {
+const findCustom = (customs: readonly PolicyMatch[]): Finding | undefined => {
   const policy = customs.find(({ truth }) => truth.is !== 'no')?.policy
   const provider = policy?.spec.provider?.name ?? 'of no name'
   return policy && { outcome: 'undecided', policy, because: `the external authorizer ${provider} decides` }
 }
 
-const findDeny = (denies: readonly Looked[], is: 'yes' | 'unknown'): Finding | undefined => {
+const findDeny = (denies: readonly PolicyMatch[], is: 'yes' | 'unknown'): Finding | undefined => {
   const hit = denies.find(({ truth }) => truth.is === is)
   if (hit === undefined) return undefined
   const { policy, truth } = hit
@@ -71,17 +81,17 @@ const findDeny = (denies: readonly Looked[], is: 'yes' | 'unknown'): Finding | u
     : { outcome: 'undecided', policy, because: truth.because }
 }
 
-const findUnreadable = ({ unreadable: [first] }: Point): Finding | undefined =>
+const findUnreadable = ({ unreadable: [first] }: EnforcementPoint): Finding | undefined =>
   first && { outcome: 'undecided', because: `it may enforce a policy that cannot be read: ${first.unreadable}` }
 
 /** A policy that is perhaps not there allows nothing for certain, and closes nothing. */
-const findAllow = (allows: readonly Looked[]): Finding => {
+const findAllow = (allows: readonly PolicyMatch[]): Finding => {
   const certain = allows.filter(({ perhaps }) => perhaps === undefined)
   const hit = certain.find(({ truth }) => truth.is === 'yes')
   if (hit) return { outcome: 'allowed', policy: hit.policy, because: 'it matches' }
   const possible = allows.find(({ perhaps, truth }) => perhaps !== undefined && truth.is !== 'no')
   const nearest = nearestMiss(certain, ({ truth }) => truth)
-  if (nearest === undefined) return findPerhaps(allows)
+  if (nearest === undefined) return findConditional(allows)
   const { policy } = nearest.item
   if (nearest.miss.is === 'unknown') return { outcome: 'undecided', policy, because: nearest.miss.because }
   if (possible?.perhaps) return { outcome: 'undecided', policy: possible.policy, because: possible.perhaps }
@@ -89,31 +99,32 @@ const findAllow = (allows: readonly Looked[]): Finding => {
 }
 
 /** Where no ALLOW policy is there for certain, those that may be, all or none, must let the request through. */
-const findPerhaps = (allows: readonly Looked[]): Finding => {
+const findConditional = (allows: readonly PolicyMatch[]): Finding => {
   const [closing] = allows
   if (closing?.perhaps === undefined || allows.some(({ truth }) => truth.is === 'yes'))
     return { outcome: 'allowed', because: 'no ALLOW policy applies and no DENY policy matches' }
   return { outcome: 'undecided', policy: closing.policy, because: closing.perhaps }
 }
 
-const refusalStep = ({ at, refuses }: Point): Step[] => (refuses === undefined ? [] : [{ at, note: refuses }])
+const refusalStep = ({ at, refuses }: EnforcementPoint): TraceStep[] =>
+  refuses === undefined ? [] : [{ at, note: refuses }]
 
-const ignoredStep = (policy: AuthorizationPolicy, point: Point): Step[] => {
-  const note = ignoredBecause(policy, point)
+const ignoredStep = (policy: AuthorizationPolicy, point: EnforcementPoint): TraceStep[] => {
+  const note = ignoreReason(policy, point)
   if (note === undefined) return []
-  return [{ at: point.at, policy: nameOf(policy), action: actionOf(policy), matches: 'ignored', note }]
+  return [{ at: point.at, policy: policyName(policy), action: actionOf(policy), matches: 'ignored', note }]
 }
 
-const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at }: Point): Step => ({
+const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at }: EnforcementPoint): TraceStep => ({
   at,
   policy: `${namespace}/${name}`,
   matches: 'unknown',
   note: `it cannot be read: ${unreadable}`,
 })
 
-const stepOf = ({ policy, truth, perhaps }: Looked, { at }: Point): Step => ({
+const stepOf = ({ policy, truth, perhaps }: PolicyMatch, { at }: EnforcementPoint): TraceStep => ({
   at,
-  policy: nameOf(policy),
+  policy: policyName(policy),
   action: actionOf(policy),
   matches: truth.is,
   note: `${truth.is === 'yes' ? 'a rule matches' : truth.because}${perhaps === undefined ? '' : `; ${perhaps}`}`,

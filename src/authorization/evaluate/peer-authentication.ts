@@ -1,5 +1,5 @@
 import { groups } from '../../istio/groups.ts'
-import { hasLabels, type WorkloadInWorld } from './world.ts'
+import { hasLabels, type WorkloadSnapshot } from './cluster-snapshot.ts'
 
 export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
 
@@ -21,7 +21,7 @@ export type PeerAuthentication = {
  */
 export const refusesPlaintext = (
   all: readonly PeerAuthentication[],
-  workload: WorkloadInWorld,
+  workload: WorkloadSnapshot,
   port: number,
   rootNamespace: string,
 ): string | undefined => {

@@ -1,12 +1,16 @@
-import { oneOf } from '../../base/printed.ts'
+import { joinOr } from '../../base/printed.ts'
 import type { Requesters } from '../evaluate.ts'
-import type { Verdict } from './enforce.ts'
-import { actionOf, nameOf, type Point } from './look.ts'
-import type { AccessRequest } from './world.ts'
+import type { AccessRequest } from './cluster-snapshot.ts'
+import type { EnforcementResult } from './enforce.ts'
+import { actionOf, type EnforcementPoint, policyName } from './enforcement-point.ts'
 
-type Decided = { readonly point: Point; readonly verdict: Verdict; readonly isBehindWaypoint: boolean }
+type Decided = {
+  readonly point: EnforcementPoint
+  readonly verdict: EnforcementResult
+  readonly isBehindWaypoint: boolean
+}
 
-type Told = {
+type Explanation = {
   readonly decided?: Decided | undefined
   readonly bypassed?: string | undefined
   /** Why it would be otherwise, were dry runs enforced. */
@@ -17,9 +21,12 @@ type Told = {
 const UNGUARDED = 'its pods are not on the mesh, where nothing guards them'
 
 /** One sentence for a person: who may or may not do what, where that is decided, by which policy, who asked for it, and why. */
-export const sentenceOf = (request: AccessRequest, { decided, bypassed, enforced, requesters }: Told): string => {
+export const writeSentence = (
+  request: AccessRequest,
+  { decided, bypassed, enforced, requesters }: Explanation,
+): string => {
   const what = `${action(request)} to ${destination(request)} on port ${request.port}`
-  const why = decided === undefined ? UNGUARDED : reasonOf(decided, requesters)
+  const why = decided === undefined ? UNGUARDED : explain(decided, requesters)
   const besides = [
     ...(bypassed === undefined ? [] : [`; ${bypassed}, so no policy of the Service is enforced`]),
     ...(enforced === undefined ? [] : [`; were the dry runs enforced: ${enforced}`]),
@@ -49,7 +56,7 @@ const destination = ({ to }: AccessRequest): string => {
 }
 
 /** Where, by which policy and why it is decided so. */
-export const reasonOf = (decided: Decided, requesters: Requesters): string => {
+export const explain = (decided: Decided, requesters: Requesters): string => {
   const { outcome } = decided.verdict
   if (outcome === 'undecided') return doubt(decided, requesters)
   return outcome === 'allowed' ? permission(decided, requesters) : refusal(decided, requesters)
@@ -80,15 +87,15 @@ const refusal = ({ point, verdict, isBehindWaypoint }: Decided, requesters: Requ
   return `${what}, as no ALLOW policy matches; the nearest is ${named}: ${because}`
 }
 
-const refuses = ({ at, protocol }: Point, isBehindWaypoint: boolean): string => {
+const refuses = ({ at, protocol }: EnforcementPoint, isBehindWaypoint: boolean): string => {
   if (at !== 'ztunnel') return protocol === 'tcp' ? 'resets the connection' : 'answers 403'
   return isBehindWaypoint ? 'does not let the waypoint through, which answers 503' : 'resets the connection'
 }
 
-const policyOf = ({ policy }: Verdict, requesters: Requesters): string | undefined => {
+const policyOf = ({ policy }: EnforcementResult, requesters: Requesters): string | undefined => {
   if (policy === undefined) return undefined
   const relations = requesters(policy)
-  return relations.length === 0 ? nameOf(policy) : `${nameOf(policy)} (asked for by ${allOf(relations)})`
+  return relations.length === 0 ? policyName(policy) : `${policyName(policy)} (asked for by ${allOf(relations)})`
 }
 
-const allOf = (relations: readonly string[]): string => oneOf(relations).replace(/ or (?=[^,]*$)/, ' and ')
+const allOf = (relations: readonly string[]): string => joinOr(relations).replace(/ or (?=[^,]*$)/, ' and ')

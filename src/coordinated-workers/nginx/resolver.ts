@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { shown } from '../../base/printed.ts'
+import { printValue } from '../../base/printed.ts'
 import type { Directive } from './directives.ts'
 import { urlHost } from './hostname.ts'
 import type { Routing } from './routing.ts'
@@ -14,7 +14,7 @@ export type Resolver = { readonly directives: readonly Directive[]; readonly pro
 export const parseResolver = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolver => {
   const address = parseAddress(routing.resolver)
   if (address === undefined)
-    return { directives: [], problems: [`resolver: expected an IP address, got ${shown(routing.resolver)}`] }
+    return { directives: [], problems: [`resolver: expected an IP address, got ${printValue(routing.resolver)}`] }
   const families = hasIpv6(routing) ? [] : ['ipv6=off']
   return {
     directives: [

@@ -1,4 +1,4 @@
-import { shown } from '../../base/printed.ts'
+import { printValue } from '../../base/printed.ts'
 import { groups } from '../../istio/groups.ts'
 import { type TelemetryBackend, urlOf } from './backend.ts'
 
@@ -10,7 +10,7 @@ export type NginxRoutes = { readonly routes: readonly NginxRoute[]; readonly pro
 
 /** `{what}: {expected}, got {given}`, without what may be secret in a URL. */
 export const problem = (what: string, expected: string, given: string): string =>
-  `${what}: ${expected}, got ${shown(withoutSecrets(given))}`
+  `${what}: ${expected}, got ${printValue(withoutSecrets(given))}`
 
 /** Passwords precede the host, and tokens are in the query. */
 const withoutSecrets = (url: string): string => url.replace(/^([a-z]+:\/\/)?[^/]*@/i, '$1…@').replace(/[?#].*$/s, '')
@@ -31,7 +31,7 @@ export const routed = (what: string, elements: readonly (NginxRoute | string)[])
     problems: [
       ...elements.filter((element) => typeof element === 'string'),
       ...others.map(({ name, backend }) =>
-        problem(`${what} ${shown(name)}`, 'expected one backend only', urlOf(backend)),
+        problem(`${what} ${printValue(name)}`, 'expected one backend only', urlOf(backend)),
       ),
     ],
   }

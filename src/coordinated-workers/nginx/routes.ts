@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { shown } from '../../base/printed.ts'
+import { printValue } from '../../base/printed.ts'
 import { urlOf } from './backend.ts'
 import type { TracingKind } from './paths.ts'
 import { formerRemoteWriteRoutes, remoteWriteRoutes } from './remote-write-routes.ts'
@@ -58,7 +58,7 @@ const verifiable = ({ verified }: Routing, { routes, problems }: NginxRoutes): N
       ...routes
         .filter(isUnverifiable)
         .map(({ name, backend }) =>
-          problem(shown(name), 'expected a DNS name, as certificates are verified', urlOf(backend)),
+          problem(printValue(name), 'expected a DNS name, as certificates are verified', urlOf(backend)),
         ),
     ],
   }

@@ -1,5 +1,5 @@
 import { defined } from '../../base/own-value.ts'
-import { shown } from '../../base/printed.ts'
+import { printValue } from '../../base/printed.ts'
 import { groups } from '../../istio/groups.ts'
 import { hostPort, urlHost } from './hostname.ts'
 import { hyphenated } from './paths.ts'
@@ -94,7 +94,7 @@ const exporterJobs = ({
 }: ScrapeRequest): (ScrapeJob | string)[] =>
   uniqueBy(coordinatorUnits, ({ unit, hostname }) => `${unit} ${hostname}`).map(({ unit, hostname }) =>
     urlHost(hostname) === undefined
-      ? problem(`coordinator ${shown(unit)}`, 'expected a DNS name or an IP address', hostname)
+      ? problem(`coordinator ${printValue(unit)}`, 'expected a DNS name or an IP address', hostname)
       : job({ unit, whose, target: hostPort(hostname, nginxExporterPort), path: '/metrics', routing }),
   )
 

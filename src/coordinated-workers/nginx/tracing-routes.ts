@@ -1,5 +1,5 @@
-import { at } from '../../base/own-value.ts'
-import { shown } from '../../base/printed.ts'
+import { ownValue } from '../../base/own-value.ts'
+import { printValue } from '../../base/printed.ts'
 import { parseBackend } from './backend.ts'
 import { GRPC_METHODS, grpcBackend } from './grpc.ts'
 import { type TracingKind, tracingPath } from './paths.ts'
@@ -18,7 +18,7 @@ type Receiver = readonly [protocol: string, url: string]
 
 export const tracingRoutes = (kind: TracingKind, routing: Routing): TracingRoutes => {
   const receivers = Object.entries(kind === 'charm' ? routing.charmTracing : routing.workloadTracing)
-  const isGrpc = ([protocol]: Receiver) => at(GRPC_METHODS, protocol) !== undefined
+  const isGrpc = ([protocol]: Receiver) => ownValue(GRPC_METHODS, protocol) !== undefined
   const overHttp = receivers.filter((receiver) => !isGrpc(receiver))
   const urls = overHttp.map(([, url]) => url)
   const what = `${kind} tracing`
@@ -37,7 +37,7 @@ export const tracingRoutes = (kind: TracingKind, routing: Routing): TracingRoute
 const PROTOCOL = /^[a-z0-9][-._a-z0-9]{0,62}$/
 
 const httpRoute = (kind: TracingKind, [protocol, url]: Receiver): NginxRoute | string => {
-  const what = `${kind} tracing ${shown(protocol)}`
+  const what = `${kind} tracing ${printValue(protocol)}`
   if (!PROTOCOL.test(protocol))
     return `${what}: expected a protocol of at most 63 lower-case letters, digits, dots, hyphens and underscores`
   const backend = parseBackend(url)
@@ -53,12 +53,12 @@ const grpcRoutes = (
   [protocol, url]: Receiver,
   { routing, urls }: Beside,
 ): (NginxRoute | string)[] => {
-  const what = `${kind} tracing ${shown(protocol)}`
+  const what = `${kind} tracing ${printValue(protocol)}`
   if (!hasGrpcPort(routing, kind))
     return [
       `${what}: expected a port for gRPC (ports.grpcPort) that is free and at most 65535, got ${grpcPort(routing, kind)}`,
     ]
   const backend = grpcBackend(url, urls)
   if (typeof backend === 'string') return [problem(what, backend, url)]
-  return (at(GRPC_METHODS, protocol) ?? []).map((path) => ({ name: protocol, path, backend }))
+  return (ownValue(GRPC_METHODS, protocol) ?? []).map((path) => ({ name: protocol, path, backend }))
 }

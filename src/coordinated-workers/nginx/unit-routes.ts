@@ -1,5 +1,5 @@
 import { DNS_LABEL } from '../../base/names.ts'
-import { shown } from '../../base/printed.ts'
+import { printValue } from '../../base/printed.ts'
 import { addressBackend, parseBackend, type TelemetryBackend } from './backend.ts'
 import { lokiPath, workerMetricsPath } from './paths.ts'
 import { type NginxRoute, type NginxRoutes, problem, routed } from './route.ts'
@@ -14,7 +14,7 @@ export const metricsRoutes = (
     'worker',
     workers.map(({ unit, address }) => {
       const backend = addressBackend({ address, port, isTls }, '/metrics')
-      return unitRoute(`worker ${shown(unit)}`, { unit, path: workerMetricsPath(unit), backend, given: address })
+      return unitRoute(`worker ${printValue(unit)}`, { unit, path: workerMetricsPath(unit), backend, given: address })
     }),
   )
 
@@ -23,7 +23,7 @@ export const loggingRoutes = (logging: Routing['logging']): NginxRoutes =>
   routed(
     'logging',
     logging.map(({ unit, url }) =>
-      unitRoute(`logging ${shown(unit)}`, { unit, path: lokiPath(unit), backend: parseBackend(url), given: url }),
+      unitRoute(`logging ${printValue(unit)}`, { unit, path: lokiPath(unit), backend: parseBackend(url), given: url }),
     ),
   )
 

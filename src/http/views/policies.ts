@@ -1,7 +1,7 @@
-import { at } from '../../base/own-value.ts'
+import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
-import { requestersOf } from '../../istio/requested-by.ts'
+import { parseRequesters } from '../../istio/requested-by.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 
 /** An AuthorizationPolicy that meshstep wrote. */
@@ -32,14 +32,14 @@ const policyView = (object: KubernetesObject): PolicyView => {
   const { namespace = '', name, labels } = object.metadata
   const read = readAuthorizationPolicy(object)
   const spec = 'policy' in read ? read.policy.spec : {}
-  const home = at(labels, 'meshstep.dev/namespace') ?? namespace
+  const home = ownValue(labels, 'meshstep.dev/namespace') ?? namespace
   return {
     ...{ namespace, name },
     action: spec.action ?? 'ALLOW',
     target: targetOf(spec),
     sources: sourcesOf(spec),
-    owner: `${home}/${at(labels, 'meshstep.dev/application') ?? ''}`,
-    requestedBy: requestersOf(object),
+    owner: `${home}/${ownValue(labels, 'meshstep.dev/application') ?? ''}`,
+    requestedBy: parseRequesters(object),
   }
 }
 

@@ -1,7 +1,7 @@
-import { at, defined } from '../../base/own-value.ts'
+import { defined, ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { otherSide } from '../../relations/effective.ts'
-import { remoteOf } from '../../relations/mirror.ts'
+import { remoteSubject } from '../../relations/mirror.ts'
 import type { Peers } from '../../relations/peers.ts'
 import { type Databag, relationsIn } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
@@ -31,11 +31,11 @@ export type RelationView = {
 export const relationViews = (subject: Subject, state: State, peers: Peers): RelationView[] =>
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
-    const own = entry.says === undefined ? undefined : at(state.says, entry.says)
+    const own = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
     const { said } = otherSide(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },
-      remote: subjectName(remoteOf(subject, entry)),
+      remote: subjectName(remoteSubject(subject, entry)),
       remoteEndpoint: remote.endpoint,
       stands: stands(state, entry),
       document,

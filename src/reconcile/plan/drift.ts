@@ -1,5 +1,5 @@
-import { at } from '../../base/own-value.ts'
-import { seenAt } from '../../kubernetes/apply-labels.ts'
+import { ownValue } from '../../base/own-value.ts'
+import { readLabels } from '../../kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import type { Operation } from './operation.ts'
 
@@ -34,10 +34,10 @@ export const driftOf = (operation: Operation): Drift[] => {
 type Labelling = Extract<Operation, { readonly verb: 'label' | 'release' | 'annotate' }>
 
 const labelDrift = ({ object, place, difference: { apply = {}, remove }, manager }: Labelling): Drift[] => {
-  const { labels, holders } = seenAt(place, manager)
-  const held = [...holders.own].filter((key) => at(apply, key) === undefined)
+  const { labels, holders } = readLabels(place, manager)
+  const held = [...holders.own].filter((key) => ownValue(apply, key) === undefined)
   return [...new Set([...Object.keys(apply), ...Object.keys(remove), ...held])].flatMap((label) => {
-    const [was, is] = [at(labels, label), at(apply, label)]
+    const [was, is] = [ownValue(labels, label), ownValue(apply, label)]
     return was === is ? [] : [{ object, label, ...(was !== undefined && { was }), ...(is !== undefined && { is }) }]
   })
 }
@@ -48,7 +48,7 @@ type Difference = { readonly path: readonly string[]; readonly was: unknown; rea
 const fieldDrift = (live: unknown, desired: unknown, path: readonly string[]): Difference[] => {
   if (desired === undefined || JSON.stringify(live) === JSON.stringify(desired)) return []
   if (!isMap(desired) || !isMap(live)) return [{ path, was: live, is: desired }]
-  return Object.entries(desired).flatMap(([key, is]) => fieldDrift(at(live, key), is, [...path, key]))
+  return Object.entries(desired).flatMap(([key, is]) => fieldDrift(ownValue(live, key), is, [...path, key]))
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>

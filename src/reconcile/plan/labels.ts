@@ -1,12 +1,12 @@
-import { at } from '../../base/own-value.ts'
+import { ownValue } from '../../base/own-value.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
-import { differenceAt, isDue, type Place, seenAt } from '../../kubernetes/apply-labels.ts'
-import { keyOf } from '../../kubernetes/apply-objects.ts'
+import { diffLabels, hasChanges, type LabelLocation, readLabels } from '../../kubernetes/apply-labels.ts'
+import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { WantedLabels } from '../../kubernetes/label-difference.ts'
 import type { LabelTarget } from '../../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { fieldManager } from '../../kubernetes/owner.ts'
+import { fieldManager } from '../../kubernetes/ownership-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import type { Found, Targets } from '../observed.ts'
 import type { Conflict } from '../result.ts'
@@ -22,7 +22,7 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
   const phase = isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
   const current = inOrder(situation, placesOf(targets.current))
   const earlier = without(placesOf(targets.earlier), current)
-  const wantedAt = (place: Place, { labels, unknown }: Wanted): WantedLabels => ({
+  const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
     unknown,
     inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
@@ -44,19 +44,23 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
  * Annotations of a pod template, after the files that they tell of: pods that start for one find them. Pods that run are never annotated, as
  * that would restart nothing. Another manager holds them than the labels of the same object.
  */
-const annotated = ({ subject, desired }: Situation, { object, path }: Place, wanted: WantedLabels): Labelled => {
+const annotated = (
+  { subject, desired }: Situation,
+  { object, path }: LabelLocation,
+  wanted: WantedLabels,
+): Labelled => {
   if (!path.includes('template')) return NOTHING
   const place = { object, path: [...path.slice(0, -1), 'annotations'] }
   const manager = `meshstep-annotations/${subject.application}`
-  const { conflicts, ...difference } = differenceAt(place, wanted, manager)
-  const name = keyOf(object)
-  const files = desired.objects.filter(({ kind }) => kind === 'ConfigMap').map((file) => idOf('apply', keyOf(file)))
+  const { conflicts, ...difference } = diffLabels(place, wanted, manager)
+  const name = objectKey(object)
+  const files = desired.objects.filter(({ kind }) => kind === 'ConfigMap').map((file) => idOf('apply', objectKey(file)))
   const operation: Operation = {
     ...{ id: idOf('annotate', name), phase: 'enrol', object: name, manager, after: files },
     ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
   }
   return {
-    operations: isDue(difference) ? [operation] : [],
+    operations: hasChanges(difference) ? [operation] : [],
     conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
   }
 }
@@ -69,7 +73,7 @@ export const planNamespace = (situation: Situation): Labelled & { isKept: boolea
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined)
     return { ...NOTHING, isKept: false }
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
-  const seen = seenAt(place, fieldManager(subject.application))
+  const seen = readLabels(place, fieldManager(subject.application))
   const isKept = state.config?.mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, isKept)
   const wanted = { ...labels, unknown: [] as const }
@@ -79,9 +83,9 @@ export const planNamespace = (situation: Situation): Labelled & { isKept: boolea
   const planned = labelled(situation, place, wanted, {
     verb: 'label',
     phase: 'enrol',
-    guards: guards.map((object) => idOf('apply', keyOf(object))),
+    guards: guards.map((object) => idOf('apply', objectKey(object))),
   })
-  const conflicts = conflict ? [{ object: keyOf(place.object), ...conflict }] : []
+  const conflicts = conflict ? [{ object: objectKey(place.object), ...conflict }] : []
   return { operations: planned.operations, conflicts: [...conflicts, ...planned.conflicts], isKept }
 }
 
@@ -94,15 +98,20 @@ const joined = (parts: readonly Labelled[]): Labelled => ({
 
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
 
-const labelled = (situation: Situation, place: Place, wanted: WantedLabels, { verb, phase, guards }: How): Labelled => {
+const labelled = (
+  situation: Situation,
+  place: LabelLocation,
+  wanted: WantedLabels,
+  { verb, phase, guards }: How,
+): Labelled => {
   const manager = fieldManager(situation.subject.application)
-  const { conflicts, ...difference } = differenceAt(place, wanted, manager)
-  const object = keyOf(place.object)
+  const { conflicts, ...difference } = diffLabels(place, wanted, manager)
+  const object = objectKey(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
   // whoever goes on the mesh is guarded first
   const after = isEnrolling(place, manager, wanted) ? guards : []
   const fence = fenceOf(situation, object)
-  const due: Operation[] = isDue(difference)
+  const due: Operation[] = hasChanges(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
     : []
   const fenced: Operation[] =
@@ -117,12 +126,12 @@ const labelled = (situation: Situation, place: Place, wanted: WantedLabels, { ve
 
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
-const isEnrolling = (place: Place, manager: string, { labels }: WantedLabels): boolean =>
-  Object.keys(labels).length > 0 && seenAt(place, manager).holders.own.size === 0
+const isEnrolling = (place: LabelLocation, manager: string, { labels }: WantedLabels): boolean =>
+  Object.keys(labels).length > 0 && readLabels(place, manager).holders.own.size === 0
 
 /** The policies of the application's own pods and Services. */
 export const ownGuards = (situation: Situation): string[] =>
-  situation.desired.objects.filter(ownGuardIn(situation)).map(keyOf)
+  situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
 
 /** What is let in whoever asks: without it nobody else is refused everywhere. */
 export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: KubernetesObject): boolean =>
@@ -142,14 +151,17 @@ export const isReleasing = (operation: Operation): boolean => {
   if (!('difference' in operation)) return false
   const { place, difference, manager } = operation
   const { remove, apply } = difference
-  const { own } = seenAt(place, manager).holders
-  return Object.keys(remove).length > 0 || (apply !== undefined && [...own].some((key) => at(apply, key) === undefined))
+  const { own } = readLabels(place, manager).holders
+  return (
+    Object.keys(remove).length > 0 ||
+    (apply !== undefined && [...own].some((key) => ownValue(apply, key) === undefined))
+  )
 }
 
 const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>
   unknown !== 'all' &&
-  Object.keys(held).some((key) => at(labels, key) === undefined) &&
-  Object.entries(labels).every(([key, value]) => at(held, key) === value)
+  Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&
+  Object.entries(labels).every(([key, value]) => ownValue(held, key) === value)
 
 /** Where a spec is refused, what was deployed before it runs on, and keeps its labels. */
 const withRunning = ({ subject }: Situation, { current, earlier, library }: Targets): Targets => {
@@ -161,23 +173,23 @@ type Wanted = Pick<DesiredLabels, 'labels' | 'unknown'>
 
 const RELEASED: Wanted = { labels: {}, unknown: [] }
 
-const isAt = ({ object: { kind, metadata } }: Place, targets: readonly LabelTarget[]): boolean =>
+const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly LabelTarget[]): boolean =>
   targets.some((target) => target.kind === kind && target.name === metadata.name)
 
-const placesOf = (found: readonly Found[]): Place[] => found.flatMap(({ places }) => places ?? [])
+const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
 
 /** Where an application joins, its Service leads to the waypoint before the pods let only that in. */
-const inOrder = ({ subject }: Situation, places: readonly Place[]): Place[] => {
-  const isService = ({ object }: Place) => object.kind === 'Service'
+const inOrder = ({ subject }: Situation, places: readonly LabelLocation[]): LabelLocation[] => {
+  const isService = ({ object }: LabelLocation) => object.kind === 'Service'
   const isJoining = places.every(
-    (place) => isService(place) || seenAt(place, fieldManager(subject.application)).holders.own.size === 0,
+    (place) => isService(place) || readLabels(place, fieldManager(subject.application)).holders.own.size === 0,
   )
   return isJoining ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one))) : [...places]
 }
 
 /** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
-const without = (places: readonly Place[], others: readonly Place[]): Place[] =>
+const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>
   places.filter((place, index) => ![...others, ...places.slice(0, index)].some((other) => isSamePlace(place, other)))
 
-const isSamePlace = (one: Place, other: Place): boolean =>
+const isSamePlace = (one: LabelLocation, other: LabelLocation): boolean =>
   one.object.metadata.uid === other.object.metadata.uid && one.path === other.path

@@ -1,10 +1,10 @@
-import { at } from '../../base/own-value.ts'
+import { ownValue } from '../../base/own-value.ts'
 import type { Subject } from '../../base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
-import { keyOf, namesakeConflict, type ObjectPlan, objectDifference } from '../../kubernetes/apply-objects.ts'
+import { namesakeConflict, type ObjectPlan, objectDifference, objectKey } from '../../kubernetes/apply-objects.ts'
+import { listAppliers } from '../../kubernetes/field-managers.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { isOfNamesake, isOwnedBy } from '../../kubernetes/owner.ts'
-import { appliers } from '../../kubernetes/ownership.ts'
+import { isOfNamesake, isOwnedBy } from '../../kubernetes/ownership-labels.ts'
 import type { State } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
@@ -74,7 +74,7 @@ const compare = (
     .map((object) => withPresentReplicas(object, live ?? [], manager))
   const plan = objectDifference(live ?? [], wanted, manager)
   const isUnknown = (object: KubernetesObject) =>
-    [keyOf(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
+    [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
   const isKnown = live !== undefined
   return {
     same: plan.same,
@@ -99,8 +99,8 @@ const planApplies = (
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
   const { features, subject, desired, observed } = situation
   const { isDenying } = features.mesh
-  const places = new Map(desired.objects.map((object, index) => [keyOf(object), index]))
-  const placeOf = (pair: Pair) => places.get(keyOf(pair.desired)) ?? 0
+  const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
+  const placeOf = (pair: Pair) => places.get(objectKey(pair.desired)) ?? 0
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
   const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
   const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
@@ -116,7 +116,7 @@ const planApplies = (
     operations: drafts.map((draft) => ({
       id: draft.id,
       phase: isDenying(draft.desired) ? 'deny' : 'allow',
-      object: keyOf(draft.desired),
+      object: objectKey(draft.desired),
       manager: managerOf(subject, draft.desired.kind),
       after: [...draft.after, ...after(draft)],
       reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
@@ -131,11 +131,11 @@ const planApplies = (
   }
 }
 
-const keyOfDesired = ({ desired }: Pair): string => keyOf(desired)
+const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
 
 /** What is in the place of a desired object: ours, a namesake, nothing, or what may not be read. */
 const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
-  const read = namesakes.get(keyOf(desired)) ?? { object: undefined }
+  const read = namesakes.get(objectKey(desired)) ?? { object: undefined }
   return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
 }
 
@@ -145,7 +145,7 @@ const mayWrite = (
   wanted: KubernetesObject,
   object: KubernetesObject,
 ): boolean =>
-  (appliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
+  (listAppliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
   (isLeftover(features, subject, state, object) && !features.mesh.isDryRun(wanted))
 
 const dependencies = (
@@ -160,15 +160,19 @@ const dependencies = (
   } = situation
   const { isDenying, isForAll } = features.mesh
   const isOwnGuard = ownGuardIn(situation)
-  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(keyOf)
+  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(objectKey)
   const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
   const mounted = { ConfigMap: configMaps, Secret: secrets }
   // pods must not start with the files of somebody else, or with those of before
-  const files = objects.filter(({ kind, metadata }) => Object.hasOwn(at(mounted, kind) ?? {}, metadata.name)).map(keyOf)
-  const basic = objects.filter((object) => isBasicAllow(features, object)).map((object) => idOf('apply', keyOf(object)))
+  const files = objects
+    .filter(({ kind, metadata }) => Object.hasOwn(ownValue(mounted, kind) ?? {}, metadata.name))
+    .map(objectKey)
+  const basic = objects
+    .filter((object) => isBasicAllow(features, object))
+    .map((object) => idOf('apply', objectKey(object)))
   return ({ desired, live }) => {
     // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
-    const before = workload.slice(0, Math.max(0, workload.indexOf(keyOf(desired))))
+    const before = workload.slice(0, Math.max(0, workload.indexOf(objectKey(desired))))
     if (desired.kind === 'ServiceAccount') return []
     if (isWorkload(desired.kind))
       return [...before.filter((name) => !taken.includes(name)), ...files].map((name) => idOf('apply', name))
@@ -181,7 +185,7 @@ const isLeftover = (features: Features, subject: Subject, { config }: State, obj
   features.leftovers(config).some((leftovers) => leftovers.isLeftover(subject, object))
 
 const planTouch = (situation: Situation, found: KubernetesObject): Operation[] => {
-  const object = keyOf(found)
+  const object = objectKey(found)
   const fence = fenceOf(situation, object)
   if (fence === undefined) return []
   const manager = managerOf(situation.subject, found.kind)
@@ -192,8 +196,8 @@ const planTouch = (situation: Situation, found: KubernetesObject): Operation[] =
 }
 
 const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
-  const names = new Set(others.map(keyOf))
-  return objects.filter((object) => !names.has(keyOf(object)))
+  const names = new Set(others.map(objectKey))
+  return objects.filter((object) => !names.has(objectKey(object)))
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import type { Place } from '../../kubernetes/apply-labels.ts'
+import type { LabelLocation } from '../../kubernetes/apply-labels.ts'
 import type { LabelDifference } from '../../kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { contentHash } from '../../relations/mirror.ts'
@@ -41,7 +41,7 @@ export type Operation = {
 
 export type Write =
   | { readonly verb: 'apply'; readonly desired: KubernetesObject; readonly found: KubernetesObject | undefined }
-  | { readonly verb: 'label' | 'release' | 'annotate'; readonly place: Place; readonly difference: Difference }
+  | { readonly verb: 'label' | 'release' | 'annotate'; readonly place: LabelLocation; readonly difference: Difference }
   | { readonly verb: 'touch'; readonly found: KubernetesObject; readonly fence: string }
   | { readonly verb: 'remove'; readonly found: KubernetesObject }
   /** Takes keys out of the Secret that keeps the application's secret values. */

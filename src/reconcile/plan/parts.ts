@@ -1,5 +1,5 @@
 import type { Mesh } from '../../feature/mesh.ts'
-import { keyOf, type ObjectPlan } from '../../kubernetes/apply-objects.ts'
+import { type ObjectPlan, objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { idOf } from './operation.ts'
 
@@ -10,7 +10,7 @@ export type Draft = Pair & { readonly id: string; readonly after: readonly strin
 
 /** Says what guards a target: an object that is no policy is on its own. */
 export const targetOf = ({ isPolicy, targetOf }: Mesh, object: KubernetesObject): string =>
-  isPolicy(object) ? targetOf(object) : keyOf(object)
+  isPolicy(object) ? targetOf(object) : objectKey(object)
 
 /**
  * The order in which a target in several objects is applied: nobody is refused in between who may before and after. New parts stand before
@@ -22,11 +22,11 @@ export const inParts = (mesh: Mesh, pairs: readonly Pair[], live: readonly Kuber
   const isClosed = isHardened(mesh, live)
   return [...Map.groupBy(pairs, ({ desired }) => targetOf(mesh, desired))].flatMap(([target, same]) => {
     const parts = same.toSorted((one, other) => Number(one.live !== undefined) - Number(other.live !== undefined))
-    const drafts = parts.map((pair) => ({ ...pair, id: idOf('apply', keyOf(pair.desired)), after: [] }))
+    const drafts = parts.map((pair) => ({ ...pair, id: idOf('apply', objectKey(pair.desired)), after: [] }))
     const wide = isClosed || guarded.has(target) ? undefined : mesh.widened(parts.map(({ desired }) => desired))
     const [first, ...others] = drafts
     if (wide === undefined || first === undefined) return drafts
-    const widening = { desired: wide, live: undefined, id: idOf('widen', keyOf(wide)), after: [] }
+    const widening = { desired: wide, live: undefined, id: idOf('widen', objectKey(wide)), after: [] }
     return [widening, ...[...others, first].map((draft) => ({ ...draft, after: [widening.id] }))]
   })
 }

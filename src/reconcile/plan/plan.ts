@@ -1,5 +1,5 @@
-import { keyOf } from '../../kubernetes/apply-objects.ts'
-import { problemsIn } from '../../kubernetes/lookups.ts'
+import { objectKey } from '../../kubernetes/apply-objects.ts'
+import { listProblems } from '../../kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import type { Conflict } from '../result.ts'
 import { isReleasing, planLabels, planNamespace } from './labels.ts'
@@ -29,7 +29,7 @@ export type Plan = {
 export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set()): Plan => {
   const { subject, desired, observed, namespaceAwaits } = situation
   const isSpecRefused = desired.objects.some(
-    (object) => isWorkload(object.kind) && failed.has(idOf('apply', keyOf(object))),
+    (object) => isWorkload(object.kind) && failed.has(idOf('apply', objectKey(object))),
   )
   const labels = planLabels(situation, isSpecRefused)
   const namespace = planNamespace(situation)
@@ -58,7 +58,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       ...kinds.flatMap(({ problem }) => problem ?? []),
       ...(read && 'problem' in read ? [read.problem] : []),
       ...objects.blocked.flatMap(({ problem }) => problem ?? []),
-      ...problemsIn(observed.lookups),
+      ...listProblems(observed.lookups),
       ...secrets.problems,
     ]),
     awaits: awaited(namespace.isKept, objects.isHolding),
@@ -73,7 +73,7 @@ const fencing = ({ fence }: Situation, operations: readonly Operation[]): readon
 }
 
 /** The ids of what cannot be done from the outset. */
-export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', keyOf(object)))
+export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', objectKey(object)))
 
 /** What of a plan can be done while `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>

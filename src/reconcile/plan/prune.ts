@@ -1,4 +1,4 @@
-import { keyOf } from '../../kubernetes/apply-objects.ts'
+import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { ownGuardIn } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
@@ -44,7 +44,7 @@ const replacementsOf = (
 
 /** The applies of what replaces an object: of the same target, of the same name elsewhere, and all of a workload. */
 const replacementsIn = ({ features: { mesh }, desired }: Situation): ((object: KubernetesObject) => string[]) => {
-  const ids = (objects: readonly KubernetesObject[]) => objects.map((object) => idOf('apply', keyOf(object)))
+  const ids = (objects: readonly KubernetesObject[]) => objects.map((object) => idOf('apply', objectKey(object)))
   const byTarget = Map.groupBy(desired.objects, (object) => targetOf(mesh, object))
   const byName = Map.groupBy(desired.objects, ({ kind, metadata }) => `${kind} ${metadata.name}`)
   const workload = ids(desired.objects.filter(({ kind }) => isWorkload(kind)))
@@ -74,7 +74,7 @@ const widening = (
     : mesh.widened(parts)
   if (found === undefined || wide === undefined) return undefined
   const { name, namespace, labels, annotations } = wide.metadata
-  const object = keyOf(found)
+  const object = objectKey(found)
   return {
     id: idOf('widen', object),
     phase: 'prune',
@@ -97,7 +97,7 @@ const removing = (
   after: readonly string[],
   reason: string,
 ): Operation => {
-  const object = keyOf(found)
+  const object = objectKey(found)
   const manager = managerOf(subject, found.kind)
   return { id: idOf('remove', object), phase: 'prune', object, manager, after, reason, verb: 'remove', found }
 }
@@ -115,14 +115,16 @@ export const planLibrary = (
     const ours = objects.filter(
       (object) => object.kind === found.kind && (!isPolicy || targetOf(mesh, object) === targetOf(mesh, found)),
     )
-    return { found, after: ours.map((object) => idOf('apply', keyOf(object))) }
+    return { found, after: ours.map((object) => idOf('apply', objectKey(object))) }
   })
   return {
     operations: planned
       .filter(({ after }) => after.length > 0)
       .map(({ found, after }) => removing(situation, found, after, 'ours takes its place')),
     messages: planned.flatMap(({ found, after }) =>
-      after.length > 0 ? [] : [`${keyOf(found)} of the charm library stays: nothing of ours is enforced at its target`],
+      after.length > 0
+        ? []
+        : [`${objectKey(found)} of the charm library stays: nothing of ours is enforced at its target`],
     ),
   }
 }

@@ -1,6 +1,6 @@
-import { keyOf } from '../../kubernetes/apply-objects.ts'
+import { objectKey } from '../../kubernetes/apply-objects.ts'
 import { type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
-import { fieldManager } from '../../kubernetes/owner.ts'
+import { fieldManager } from '../../kubernetes/ownership-labels.ts'
 import { isStoreOf } from '../../workload/conceal.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { isAvailable } from '../../workload/health.ts'
@@ -39,7 +39,7 @@ const forgetting = (
   operations: readonly Operation[],
   keys: readonly string[] | undefined,
 ): Operation => {
-  const object = keyOf(found)
+  const object = objectKey(found)
   const goesBefore = ({ verb, object: name }: Operation) => {
     const kind = name.slice(0, name.indexOf(' '))
     return verb === 'remove' && (kind === 'Secret' || isWorkload(kind))

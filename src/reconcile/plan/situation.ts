@@ -1,6 +1,6 @@
 import type { Subject } from '../../base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
-import { fieldManager } from '../../kubernetes/owner.ts'
+import { fieldManager } from '../../kubernetes/ownership-labels.ts'
 import type { OwnedKind, State } from '../../state/state.ts'
 import { WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
 import type { Desired } from '../desired-state.ts'

@@ -1,4 +1,4 @@
-import { shown } from '../../base/printed.ts'
+import { printValue } from '../../base/printed.ts'
 
 /** The structure of a value: a map, a list of named items, any other list, or none. */
 export type Structure = 'map' | 'names' | 'list' | undefined
@@ -35,7 +35,7 @@ export const childrenOf = (value: unknown, structure: Structure): Map<string, un
 export const stepTo = (child: string, structure: Structure): string =>
   structure === 'map' && /^[\w-]{1,80}$/.test(child)
     ? `.${child}`
-    : `[${/^[\w.-]{1,80}$/.test(child) ? child : shown(child)}]`
+    : `[${/^[\w.-]{1,80}$/.test(child) ? child : printValue(child)}]`
 
 const LONGEST_PATH = 200
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { at } from '../../base/own-value.ts'
+import { ownValue } from '../../base/own-value.ts'
 
 const A_COUNT = 'expected a number of changes: an integer from 1 to 100'
 const MINUTES = 'expected a number of minutes: an integer from 1 to 1440'
@@ -27,7 +27,7 @@ const MOST_PLACES = 100
 export const withChange = (recent: Recent, paths: readonly string[], churn: Churn, now: number): Recent => {
   const changed = new Set(paths)
   const all = [...new Set([...Object.keys(recent), ...changed])].map((path) => {
-    const times = (at(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))
+    const times = (ownValue(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))
     return [path, (changed.has(path) ? [...times, now] : times).slice(-churn.changes)] as const
   })
   const left = all.filter(([, times]) => times.length > 0)
@@ -37,6 +37,6 @@ export const withChange = (recent: Recent, paths: readonly string[], churn: Chur
 /** The places among `paths` that have reached the limit of changes. */
 export const tooOften = (recent: Recent, paths: readonly string[], churn: Churn, now: number): string[] =>
   [...new Set(paths)].filter((path) => {
-    const times = (at(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))
+    const times = (ownValue(recent, path) ?? []).filter((time) => now - time < millisecondsOf(churn))
     return times.length >= churn.changes
   })

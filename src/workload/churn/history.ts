@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { digestOf } from '../../base/canonical-hash.ts'
-import type { Teller } from '../../state/config.ts'
+import { canonicalHash } from '../../base/canonical-hash.ts'
+import type { SpecSource } from '../../state/config.ts'
 import { PodSpec } from '../pod-spec.ts'
 import { type Churn, millisecondsOf, Recent, tooOften, withChange } from './config.ts'
 import { differences, type SpecDifference } from './difference.ts'
@@ -43,7 +43,7 @@ const isOfBefore = (value: unknown): boolean => {
 /** A spec that arrives, its sender, and the context to judge it. */
 export type SpecObservation = {
   readonly spec: PodSpec
-  readonly by: Teller
+  readonly by: SpecSource
   readonly databags: readonly RemoteDatabag[]
   readonly known: EphemeralValues
   readonly churn: Churn
@@ -91,7 +91,7 @@ const isHeld = (
 
 /** The same spec again is no change: after a while it is accepted. */
 const heldOn = (loop: ChurnEvidence, before: StoredChurn | undefined, spec: PodSpec, now: Date): StoredChurn => {
-  const told = digestOf(spec)
+  const told = canonicalHash(spec)
   return { ...loop, told, at: before?.told === told ? before.at : now.getTime() }
 }
 

@@ -1,4 +1,4 @@
-import type { World } from '../../../src/authorization/evaluate.ts'
+import type { ClusterSnapshot } from '../../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy, Condition, Rule } from '../../../src/istio/authorization-policy.ts'
 import {
   certain,
@@ -182,7 +182,7 @@ export const runEnvoy = (
   policies: readonly AuthorizationPolicy[],
   wire: Wire,
   carrier: Carrier,
-  world: World,
+  world: ClusterSnapshot,
 ): Outcomes => {
   const of = (action: string) =>
     policies

@@ -1,4 +1,4 @@
-import type { AccessRequest, World } from '../../../src/authorization/evaluate.ts'
+import type { AccessRequest, ClusterSnapshot } from '../../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy } from '../../../src/istio/authorization-policy.ts'
 import { type Carrier, runEnvoy } from './envoy.ts'
 import { every, type Outcomes, union, type Wire } from './outcomes.ts'
@@ -16,7 +16,11 @@ const isGateway = (reference: TargetRef, { metadata }: AuthorizationPolicy, gate
   ['', metadata.namespace].includes(reference.namespace ?? '') &&
   reference.name === gateway.name
 
-const attachedToWaypoint = (world: World, waypoint: Named, service: Named | undefined): AuthorizationPolicy[] =>
+const attachedToWaypoint = (
+  world: ClusterSnapshot,
+  waypoint: Named,
+  service: Named | undefined,
+): AuthorizationPolicy[] =>
   world.policies.filter((policy) =>
     referencesOf(policy).some((reference) => {
       const home = policy.metadata.namespace
@@ -27,7 +31,7 @@ const attachedToWaypoint = (world: World, waypoint: Named, service: Named | unde
     }),
   )
 
-const attachedToPods = (world: World, { namespace, labels }: Pod) =>
+const attachedToPods = (world: ClusterSnapshot, { namespace, labels }: Pod) =>
   world.policies.filter(
     ({ metadata, spec }) =>
       [namespace, world.rootNamespace].includes(metadata.namespace) &&
@@ -40,13 +44,13 @@ const carriers = (declared: Carrier | undefined, { method, path, host }: AccessR
 }
 
 /** All that may become of a request: true is that it passes. */
-export const outcomesOf = (request: AccessRequest, world: World): Outcomes =>
+export const outcomesOf = (request: AccessRequest, world: ClusterSnapshot): Outcomes =>
   request.to.gateway ? atGateway(request, world) : every([...atWaypoint(request, world), ...atPods(request, world)])
 
-const spiffeOf = ({ trustDomain }: World, namespace: string, account: string): string =>
+const spiffeOf = ({ trustDomain }: ClusterSnapshot, namespace: string, account: string): string =>
   `spiffe://${trustDomain}/ns/${namespace}/sa/${account}`
 
-const wireOf = ({ from, port, method, path, host }: AccessRequest, world: World): Wire => ({
+const wireOf = ({ from, port, method, path, host }: AccessRequest, world: ClusterSnapshot): Wire => ({
   spiffe: from.serviceAccount === undefined ? undefined : spiffeOf(world, from.namespace, from.serviceAccount),
   ip: from.address,
   port,
@@ -55,7 +59,7 @@ const wireOf = ({ from, port, method, path, host }: AccessRequest, world: World)
   host,
 })
 
-const atGateway = (request: AccessRequest, world: World): Outcomes => {
+const atGateway = (request: AccessRequest, world: ClusterSnapshot): Outcomes => {
   const { to, port } = request
   const { name = '', labels = {} } = to.gateway ?? {}
   const selecting = attachedToPods(world, { namespace: to.namespace, labels })
@@ -68,7 +72,7 @@ const atGateway = (request: AccessRequest, world: World): Outcomes => {
   return union(carriers(to.protocol, request).map((carrier) => runEnvoy(policies, wire, carrier, world)))
 }
 
-const findWaypoint = ({ from, to }: AccessRequest, world: World) => {
+const findWaypoint = ({ from, to }: AccessRequest, world: ClusterSnapshot) => {
   if (from.serviceAccount === undefined) return undefined
   const service = world.services.find((one) => one.namespace === to.namespace && one.name === to.service)
   if (to.service !== undefined) return service?.waypoint && { waypoint: service.waypoint, service }
@@ -76,10 +80,10 @@ const findWaypoint = ({ from, to }: AccessRequest, world: World) => {
   return waypoint && { waypoint, service: undefined }
 }
 
-const findPods = (to: AccessRequest['to'], world: World) =>
+const findPods = (to: AccessRequest['to'], world: ClusterSnapshot) =>
   world.workloads.find((one) => one.namespace === to.namespace && one.name === to.application)
 
-const atWaypoint = (request: AccessRequest, world: World): Outcomes[] => {
+const atWaypoint = (request: AccessRequest, world: ClusterSnapshot): Outcomes[] => {
   const found = findWaypoint(request, world)
   if (found === undefined) return []
   const { to, port } = request
@@ -90,7 +94,7 @@ const atWaypoint = (request: AccessRequest, world: World): Outcomes[] => {
   return [union(chains.map((carrier) => runEnvoy(policies, wire, carrier, world)))]
 }
 
-const atPods = (request: AccessRequest, world: World): Outcomes[] => {
+const atPods = (request: AccessRequest, world: ClusterSnapshot): Outcomes[] => {
   const { to, port } = request
   const workload = findPods(to, world)
   if (workload?.onMesh === false) return []
@@ -111,7 +115,7 @@ const atPods = (request: AccessRequest, world: World): Outcomes[] => {
 }
 
 /** An ALLOW for each waypoint of the pods and of the Services in front of them. */
-const synthetic = ({ to }: AccessRequest, world: World, pod: Pod): Authorization[] => {
+const synthetic = ({ to }: AccessRequest, world: ClusterSnapshot, pod: Pod): Authorization[] => {
   const services = world.services.filter(({ namespace, name, selector }) => {
     const isBehind = selector === undefined ? name === to.application : isSubset(selector, pod.labels)
     return namespace === to.namespace && (name === to.service || isBehind)

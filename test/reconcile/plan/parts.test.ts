@@ -7,12 +7,12 @@ import {
   type AuthorizationPolicySpec,
   authorizationPolicy,
 } from '../../../src/istio/authorization-policy.ts'
-import { partsOf } from '../../../src/istio/parts.ts'
+import { splitGrantees } from '../../../src/istio/parts.ts'
 import { rulesFor } from '../../../src/istio/rules.ts'
 import { hardenedMode } from '../../../src/istio/static.ts'
 import { createKubernetes, followingOwnWrites, type Kubernetes } from '../../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts'
-import { fieldManager, ownerLabels, ownerSelector } from '../../../src/kubernetes/owner.ts'
+import { fieldManager, ownerLabels, ownerSelector } from '../../../src/kubernetes/ownership-labels.ts'
 import { execute } from '../../../src/reconcile/execute.ts'
 import { findNamesakes, type Observed } from '../../../src/reconcile/observed.ts'
 import { plan } from '../../../src/reconcile/plan/plan.ts'
@@ -33,7 +33,7 @@ type Granted = Readonly<Record<string, readonly string[]>> | 'open' | 'nothing'
 const policiesFor = (granted: Granted): AuthorizationPolicy[] => {
   if (granted === 'open') return []
   const holders = granted === 'nothing' ? [] : Object.entries(granted).map(([name, ports]) => ({ name, ports }))
-  const parts = partsOf(
+  const parts = splitGrantees(
     holders.map(({ name, ports }) => ({ principal: name, rights: [{ ports: [...ports] }], relations: [] })),
     LIMITS,
   )

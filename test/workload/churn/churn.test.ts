@@ -5,8 +5,8 @@ import {
   isDeparted,
   noUnits,
   observePods,
-  type Pod,
   type PodObservation,
+  type UnitPod,
   Units,
 } from '../../../src/units/units.ts'
 import { runs } from '../../helpers/runs.ts'
@@ -27,7 +27,7 @@ const moves = fc.array(
 
 type World = {
   deployed: Deployed
-  live: Map<number, Pod>
+  live: Map<number, UnitPod>
   /** Events on their way, which may be told in any order. */
   told: PodObservation[]
   units: Units

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { authorityOf, type Leader, laterPending, type Pending, settlePending } from '../../../src/units/leader.ts'
+import { checkAuthority, type Leader, laterPending, type Pending, resolvePending } from '../../../src/units/leader.ts'
 import type { ApplicationStatus, Report } from '../../../src/units/report.ts'
 import { withReport } from '../../../src/units/reports.ts'
 import { noUnits, observePods, type Units } from '../../../src/units/units.ts'
@@ -23,7 +23,7 @@ const STATELESS = { workload: 'web', type: 'stateless' } as const
 
 const settled = (memory: Memory): Memory => {
   if (memory.pending === undefined) return memory
-  const result = settlePending({ application: 'web', ...memory }, memory.pending)
+  const result = resolvePending({ application: 'web', ...memory }, memory.pending)
   return 'due' in result ? { ...memory, spec: result.due, pending: undefined } : memory
 }
 
@@ -55,7 +55,7 @@ const reports =
 const sets =
   (unit: string, spec: string): Fold =>
   (memory) => {
-    const authority = authorityOf({ application: 'web', ...memory }, { unit })
+    const authority = checkAuthority({ application: 'web', ...memory }, { unit })
     if (authority === 'now') return { ...memory, spec }
     if ('refused' in authority) return memory
     return { ...memory, pending: laterPending(memory.pending, { ...authority.pending, data: spec }) }

@@ -6,7 +6,7 @@ export type Identity = {
 }
 
 /** What a proxy knows of a request. What is undefined is not known offline; a client outside the mesh has no identity. */
-export type Facts = {
+export type RequestContext = {
   readonly identity?: Identity | undefined
   /** The IP address that the connection comes from. */
   readonly address?: string | undefined

@@ -1,7 +1,7 @@
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import { fieldManagersAt } from './field-managers.ts'
 import type { KubernetesObject } from './objects.ts'
-import { holdersAt } from './ownership.ts'
 
 const MANAGED_BY = 'app.kubernetes.io/managed-by'
 const NAMESPACE = 'meshstep.dev/namespace'
@@ -35,11 +35,11 @@ export const ownerSelector = ({ namespace, application }: { namespace: string; a
 
 /** Whether the object is of an application of the same name in another namespace: both have the same field manager. */
 export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: KubernetesObject): boolean =>
-  (at(labels, NAMESPACE) ?? namespace) !== namespace
+  (ownValue(labels, NAMESPACE) ?? namespace) !== namespace
 
 /** Whether `manager` made the object for its owner: the label that says so is its own, and not what somebody else put on. */
 export const isOwnedBy = (object: KubernetesObject, manager: string): boolean =>
-  holdersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
+  fieldManagersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
 
 /** The field manager that holds what an application holds: its name on an object says whose that is when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

@@ -1,25 +1,29 @@
 import { BlockList, isIP } from 'node:net'
 import { principal } from '../../istio/names.ts'
-import type { Facts, Identity } from './facts.ts'
-import type { Fact } from './field.ts'
+import type { Attribute } from './matcher.ts'
 import { matchesPath } from './path.ts'
+import type { Identity, RequestContext } from './request-context.ts'
 import { matchesGlob, matchesText } from './text.ts'
 
 const NO_IDENTITY = 'the client is outside the mesh and has no identity'
 
-const text = (name: string, value: string | undefined): Fact => ({
+const textAttribute = (name: string, value: string | undefined): Attribute => ({
   name,
   value,
   matches: (pattern) => value !== undefined && matchesText(pattern, value),
 })
 
-const ofIdentity = (name: string, { identity }: Facts, value: (identity: Identity) => string): Fact => ({
-  ...text(name, identity && value(identity)),
+const identityAttribute = (
+  name: string,
+  { identity }: RequestContext,
+  value: (identity: Identity) => string,
+): Attribute => ({
+  ...textAttribute(name, identity && value(identity)),
   absent: NO_IDENTITY,
 })
 
-export const sourcePrincipal = (facts: Facts): Fact => {
-  const fact = ofIdentity('source', facts, principal)
+export const sourcePrincipal = (facts: RequestContext): Attribute => {
+  const fact = identityAttribute('source', facts, principal)
   const { envoy } = facts
   return envoy ? { ...fact, matches: (pattern) => fact.matches(inTrustDomain(pattern, envoy.trustDomain)) } : fact
 }
@@ -36,18 +40,18 @@ const inTrustDomain = (pattern: string, trustDomain: string): string => {
 }
 
 /** An Envoy looks for the pattern anywhere behind `/ns/`, where its `*` also stands for slashes. */
-export const sourceNamespace = (facts: Facts): Fact => {
+export const sourceNamespace = (facts: RequestContext): Attribute => {
   const { envoy, identity } = facts
-  const fact = ofIdentity('source namespace', facts, ({ namespace }) => namespace)
+  const fact = identityAttribute('source namespace', facts, ({ namespace }) => namespace)
   if (envoy === undefined || identity === undefined) return fact
   return { ...fact, matches: (pattern) => matchesGlob(`*/ns/${pattern}/*`, principal(identity)) }
 }
 
-export const sourceTrustDomain = (facts: Facts): Fact =>
-  ofIdentity('trust domain', facts, ({ trustDomain }) => trustDomain)
+export const sourceTrustDomain = (facts: RequestContext): Attribute =>
+  identityAttribute('trust domain', facts, ({ trustDomain }) => trustDomain)
 
 /** A pattern is `namespace/name`, or `name` for one in `policyNamespace`. */
-export const sourceServiceAccount = (facts: Facts, policyNamespace: string): Fact => {
+export const sourceServiceAccount = (facts: RequestContext, policyNamespace: string): Attribute => {
   const value = facts.identity && `${facts.identity.namespace}/${facts.identity.serviceAccount}`
   return {
     name: 'service account',
@@ -57,20 +61,20 @@ export const sourceServiceAccount = (facts: Facts, policyNamespace: string): Fac
   }
 }
 
-export const sourceAddress = ({ address }: Facts): Fact => ({
+export const sourceAddress = ({ address }: RequestContext): Attribute => ({
   name: 'source address',
   value: address,
   matches: (block) => address !== undefined && isInBlock(address, block),
 })
 
 /** The blocks that say something: every address is in one of them where both families are there as a whole. */
-export const limiting = (blocks: readonly string[] = []): readonly string[] => {
+export const restrictingBlocks = (blocks: readonly string[] = []): readonly string[] => {
   const whole = blocks.filter((block) => block.endsWith('/0'))
   const hasBoth = whole.some((block) => block.includes(':')) && whole.some((block) => !block.includes(':'))
   return hasBoth ? [] : blocks
 }
 
-export const destinationPort = ({ port }: Facts): Fact => ({
+export const destinationPort = ({ port }: RequestContext): Attribute => ({
   name: 'port',
   value: String(port),
   matches: (pattern) => (isPort(pattern) ? Number(pattern) === port : undefined),
@@ -78,23 +82,23 @@ export const destinationPort = ({ port }: Facts): Fact => ({
 
 const isPort = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= 65_535
 
-export const requestMethod = ({ method }: Facts): Fact => text('method', method)
+export const requestMethod = ({ method }: RequestContext): Attribute => textAttribute('method', method)
 
 /** As a header, upper and lower case differ. */
-export const requestAuthority = ({ host }: Facts): Fact => text('host', host)
+export const requestAuthority = ({ host }: RequestContext): Attribute => textAttribute('host', host)
 
-export const requestHost = ({ host }: Facts): Fact => ({
-  ...text('host', host),
+export const requestHost = ({ host }: RequestContext): Attribute => ({
+  ...textAttribute('host', host),
   matches: (pattern) => host !== undefined && matchesText(pattern.toLowerCase(), host.toLowerCase()),
 })
 
-export const requestPath = ({ path }: Facts): Fact => ({
-  ...text('path', path),
+export const requestPath = ({ path }: RequestContext): Attribute => ({
+  ...textAttribute('path', path),
   matches: (pattern) => path !== undefined && matchesPath(pattern, path),
 })
 
 /** Of a fact that no offline answer has: a token, the client behind a proxy, a header. */
-export const notKnown = (name: string): Fact => ({ name, value: undefined, matches: () => undefined })
+export const unknownAttribute = (name: string): Attribute => ({ name, value: undefined, matches: () => undefined })
 
 /** Undefined where either is not an address. */
 const isInBlock = (address: string, block: string): boolean | undefined => {

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { at } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Versions } from '../state/config.ts'
 import type { Databag, RelationEntry } from '../state/relation.ts'
 import { readCrossModelIdentity } from './cross-model.ts'
-import { read } from './databag.ts'
+import { readValue } from './databag.ts'
 import { readData } from './effective.ts'
 import { readGuards } from './guarded-databag.ts'
 import { readPolicies } from './policies-databag.ts'
@@ -17,7 +17,7 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   service_mesh: {
     policies: readPolicies,
     guarded: readGuards,
-    labels: (databag) => read(databag, 'labels', Labels),
+    labels: (databag) => readValue(databag, 'labels', Labels),
   },
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
 }
@@ -29,7 +29,7 @@ type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'kept'>
  * The last readable values of what a platform told, as a whole or of single keys: what is unreadable never counts as gone. `versionsBefore`
  * are those that were spoken here until now.
  */
-export const keptValues = (
+export const lastReadableValues = (
   known: Platform | undefined,
   told: Platform,
   versions: Versions | undefined,
@@ -49,7 +49,7 @@ const dataOf = ({ interface: name, remote }: Platform, versions: Versions | unde
 /** The keys that are there and cannot be read now, with the value that could be read before. */
 const lost = (name: string, before: Databag, now: Databag): Databag =>
   Object.fromEntries(
-    Object.entries(at(READERS, name) ?? {})
+    Object.entries(ownValue(READERS, name) ?? {})
       .filter(([key, reader]) => Object.hasOwn(now, key) && 'unreadable' in reader(now))
       .filter(([key, reader]) => Object.hasOwn(before, key) && !('unreadable' in reader(before)))
       .map(([key]) => [key, before[key]]),

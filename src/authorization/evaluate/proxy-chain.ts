@@ -1,21 +1,21 @@
 import { NAME_LABEL } from '../../kubernetes/services.ts'
 import { autoAllowPolicies, gatewayPolicies, waypointPolicies, ztunnelPolicies } from './attachment.ts'
-import type { Facts } from './facts.ts'
-import type { Point, Step } from './look.ts'
-import { refusesPlaintext } from './peer-authentication.ts'
 import {
   type AccessRequest,
+  type ClusterSnapshot,
   hasLabels,
-  type ServiceInWorld,
+  type ServiceSnapshot,
   type Waypoint,
-  type WorkloadInWorld,
-  type World,
-} from './world.ts'
+  type WorkloadSnapshot,
+} from './cluster-snapshot.ts'
+import type { EnforcementPoint, TraceStep } from './enforcement-point.ts'
+import { refusesPlaintext } from './peer-authentication.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** The proxies that a request passes, in order, and what there is to know about the way. */
-export type Route = {
-  readonly points: readonly Point[]
-  readonly steps: readonly Step[]
+export type ProxyChain = {
+  readonly points: readonly EnforcementPoint[]
+  readonly steps: readonly TraceStep[]
   /** Why there is no waypoint, where the client would pass one. */
   readonly bypassed?: string | undefined
 }
@@ -25,14 +25,14 @@ export type Route = {
  * instead of the client. From outside the mesh there is only the ztunnel, and none where the pod is not on the mesh. What is sent to a
  * Gateway ends at its proxy.
  */
-export const routeOf = (request: AccessRequest, world: World): Route => {
-  const service = serviceOf(request, world)
-  const { workload, isKnown } = workloadOf(request, world)
-  const client = factsOf(request, world)
+export const findProxyChain = (request: AccessRequest, world: ClusterSnapshot): ProxyChain => {
+  const service = findService(request, world)
+  const { workload, isKnown } = findWorkload(request, world)
+  const client = requestContext(request, world)
   if (request.to.gateway) return { points: [gatewayPoint(request, world, client)], steps: clientNotes(request) }
-  const { waypoint, bypassed } = waypointOf(request, service, workload)
-  const atPod: Facts = { ...client, port: request.to.podPort ?? client.port }
-  const behind: Facts = waypoint
+  const { waypoint, bypassed } = selectWaypoint(request, service, workload)
+  const atPod: RequestContext = { ...client, port: request.to.podPort ?? client.port }
+  const behind: RequestContext = waypoint
     ? { ...atPod, identity: { trustDomain: world.trustDomain, ...waypoint }, address: undefined }
     : atPod
   return {
@@ -46,21 +46,24 @@ export const routeOf = (request: AccessRequest, world: World): Route => {
 }
 
 /** A Service that has none sends on to its pods, past theirs. */
-const waypointOf = (
+const selectWaypoint = (
   { from, to }: AccessRequest,
-  service: ServiceInWorld | undefined,
-  workload: WorkloadInWorld,
+  service: ServiceSnapshot | undefined,
+  workload: WorkloadSnapshot,
 ): { waypoint?: Waypoint | undefined; bypassed?: string | undefined } => {
   if (from.serviceAccount === undefined) return {}
   if (to.service !== undefined) return service ?? {}
   return from.isGateway ? {} : workload
 }
 
-const serviceOf = ({ to }: AccessRequest, { services }: World): ServiceInWorld | undefined =>
+const findService = ({ to }: AccessRequest, { services }: ClusterSnapshot): ServiceSnapshot | undefined =>
   services.find(({ namespace, name }) => namespace === to.namespace && name === to.service)
 
 /** Pods that are not known are taken to be on the mesh, with the label that Juju gives them. */
-const workloadOf = ({ to }: AccessRequest, { workloads }: World): { workload: WorkloadInWorld; isKnown: boolean } => {
+const findWorkload = (
+  { to }: AccessRequest,
+  { workloads }: ClusterSnapshot,
+): { workload: WorkloadSnapshot; isKnown: boolean } => {
   const { namespace, application: name } = to
   const known = workloads.find((one) => one.namespace === namespace && one.name === name)
   return {
@@ -69,16 +72,23 @@ const workloadOf = ({ to }: AccessRequest, { workloads }: World): { workload: Wo
   }
 }
 
-const factsOf = ({ from, port, method, path, host }: AccessRequest, { trustDomain }: World): Facts => {
+const requestContext = (
+  { from, port, method, path, host }: AccessRequest,
+  { trustDomain }: ClusterSnapshot,
+): RequestContext => {
   const { namespace, serviceAccount, address } = from
   const identity = serviceAccount === undefined ? undefined : { trustDomain, namespace, serviceAccount }
   return { identity, address, port, method, path, host }
 }
 
-type Envoy = Pick<Point, 'facts' | 'protocol' | 'perhaps' | 'enforcesDryRuns'>
+type Envoy = Pick<EnforcementPoint, 'facts' | 'protocol' | 'perhaps' | 'enforcesDryRuns'>
 
 /** What of HTTP is asked about says that the connection carries it, where the port says nothing. */
-const envoy = ({ trustDomain, enforcesDryRuns }: World, facts: Facts, protocol: Point['protocol']): Envoy => {
+const envoy = (
+  { trustDomain, enforcesDryRuns }: ClusterSnapshot,
+  facts: RequestContext,
+  protocol: EnforcementPoint['protocol'],
+): Envoy => {
   const isHttp = [facts.method, facts.path, facts.host].some((value) => value !== undefined)
   return {
     facts: { ...facts, envoy: { trustDomain } },
@@ -88,7 +98,12 @@ const envoy = ({ trustDomain, enforcesDryRuns }: World, facts: Facts, protocol: 
   }
 }
 
-const waypointPoint = ({ to }: AccessRequest, world: World, waypoint: Waypoint, facts: Facts): Point => ({
+const waypointPoint = (
+  { to }: AccessRequest,
+  world: ClusterSnapshot,
+  waypoint: Waypoint,
+  facts: RequestContext,
+): EnforcementPoint => ({
   at: 'waypoint',
   name: `the waypoint ${waypoint.namespace}/${waypoint.name}`,
   ...envoy(world, facts, to.service === undefined ? undefined : to.protocol),
@@ -96,7 +111,7 @@ const waypointPoint = ({ to }: AccessRequest, world: World, waypoint: Waypoint, 
 })
 
 /** It ends the connection, which comes as plaintext or with TLS of its own: it sees no identity of the mesh. */
-const gatewayPoint = ({ to }: AccessRequest, world: World, facts: Facts): Point => {
+const gatewayPoint = ({ to }: AccessRequest, world: ClusterSnapshot, facts: RequestContext): EnforcementPoint => {
   const { name, labels } = to.gateway ?? { name: to.application, labels: {} }
   return {
     at: 'gateway',
@@ -106,7 +121,12 @@ const gatewayPoint = ({ to }: AccessRequest, world: World, facts: Facts): Point 
   }
 }
 
-const ztunnelPoint = ({ to }: AccessRequest, world: World, workload: WorkloadInWorld, facts: Facts): Point => {
+const ztunnelPoint = (
+  { to }: AccessRequest,
+  world: ClusterSnapshot,
+  workload: WorkloadSnapshot,
+  facts: RequestContext,
+): EnforcementPoint => {
   const ofServices = world.services
     .filter((service) => service.namespace === to.namespace)
     .filter((service) => service.name === to.service || isBehind(workload, service))
@@ -127,15 +147,15 @@ const ztunnelPoint = ({ to }: AccessRequest, world: World, workload: WorkloadInW
   }
 }
 
-const isBehind = ({ name, labels }: WorkloadInWorld, service: ServiceInWorld): boolean =>
+const isBehind = ({ name, labels }: WorkloadSnapshot, service: ServiceSnapshot): boolean =>
   service.selector === undefined ? service.name === name : hasLabels(labels, service.selector)
 
-const bypassedStep = (bypassed: string | undefined): Step[] =>
+const bypassedStep = (bypassed: string | undefined): TraceStep[] =>
   bypassed === undefined ? [] : [{ at: 'destination', note: `${bypassed}: no policy of the Service is enforced` }]
 
-const step = (at: Step['at'], applies: boolean, note: string): Step[] => (applies ? [{ at, note }] : [])
+const step = (at: TraceStep['at'], applies: boolean, note: string): TraceStep[] => (applies ? [{ at, note }] : [])
 
-const clientNotes = ({ from: { serviceAccount }, to }: AccessRequest): Step[] => [
+const clientNotes = ({ from: { serviceAccount }, to }: AccessRequest): TraceStep[] => [
   ...step(
     'client',
     serviceAccount === undefined,
@@ -146,10 +166,10 @@ const clientNotes = ({ from: { serviceAccount }, to }: AccessRequest): Step[] =>
 
 const notes = (
   { to, port }: AccessRequest,
-  service: ServiceInWorld | undefined,
-  { onMesh }: WorkloadInWorld,
+  service: ServiceSnapshot | undefined,
+  { onMesh }: WorkloadSnapshot,
   isKnown: boolean,
-): Step[] => {
+): TraceStep[] => {
   const { podPort = port } = to
   return [
     ...step('destination', to.service !== undefined && !service, 'the Service is not known, nor is a waypoint of it'),

@@ -4,7 +4,7 @@ import { identityOf, type KubernetesObject, type ManagedFields } from './objects
 export type FieldPath = readonly string[]
 
 /** Who holds the members of a map, by their key. */
-export type Holders = {
+export type FieldManagers = {
   /** Those that one manager holds through server-side apply. */
   readonly own: ReadonlySet<string>
   /** The managers that hold a member besides, through whichever operation. */
@@ -12,7 +12,7 @@ export type Holders = {
 }
 
 /** Reads `metadata.managedFields` for the map at `path`, seen by `manager`. */
-export const holdersAt = ({ metadata }: KubernetesObject, path: FieldPath, manager: string): Holders => {
+export const fieldManagersAt = ({ metadata }: KubernetesObject, path: FieldPath, manager: string): FieldManagers => {
   const own = new Set<string>()
   const others = new Map<string, string[]>()
   for (const entry of metadata.managedFields ?? [])
@@ -27,7 +27,7 @@ const isApplied = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 
 /** Who applied something to this object, by field manager. */
-export const appliers = ({ metadata }: KubernetesObject): string[] =>
+export const listAppliers = ({ metadata }: KubernetesObject): string[] =>
   (metadata.managedFields ?? []).filter(isApplied).map(({ manager }) => manager)
 
 /** fieldsV1 nests `f:` names; `.` stands for the map itself. */

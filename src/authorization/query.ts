@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
 import { Namespace } from '../base/names.ts'
-import { problemOf, shown } from '../base/printed.ts'
+import { describeProblem, printValue } from '../base/printed.ts'
 import { Method, Port } from '../istio/endpoint.ts'
 
 const SUBJECT = /^([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])\/([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])$/
@@ -51,7 +51,7 @@ const fields = {
     .optional(),
 }
 
-const Question = z
+const Query = z
   .strictObject(fields, {
     error: ({ code }) =>
       code === 'unrecognized_keys' ? `expected no parameters but ${Object.keys(fields).join(', ')}` : undefined,
@@ -60,16 +60,16 @@ const Question = z
     path: ['from'],
     message: `${A_SUBJECT}, or address= for a client outside the cluster`,
   })
-export type Question = z.infer<typeof Question>
+export type Query = z.infer<typeof Query>
 
 /** What is asked. Throws Refused, 400, naming the first parameter that is wrong. */
-export const readQuestion = (query: URLSearchParams): Question => {
+export const parseQuery = (query: URLSearchParams): Query => {
   const names = [...query.keys()]
   const repeated = names.find((name, index) => names.indexOf(name) !== index)
   if (repeated !== undefined)
-    throw new Refused(400, `query: expected each parameter once, got ${shown(repeated)} again`)
+    throw new Refused(400, `query: expected each parameter once, got ${printValue(repeated)} again`)
   const given = Object.fromEntries(query)
-  const read = Question.safeParse(given)
+  const read = Query.safeParse(given)
   if (read.success) return read.data
-  throw new Refused(400, problemOf(read.error, given, 'query'))
+  throw new Refused(400, describeProblem(read.error, given, 'query'))
 }

@@ -3,7 +3,7 @@ import type { PeerAuthentication } from './peer-authentication.ts'
 
 export type Waypoint = { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
 
-export type ServiceInWorld = {
+export type ServiceSnapshot = {
   readonly namespace: string
   readonly name: string
   /** Which pods are behind it. @default those of the application of its name */
@@ -15,7 +15,7 @@ export type ServiceInWorld = {
 }
 
 /** An application's pods. */
-export type WorkloadInWorld = {
+export type WorkloadSnapshot = {
   readonly namespace: string
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ export type WorkloadInWorld = {
 }
 
 /** What a decision depends on. */
-export type World = {
+export type ClusterSnapshot = {
   /** Of all namespaces: one that is missing here could have decided otherwise. */
   readonly policies: readonly AuthorizationPolicy[]
   /** Where one of these may hold, what no other policy refuses is undecided. @default none */
@@ -33,8 +33,8 @@ export type World = {
   /** Istio's; policies in it hold for every namespace. */
   readonly rootNamespace: string
   readonly trustDomain: string
-  readonly services: readonly ServiceInWorld[]
-  readonly workloads: readonly WorkloadInWorld[]
+  readonly services: readonly ServiceSnapshot[]
+  readonly workloads: readonly WorkloadSnapshot[]
   /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; undefined where that is not known. */
   readonly autoAllowWaypoint?: boolean | undefined
   /** Of all namespaces. @default none: plaintext is taken everywhere */
