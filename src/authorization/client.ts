@@ -6,14 +6,14 @@ import type { Query } from './query.ts'
 
 export type Client = {
   readonly from: AccessRequest['from']
-  /** It is the proxy of a Gateway, on the mesh by itself, and passes a waypoint only where that is asked for. */
+  /** Marks the proxy of a Gateway, which is on the mesh by itself and passes a waypoint only on request. */
   readonly isGateway: boolean
   readonly steps: readonly TraceStep[]
 }
 
 /**
- * Who sends. Its identity is the ServiceAccount of its pods, which Kubernetes calls `default` where the pod spec names none. Throws
- * Refused, 404, where there is no such workload.
+ * Resolves the client and its identity. Kubernetes runs pods as the ServiceAccount `default` where the pod spec names none. Throws
+ * Refused, 404, for an unknown workload.
  */
 export const resolveClient = ({ from, address }: Query, observed: ObservedCluster): Client => {
   if (from === undefined) return { from: { namespace: '', address }, isGateway: false, steps: [] }

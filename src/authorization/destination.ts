@@ -17,17 +17,15 @@ export type Destination = {
   readonly notes: readonly string[]
 }
 
-/**
- * Where a request goes: to a Service, to pods, or to the proxy of a Gateway. Throws Refused, 404, where it goes to nothing.
- */
-export const resolveDestination = (question: Query, observed: ObservedCluster, isFromGateway: boolean): Destination => {
-  const { namespace, application } = question.to
+/** Resolves the destination: a Service, pods, or the proxy of a Gateway. Throws Refused, 404, for an unknown one. */
+export const resolveDestination = (query: Query, observed: ObservedCluster, isFromGateway: boolean): Destination => {
+  const { namespace, application } = query.to
   const pod = observed.to && typicalPod(observed.to)
-  if (pod && isGateway(pod)) return resolveGateway(question, observed, pod)
-  const service = findService(question, observed)
+  if (pod && isGateway(pod)) return resolveGateway(query, observed, pod)
+  const service = findService(query, observed)
   const straight = service && directReason(service, observed, isFromGateway)
-  const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, question.port, pod) : {}
-  const { workloads, notes } = workloadSnapshots(question, observed, pod)
+  const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, query.port, pod) : {}
+  const { workloads, notes } = workloadSnapshots(query, observed, pod)
   return {
     to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
     services: serviceSnapshots(observed),
@@ -36,7 +34,7 @@ export const resolveDestination = (question: Query, observed: ObservedCluster, i
   }
 }
 
-/** To the proxy of a Gateway. Throws Refused, 400, where that is a waypoint, which nobody calls by its name. */
+/** Resolves a Gateway's proxy. Throws Refused, 400, for a waypoint, which is no destination of its own. */
 const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedCluster, pod: PodLike): Destination => {
   const { namespace, application } = to
   const name = gatewayName(pod) ?? application
@@ -57,7 +55,7 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
   }
 }
 
-/** Undefined when the request goes to a pod. */
+/** Finds the Service; undefined when the request goes to a pod. */
 const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster): KubernetesObject | undefined => {
   const name = `${to.namespace}/${to.application}`
   if (via === 'pod' && pods === undefined)
@@ -68,7 +66,7 @@ const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster
   throw new Refused(404, `query.to: there is no Service ${name}; via=pod asks about a request straight to its pods`)
 }
 
-/** Without an address of its own it is a name for the addresses of its pods. */
+/** Returns the reason why a request bypasses the Service's address and goes straight to the pods, if any. */
 const directReason = (
   service: KubernetesObject,
   { toNamespace }: ObservedCluster,
@@ -101,7 +99,7 @@ const resolvePort = (
     : { protocol, podPort }
 }
 
-/** All of the namespace: also a waypoint of another Service may close the pods to everybody else. */
+/** Lists all Services of the namespace: the waypoint of another one may close the pods too. */
 const serviceSnapshots = ({ services, gateways = [], toNamespace }: ObservedCluster): ServiceSnapshot[] =>
   services.map((service) => ({
     namespace: service.metadata.namespace ?? '',

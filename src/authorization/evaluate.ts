@@ -16,46 +16,46 @@ export type {
 export type { TraceStep } from './evaluate/enforcement-point.ts'
 export type { PeerAuthentication } from './evaluate/peer-authentication.ts'
 
-/** Whether a request would pass, and why. All of it is JSON. */
+/** The answer to an access query, as JSON. */
 export type Decision = Ruling & {
   readonly sentence: string
   readonly steps: readonly TraceStep[]
-  /** What would be, were the policies enforced that only run dry; absent where that changes nothing. */
+  /** The result if dry-run policies were enforced; absent where it is the same. */
   readonly enforced?: Ruling
 }
 
 type Ruling = {
   /** False also where it is undecided: what is not known is not promised. */
   readonly allowed: boolean
-  /** False where it cannot be known offline: an external authorizer has the last word, a policy cannot be read, or it depends on what is not asked. */
+  /** False where the result is unknown offline: an external authorizer decides, a policy is unreadable, or an attribute is missing. */
   readonly decided: boolean
-  /** Where it is decided; at the destination when no proxy guards it. */
+  /** The enforcement point that decides; `destination` when no proxy guards it. */
   readonly at: EnforcementPoint['at'] | 'destination'
-  /** `namespace/name` of the policy that decides; of several ALLOW policies that do not match, the one that came nearest to it. */
+  /** The deciding policy as `namespace/name`; of several ALLOW policies without a match, the nearest miss. */
   readonly policy?: string
-  /** Which relations asked for that policy. */
+  /** Relations that requested the policy. */
   readonly relations: readonly string[]
 }
 
-/** Which relations asked for a policy, for a person. @default as the policy says */
+/** Names the relations that requested a policy. @default as the policy says */
 export type Requesters = (policy: Parameters<typeof parseRequesters>[0]) => readonly string[]
 
 type PointResult = { readonly point: EnforcementPoint; readonly verdict: EnforcementResult }
 
 /**
- * Whether `request` would pass in `world`, decided as Istio's ambient mode does: by the waypoint, which sees the client and HTTP, by the
- * proxy of a Gateway, and by the ztunnel of the pod, which sees connections. What is not known is allowed and denied by nobody.
+ * Evaluates a request as Istio's ambient mode does. A waypoint sees the client and HTTP, a Gateway's proxy sees HTTP, the pod's
+ * ztunnel sees connections. Unknown context neither allow nor deny.
  */
 export const evaluate = (
   request: AccessRequest,
-  world: ClusterSnapshot,
+  snapshot: ClusterSnapshot,
   requesters: Requesters = parseRequesters,
 ): Decision => {
-  const { points, steps, bypassed } = findProxyChain(request, world)
+  const { points, steps, bypassed } = findProxyChain(request, snapshot)
   const passed = enforceAll(points)
   const deciding = findDeciding(passed)
   const ruling = buildRuling(deciding, requesters)
-  const enforced = world.policies.some(isDryRun) ? enforcedRuling(request, world, requesters) : undefined
+  const enforced = snapshot.policies.some(isDryRun) ? enforcedRuling(request, snapshot, requesters) : undefined
   const isChanged = enforced !== undefined && enforced.ruling.allowed !== ruling.allowed
   const isBehindWaypoint = points[0]?.at === 'waypoint'
   return {
@@ -97,10 +97,10 @@ const buildRuling = (deciding: PointResult | undefined, requesters: Requesters):
 
 const enforcedRuling = (
   request: AccessRequest,
-  world: ClusterSnapshot,
+  snapshot: ClusterSnapshot,
   requesters: Requesters,
 ): { ruling: Ruling; reason: string | undefined } => {
-  const { points } = findProxyChain(request, { ...world, enforcesDryRuns: true })
+  const { points } = findProxyChain(request, { ...snapshot, enforcesDryRuns: true })
   const deciding = findDeciding(enforceAll(points))
   const isBehindWaypoint = points[0]?.at === 'waypoint'
   return {

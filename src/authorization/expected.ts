@@ -45,8 +45,8 @@ const check = async (
     ...{ to: target, port, method, path, via: 'service', autoAllowWaypoint },
   }
   try {
-    const { request, world } = buildInput(question, await observeForQuery(memories, kubernetes, question))
-    const decision = evaluate(request, world)
+    const { request, snapshot } = buildInput(question, await observeForQuery(memories, kubernetes, question))
+    const decision = evaluate(request, snapshot)
     return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
   } catch (error) {
     if (error instanceof Refused) return { met: false, sentence: error.message.replace(/^query\.\w+: /, '') }

@@ -21,7 +21,7 @@ const Listener = z.object({
     .optional(),
 })
 
-/** A Gateway, as far as it is looked at. A spec or status of another form counts as one that says nothing. */
+/** The fields read of a Gateway. An invalid spec or status counts as empty. */
 export const Gateway = z.object({
   metadata: z.object({ labels: Texts.default({}), annotations: Texts.default({}) }),
   spec: z.object({ listeners: z.array(Listener) }).catch({ listeners: [] }),
@@ -29,7 +29,7 @@ export const Gateway = z.object({
 })
 export type Gateway = z.infer<typeof Gateway>
 
-/** Whether a waypoint takes Services of a namespace, which has these labels; those of its own, where it does not say. */
+/** Tells if a waypoint admits Services of a namespace with these labels. By default it admits those of its own. */
 export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Labels): boolean => {
   const listener = spec.listeners.find(({ protocol }) => protocol === 'HBONE')
   const { from = 'Same', selector } = listener?.allowedRoutes?.namespaces ?? {}
@@ -47,5 +47,5 @@ const selects = ({ matchLabels, matchExpressions }: z.infer<typeof Selector>, la
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
 
-/** Whether a waypoint takes traffic: istiod counts one that has no address as none. */
+/** Tells if a waypoint takes traffic: istiod ignores one without an address. */
 export const hasAddress = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0

@@ -18,7 +18,7 @@ const MESH_CLASSES = ['istio-waypoint', 'istio-east-west']
 
 const gatewayClass = (spec: KubernetesObject['spec']): string => String(spec?.gatewayClassName)
 
-/** Its pods; where none runs yet, such a one as Istio would make: it runs as `{name}-{class}` unless an annotation says otherwise. */
+/** Returns its pods, or the one Istio would make. That runs as `{name}-{class}` unless an annotation names another ServiceAccount. */
 export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: readonly PodLike[]): ObservedPods => {
   const { name, annotations } = metadata
   const serviceAccountName =
@@ -29,7 +29,7 @@ export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: reado
 
 const CARRIES: Readonly<Record<string, 'http' | 'tcp'>> = { HTTP: 'http', HTTPS: 'http', TLS: 'tcp', TCP: 'tcp' }
 
-/** What a Gateway takes connections on a port for, and what there is to say where it takes none. */
+/** Finds the protocol of the listener on a port; a note says if there is no listener. */
 export const findListener = (
   gateway: KubernetesObject,
   port: number,

@@ -7,24 +7,24 @@ import type { ObservedCluster } from './observe.ts'
 import { readPeerAuthentications } from './peer-authentications.ts'
 import type { Query } from './query.ts'
 
-/** What is to be decided, and what there is to know besides. */
+/** The input of an evaluation: the request, and a snapshot of the cluster. */
 export type EvaluationInput = {
   readonly request: AccessRequest
-  readonly world: ClusterSnapshot
+  readonly snapshot: ClusterSnapshot
   readonly steps: readonly TraceStep[]
 }
 
-/** A question in the cluster as it was observed. Throws Refused where client or destination is none. */
-export const buildInput = (question: Query, observed: ObservedCluster): EvaluationInput => {
-  const { port, method, path, host, autoAllowWaypoint } = question
-  const { from, isGateway, steps } = resolveClient(question, observed)
-  const { to, services, workloads, notes } = resolveDestination(question, observed, isGateway)
+/** Builds the input from a query and the observed cluster. Throws Refused for an unknown client or destination. */
+export const buildInput = (query: Query, observed: ObservedCluster): EvaluationInput => {
+  const { port, method, path, host, autoAllowWaypoint } = query
+  const { from, isGateway, steps } = resolveClient(query, observed)
+  const { to, services, workloads, notes } = resolveDestination(query, observed, isGateway)
   const { peerAuthentications, notes: odd } = readPeerAuthentications(observed)
   return {
     request: { from, to, port, method, path, host },
-    world: {
+    snapshot: {
       ...readPolicies(observed),
-      ...resolveMesh(question, observed),
+      ...resolveMesh(query, observed),
       services,
       workloads,
       autoAllowWaypoint,
@@ -37,7 +37,7 @@ export const buildInput = (question: Query, observed: ObservedCluster): Evaluati
   }
 }
 
-/** As the question says, else as the beacon does, else as Istio is installed. */
+/** Resolves the mesh from the query, else the beacon's config, else Istio's defaults. */
 export const resolveMesh = (
   { rootNamespace, trustDomain }: Pick<Query, 'rootNamespace' | 'trustDomain'>,
   { memory, beacon }: Pick<ObservedCluster, 'memory' | 'beacon'>,

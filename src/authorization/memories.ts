@@ -10,7 +10,7 @@ import { type RelationEntry, relationName, relationsIn } from '../state/relation
 import { type State, stands } from '../state/state.ts'
 import type { Requesters } from './evaluate.ts'
 
-/** The memory of an application; undefined where there is none, or none that can be read. */
+/** Reads the state of an application; undefined without a readable memory. */
 export const findState = async (
   memories: Pick<Memories, 'read'>,
   kubernetes: Kubernetes,
@@ -34,19 +34,19 @@ export const findBeacon = (subject: Subject, state: State | undefined): Subject 
   return relation && remoteSubject(subject, relation)
 }
 
-/** The mesh that a beacon says there is: its own, or that of the beacon that it is related to. */
+/** Finds the mesh config: the application's own, or that of its beacon. */
 export const findMesh = (states: readonly (State | undefined)[]): MeshConfig | undefined =>
   states.map((state) => state?.config?.mesh).find((mesh) => mesh !== undefined)
 
 const standing = (state: State | undefined): RelationEntry[] =>
   state === undefined ? [] : relationsIn(state).filter((entry) => stands(state, entry))
 
-/** It carries what its application asks for to the beacon. */
+/** Tells if the relation carries the application's requests to the beacon. */
 const isMessenger = ({ interface: name, role }: RelationEntry): boolean =>
   name === 'service_mesh' && role === 'requires'
 
 /**
- * Who asked for a policy, by the relations that a person made: instead of the one that carried the request of `target` to its beacon,
+ * Names the relations that a person made for a policy. The relation that carried the request of `target` to its beacon is replaced by
  * those that its policies name, with `source` where it has any.
  */
 export const humanRequesters =

@@ -10,7 +10,7 @@ import { findBeacon, findState } from './memories.ts'
 import { GATEWAY_NAME, hasDataplaneMode, type ObservedPods, podTemplate } from './pods.ts'
 import type { Query } from './query.ts'
 
-/** What the cluster says about a question. */
+/** The cluster state read for one query. */
 export type ObservedCluster = {
   /** Of all namespaces; undefined where the API server does not know the kind. */
   readonly policies: readonly KubernetesObject[] | undefined
@@ -22,14 +22,14 @@ export type ObservedCluster = {
   readonly toNamespace: KubernetesObject | undefined
   readonly from: ObservedPods | undefined
   readonly to: ObservedPods | undefined
-  /** What is remembered of the destination, and of the beacon of one of the two. */
+  /** The states of the destination and of a beacon. */
   readonly memory?: State | undefined
   readonly beacon?: State | undefined
 }
 
 /**
- * Observes what an answer depends on: twelve calls at once, and one more each for a beacon, for pods whose template does not say whether
- * they are on the mesh, and for the proxies of a Gateway.
+ * Reads the cluster state for one query. It takes twelve calls at once, and one more each for a beacon, for pods whose template does
+ * not set the data plane mode, and for the proxies of a Gateway.
  */
 export const observeForQuery = async (
   memories: Pick<Memories, 'read'>,
@@ -62,7 +62,7 @@ export const observeForQuery = async (
   return { ...seen, from: sender, to: receiver, memory, beacon }
 }
 
-/** Undefined where there is no such kind: its CustomResourceDefinition is not installed. */
+/** Lists a kind; undefined where its CustomResourceDefinition is not installed. */
 const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> => {
   try {
     return await kubernetes.list(kind, undefined)
@@ -88,14 +88,14 @@ const findPods = async (
   return { template, running: pods.filter((pod) => isPodOf(workload, pod)) }
 }
 
-/** Of a Service that is named like no workload. */
+/** Lists the pods of a Service that is named like no workload. */
 const listServicePods = async (kubernetes: Kubernetes, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
   const matchLabels = (spec?.selector ?? {}) as Record<string, string>
   if (Object.keys(matchLabels).length === 0) return { running: [] }
   return { running: await listPods(kubernetes, metadata.namespace ?? '', matchLabels) }
 }
 
-/** Of a Gateway of that name, where there is one. */
+/** Lists the pods of a Gateway of that name, if any. */
 const findProxies = async (
   kubernetes: Kubernetes,
   subject: Subject,

@@ -16,7 +16,7 @@ const Peer = z.object({
     .default({}),
 })
 
-/** The PeerAuthentications of the cluster; one that cannot be read is taken to refuse nobody, and a note says so. */
+/** Parses the PeerAuthentications of the cluster. An unreadable one refuses nobody, and a note says so. */
 export const readPeerAuthentications = ({
   peerAuthentications = [],
 }: Pick<ObservedCluster, 'peerAuthentications'>): { peerAuthentications: PeerAuthentication[]; notes: string[] } => {

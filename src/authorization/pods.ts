@@ -17,7 +17,7 @@ export type PodLike = { readonly metadata?: { readonly labels?: Labels }; readon
 /** The pods of a workload, or of a Service without one, which have no template. */
 export type ObservedPods = {
   readonly template?: PodLike
-  /** Looked at only where the template does not say whether they are on the mesh. */
+  /** Read only where the template does not set the data plane mode. */
   readonly running: readonly PodLike[]
 }
 
@@ -25,24 +25,24 @@ export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.templ
 
 export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
 
-/** Whether the labels say themselves if the pod is on the mesh. */
+/** Tells if the pod's own labels set the data plane mode. */
 export const hasDataplaneMode = (pod: PodLike): boolean => ownValue(podLabels(pod), ENROLMENT_LABEL) !== undefined
 
-/** What all pods have in common; undefined where nothing is known of them. */
+/** Returns the template, or any running pod; undefined where none is known. */
 export const typicalPod = ({ template, running }: ObservedPods): PodLike | undefined => template ?? running[0]
 
-/** How many of how many pods are on the mesh, those that their template would make counted as one. */
+/** Counts the pods on the mesh and all pods; a template without pods counts as one. */
 export const countEnrolled = ({ template, running }: ObservedPods, namespace: Labels): { on: number; of: number } => {
   const pods = running.length > 0 || template === undefined ? running : [template]
   return { on: pods.filter((pod) => isEnrolled(podLabels(pod), namespace)).length, of: pods.length }
 }
 
-/** As Istio decides it: the namespace puts its pods on the mesh, and a pod of it may stay away. */
+/** Tells if a pod is on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
   ownValue(labels, ENROLMENT_LABEL) === 'ambient' ||
   (ownValue(labels, ENROLMENT_LABEL) !== 'none' && ownValue(namespace, ENROLMENT_LABEL) === 'ambient')
 
-/** Whether these are proxies that Istio runs for a Gateway. */
+/** Tells if the pod is a proxy that Istio runs for a Gateway. */
 export const isGateway = (pod: PodLike): boolean => gatewayName(pod) !== undefined
 
 /** The Gateway that a pod is a proxy of. */

@@ -16,12 +16,13 @@ const STANDARD: Readonly<Record<string, 'http' | 'tcp'>> = {
   'kubernetes.io/wss': 'tcp',
 }
 
-/** On these Istio looks at no connection: the server speaks first. SMTP, DNS, MySQL, MongoDB. */
+/** Ports without protocol detection, because the server speaks first: SMTP, DNS, MySQL, MongoDB. */
 const SERVER_FIRST = [25, 53, 3306, 27_017]
 
 /**
- * What a waypoint takes a port for, by its appProtocol, else by its name up to the first hyphen; undefined where it looks at each
- * connection (istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection). What is encrypted is TCP.
+ * Detects the protocol that a waypoint assumes for a port. It reads appProtocol, else the name up to the first hyphen; undefined where
+ * Istio inspects each connection (istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection). Encrypted traffic is
+ * TCP.
  */
 export const detectProtocol = ({ port, name = '', appProtocol }: ServicePortSpec): 'http' | 'tcp' | undefined => {
   if (appProtocol !== undefined && Object.hasOwn(STANDARD, appProtocol)) return STANDARD[appProtocol]

@@ -23,7 +23,7 @@ const fields = {
   from: Subject.optional(),
   /** A Service, a workload, or a Gateway. */
   to: Subject,
-  /** Where the connection comes from. */
+  /** The client's IP address. */
   address: z.union([z.ipv4(), z.ipv6()], 'expected an IP address').optional(),
   /** That of the Service, or of the pod when it is asked `via=pod`. */
   port: Port,
@@ -36,7 +36,7 @@ const fields = {
     .string()
     .regex(/^[-\w.:[\]]{1,260}$/, A_HOST)
     .optional(),
-  /** Whether the request goes to the Service, or straight to a pod. */
+  /** Sends the request to the Service, or straight to a pod. */
   via: z.enum(['service', 'pod'], 'expected service or pod').default('service'),
   trustDomain: z
     .string()
@@ -44,7 +44,7 @@ const fields = {
     .optional(),
   /** Istio's: policies in it hold for every namespace. */
   rootNamespace: Namespace.optional(),
-  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; presumed by nobody. */
+  /** Tells if istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY. @default unknown */
   autoAllowWaypoint: z
     .enum(['true', 'false'], 'expected true or false')
     .transform((text) => text === 'true')
@@ -62,7 +62,7 @@ const Query = z
   })
 export type Query = z.infer<typeof Query>
 
-/** What is asked. Throws Refused, 400, naming the first parameter that is wrong. */
+/** Parses a query. Throws Refused, 400, naming the first invalid parameter. */
 export const parseQuery = (query: URLSearchParams): Query => {
   const names = [...query.keys()]
   const repeated = names.find((name, index) => names.indexOf(name) !== index)

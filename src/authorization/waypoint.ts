@@ -8,7 +8,7 @@ type Labels = Readonly<Record<string, string>>
 type WaypointResult = {
   /** The one that takes the traffic. */
   readonly waypoint?: Waypoint
-  /** Why none does, though labels name one. */
+  /** The reason why no waypoint is used, though labels name one. */
   readonly bypassed?: string
 }
 
@@ -18,8 +18,8 @@ const WHOSE = { service: 'Services', workload: 'pods' }
 const MESH_CONTROLLERS = ['istio.io-mesh-controller', 'istio.io-eastwest-controller']
 
 /**
- * The waypoint that traffic to a Service, or to a pod, passes, as istiod finds it (pilot/pkg/serviceregistry/ambient/waypoints.go): the
- * one that its labels name, else the one that those of its namespace do. `gateways` are of all namespaces.
+ * Finds the waypoint of a Service or a pod as istiod does (pilot/pkg/serviceregistry/ambient/waypoints.go). Its own labels precede
+ * those of its namespace; `gateways` are of all namespaces.
  */
 export const findWaypoint = (
   { metadata: { namespace = '', labels = {} } }: Pick<KubernetesObject, 'metadata'>,
@@ -45,7 +45,7 @@ export const findWaypoint = (
   return { waypoint: { namespace: home, name, serviceAccount } }
 }
 
-/** What the labels of an object name, else those of its namespace. */
+/** Reads the waypoint from the object's labels, else from those of its namespace. */
 const readWaypointName = (
   labels: Labels,
   namespaceLabels: Labels,

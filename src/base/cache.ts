@@ -1,14 +1,14 @@
 import type { Clock } from './clock.ts'
 
-/** A permission or account that is taken away counts no longer than this. */
+/** Bounds the time for which a revoked permission or account still counts. */
 const KEPT_MILLISECONDS = 10_000
 
 const MOST_KEPT = 1_000
 
-/** Values by key. `ask` is called once in ten seconds; a rejection, and what `isKept` says no to, is not kept. */
+/** Caches values by key for ten seconds; rejections, and values that fail `isKept`, are not cached. */
 export type Cache<T> = (key: string, ask: () => Promise<T>, isKept?: (value: T) => boolean) => Promise<T>
 
-/** A cache of what the API server decides; whoever asks at the same time shares one answer. */
+/** Creates a cache of the API server's decisions; concurrent callers share one request. */
 export const createCache = <T>(clock: Clock): Cache<T> => {
   const kept = new Map<string, { readonly until: number; readonly value: Promise<T> }>()
   return (key, ask, isKept = () => true) => {

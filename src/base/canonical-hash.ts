@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** A hash of a value of JSON, the same whatever the order of its keys. */
+/** Hashes a JSON value, independent of the order of its keys. */
 export const canonicalHash = (value: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(ordered(value)) ?? '')
     .digest('base64url')
 
-/** Maps as lists of entries, in their own wrapping: no list looks like one. */
+/** Wraps maps as lists of entries, so that no list equals a map. */
 const ordered = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(ordered)
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-/** Deeper data is no databag, config or document, and would exhaust the stack of whoever walks it. */
+/** Bounds the depth of databags, configs and documents, which would otherwise exhaust the stack. */
 export const DEEPEST = 64
 
 export const isTooDeep = (value: unknown, levels = DEEPEST): boolean =>

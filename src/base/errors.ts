@@ -1,4 +1,4 @@
-/** The event is wrong, or not allowed, and stays so: answered with `status`, never retried. */
+/** The event is invalid or not allowed, and stays so: answered with `status`, never retried. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: RefusedStatus
@@ -11,7 +11,7 @@ export class Refused extends Error {
 
 export type RefusedStatus = 400 | 401 | 403 | 404 | 413 | 415
 
-/** Something is away, slow or busy: answered with 503, or 429 where this process is it; the same event may well pass a moment later. */
+/** A dependency is away, slow or busy: answered with 503, or 429 if this process is; a retry may pass. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
   readonly status: 429 | 503
@@ -24,11 +24,11 @@ export class Unavailable extends Error {
   }
 }
 
-/** Whether the error is ConfigurationError. By its name: what is bundled apart has a class of its own. */
+/** Tells by name, since code that is bundled apart has a class of its own. */
 export const isConfigurationError = (error: unknown): error is ConfigurationError =>
   error instanceof Error && error.name === 'ConfigurationError'
 
-/** Somebody has to repair something first, and `message` says what: answered with 500. */
+/** A setting, a credential or stored data needs repair by a person; `message` says which. Answered with 500. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }

@@ -4,7 +4,7 @@ import { Refused } from './errors.ts'
 import { ownValue } from './own-value.ts'
 import { instantMilliseconds } from './timestamp.ts'
 
-/** The place of an event among others about the same thing: by the `sequence` of its source, else by its `time`, else by its arrival. */
+/** The position of an event among others, by `sequence` of its source, else by `time`, else by arrival. */
 export type Position = {
   readonly source: string
   /** A hash of source and id: redeliveries have the same. */
@@ -18,24 +18,24 @@ export type Position = {
   readonly arrived: number
 }
 
-/** The last moment that a date can name (ECMA-262, 21.4.1.1): whatever comes after it could not be told apart. */
+/** The last moment of a date (ECMA-262, 21.4.1.1): later ones could not be told apart. */
 const LATEST = 8_640_000_000_000_000
 
 /** The last event that counted about one thing. Two marks are compared by `at`, wherever their events were sent. */
 export const Mark = z.object({
   /** Milliseconds since the epoch, or one more than the mark before where the event had no time. */
   at: z.number().max(LATEST),
-  /** The last events, by hash: what comes again says nothing new. */
+  /** The last events, by hash: a redelivery has no effect. */
   ids: z.array(z.string()).optional(),
   /** The last `sequence` of each source. */
   sequences: z.record(z.string(), z.string()).optional(),
 })
 export type Mark = z.infer<typeof Mark>
 
-/** Why an event does not count: it came before, or something later did. */
+/** The reason why an event does not count: it came before, or something later did. */
 export type Late = 'repeated' | 'stale'
 
-/** The outcome's word for an event about `what` that does not count; a redelivery is nothing to tell. */
+/** Describes a stale event about `what` in the result; a redelivery needs no message. */
 export const lateMessage = (late: Late, what: string): { stale?: string } =>
   late === 'stale' ? { stale: `${what} has moved on since this event` } : {}
 
@@ -45,7 +45,7 @@ const LONGEST_SEQUENCE = 256
 export const eventPosition = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
   if (sequence && sequence.length > LONGEST_SEQUENCE)
     throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
-  // JSON.parse keeps such a key, what reads it afterwards may not
+  // JSON.parse keeps such a key; later readers may not
   if (source === '__proto__') throw new Refused(400, `source: ${source} cannot be remembered`)
   const sent = time === undefined ? undefined : instantMilliseconds(time)
   const isFuture = sent !== undefined && sent > now.getTime()
@@ -63,7 +63,7 @@ type Sent = { id: string; source: string; time?: string | undefined; extensions:
 
 const shortHash = (text: string): string => hash('sha256', text, 'base64url').slice(0, 10)
 
-/** Clocks are no further apart; what is marked with a later time came from one that is wrong, and orders nothing. */
+/** Bounds clock skew: a mark with a later time comes from a wrong clock, and orders nothing. */
 const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
 
 /** Bounds for one mark: senders that change source or id with every event must not fill the memory. */
@@ -71,8 +71,8 @@ const MOST_SOURCES = 16
 const MOST_IDS = 16
 
 /**
- * The mark after an event, or why it does not count: `before` knows it, or something in `before` or `others` is later. An event without
- * an order is the latest.
+ * Advances the mark by an event, or returns why it does not count. `before` has seen it, or `before` or `others` are later; an event
+ * without an order is the latest.
  */
 export const advance = (
   before: Mark | undefined,
@@ -100,20 +100,20 @@ const recorded = (before: Mark | undefined, { id, source, sequence }: Position, 
   }
 }
 
-/** The mark of a thing of which an event came that says nothing new: `id` is that of its position. */
+/** Adds the id of an event without news to a mark. */
 export const withEvent = (mark: Mark, id: string): Mark =>
   mark.ids?.includes(id) ? mark : { ...mark, ids: [...(mark.ids ?? []), id].slice(-MOST_IDS) }
 
 const withLast = (others: Record<string, string>, source: string, sequence: string): Record<string, string> =>
   Object.fromEntries([...Object.entries(others).slice(1 - MOST_SOURCES), [source, sequence]])
 
-/** Whether `mark` is of an event that comes after the one at `position`: by the sequence of its source, else by time. */
+/** Tells if `mark` is later than the event at `position`. It compares by the sequence of its source, else by time. */
 export const isAfter = (mark: Mark, position: Position): boolean => {
   const order = orderBySequence([mark], position)
   return order === 'unknown' ? position.time !== undefined && mark.at > position.time : order === 'before'
 }
 
-/** The order of the event with regard to the marks that know a sequence of its source. */
+/** Orders an event against marks that have a sequence of its source. */
 const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position): 'before' | 'after' | 'unknown' => {
   if (sequence === undefined) return 'unknown'
   const known = marks.flatMap(({ sequences }) => ownValue(sequences, source) ?? [])
@@ -121,7 +121,7 @@ const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position)
   return known.some((one) => compareSequences(sequence, one) < 0) ? 'before' : 'after'
 }
 
-/** Lexicographic, as the extension says, but numbers by value: senders count 9, 10 without padding. */
+/** Compares lexicographically, as the extension says, but numbers by value: senders count 9, 10 without padding. */
 const compareSequences = (left: string, right: string): number => {
   const digits = /^\d+$/
   if (!digits.test(left) || !digits.test(right)) return compareText(left, right)
@@ -131,7 +131,7 @@ const compareSequences = (left: string, right: string): number => {
 
 const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** How two marks of one thing compare, below 0 where `one` is earlier: by the sequence of a source that both know, else by `at`. */
+/** Compares two marks of one thing; below 0 where `one` is earlier. The sequence of a common source decides, else `at`. */
 export const compareMarks = (one: Mark, other: Mark): number => {
   const orders = Object.entries(one.sequences ?? {}).flatMap(([source, sequence]) => {
     const known = ownValue(other.sequences, source)
@@ -141,7 +141,7 @@ export const compareMarks = (one: Mark, other: Mark): number => {
   return first !== undefined && rest.every((order) => order === first) ? first : one.at - other.at
 }
 
-/** Both marks in one: the later of the two, with all that is known of events. */
+/** Merges two marks: the later one, with all known events. */
 export const mergeMarks = (one: Mark, other: Mark): Mark => {
   const [later, earlier] = compareMarks(one, other) < 0 ? [other, one] : [one, other]
   const ids = [...new Set([...(earlier.ids ?? []), ...(later.ids ?? [])])].slice(-MOST_IDS)

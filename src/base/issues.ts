@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
-/** Whoever sends much must not fill messages and logs with what is wrong with it. */
+/** Bounds the problems printed for input that others send. */
 const MOST = 5
 const LONGEST = 600
 
-/** What is wrong with a value, in a line of bounded length. */
+/** Describes the problems of a value in one bounded line. */
 export const describeIssues = ({ issues }: z.ZodError): string => {
   const shown = z.prettifyError(new z.ZodError(issues.slice(0, MOST))).replaceAll('\n', ' ')
   const text = shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown

@@ -1,12 +1,12 @@
-/** A function's value for a text: worked out once for as long as the text keeps coming. Nobody may change it. */
+/** Memoizes a function of a text while the text keeps coming. The value is shared and must not be changed. */
 export type Memo = <T>(text: string, of: (text: string) => T) => T
 
 type Values = Map<unknown, Map<string, unknown>>
 
-/** Long texts are of lists, which hardly ever come again. */
+/** Bounds memoized texts: longer ones are lists, which hardly repeat. */
 const LONGEST = 64 * 1024
 
-/** Keeps the values of the last texts, of so many characters in all, give or take the half. */
+/** Creates a memo of roughly the last `characters` characters of text. */
 export const createMemo = (characters = 2 * 1024 * 1024): Memo => {
   let recent: Values = new Map()
   let earlier: Values = new Map()

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 
-/** `value` in a few words. It looks no deeper than the value itself, which may be nested without end. */
+/** Prints a value in a few words, without descending into it. */
 export const printValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
@@ -9,7 +9,7 @@ export const printValue = (value: unknown): string => {
   return Object.keys(value).length === 0 ? '{}' : 'an object'
 }
 
-/** The first thing that is wrong with `input`, as `name.path[0]: expected …, got …`, and how many more there are. */
+/** Describes the first problem of `input`, as `name.path[0]: expected …, got …`, and the number of others. */
 export const describeProblem = ({ issues }: z.ZodError, input: unknown, name: string): string => {
   const [first = name] = issues.slice(0, 1).map((issue) => described(issue, input, name))
   return issues.length > 1 ? `${first} (and ${issues.length - 1} more)` : first
@@ -33,7 +33,7 @@ const step = (key: PropertyKey): string => {
 }
 export const MOST_LISTED = 5
 
-/** `a, b or 97 others`: as much of a list as a sentence bears. */
+/** Joins a list for a sentence: `a, b or 97 others`. */
 export const joinOr = (texts: readonly string[]): string => {
   const shown = texts.slice(0, texts.length > MOST_LISTED ? MOST_LISTED - 1 : MOST_LISTED)
   const rest = texts.length - shown.length

@@ -1,4 +1,4 @@
-/** `value` as Python's `json.dumps(value)` writes it, byte for byte: the charm library compares databags as strings. */
+/** Serialises `value` byte for byte as Python's `json.dumps`: the charm library compares databags as strings. */
 export const pythonJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(pythonJson).join(', ')}]`
   if (typeof value === 'object' && value !== null) {

@@ -2,23 +2,23 @@ import { parse as parseYaml } from 'yaml'
 
 export type Structured = { value: unknown } | { unreadable: string }
 
-/** YAML takes far longer to read than JSON of the same length: this many characters of it are read. */
+/** Bounds YAML in characters, since it parses far slower than JSON. */
 const LONGEST_YAML = 16 * 1024
 
-/** Reads the value that a text of JSON or, up to `longest` characters, of YAML says. */
+/** Parses JSON or, up to `longest` characters, YAML. */
 export const readText = (text: string, longest = LONGEST_YAML): Structured => {
   const json = parseJson(text)
   return json === undefined ? readYaml(text, 'core', longest) : { value: json }
 }
 
-/** Reads the one plain value that a text says, quoted or not, as text: `8080` is `"8080"`, `true` is `"true"`. */
+/** Parses one plain YAML scalar as text: `8080` is `"8080"`, `true` is `"true"`. */
 export const readScalar = (text: string, longest = LONGEST_YAML): { value: string } | { unreadable: string } => {
   const read = readYaml(text, 'failsafe', longest)
   if ('unreadable' in read) return read
   return typeof read.value === 'string' ? { value: read.value } : { unreadable: 'expected a single value' }
 }
 
-/** Parses JSON; undefined for a text that is none: it may be YAML, or plain text. */
+/** Parses JSON; undefined for invalid JSON, which may be YAML or plain text. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -27,13 +27,13 @@ export const parseJson = (text: string): unknown => {
   }
 }
 
-/** Parses JSON; a text that is none is what it is. */
+/** Parses JSON; invalid JSON is returned as text. */
 export const jsonOrText = (text: string): unknown => {
   const json = parseJson(text)
   return json === undefined ? text : json
 }
 
-/** The schema `failsafe` knows no numbers, booleans and nulls. */
+/** Parses YAML. The schema `failsafe` has no numbers, booleans and nulls. */
 const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number): Structured => {
   if (text.length > longest)
     return { unreadable: `expected JSON, or YAML of at most ${longest} characters, got ${text.length}` }

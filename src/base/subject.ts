@@ -1,4 +1,4 @@
-/** The application a step is about. */
+/** The application that a step reconciles. */
 export type Subject = { readonly namespace: string; readonly application: string }
 export const isSameSubject = (one: Subject, other: Subject): boolean =>
   one.namespace === other.namespace && one.application === other.application

@@ -4,13 +4,13 @@ const RFC3339 =
 const MINUTE = 60_000
 const DAY_MINUTES = 24 * 60
 
-/** Offsets are whole minutes, so the minute counts from the epoch in UTC and the rest is compared as digits. */
+/** An instant. Offsets are whole minutes, so minutes count in UTC and the rest compares as digits. */
 type Instant = { readonly minute: number; readonly seconds: string }
 
-/** Whether `text` is an RFC 3339 date-time of a day that exists; second 60 only where UTC can have a leap second. */
+/** Tells if `text` is an RFC 3339 date-time of an existing day. Second 60 is valid only where UTC can have a leap second. */
 export const isTimestamp = (text: string): boolean => instantOf(text) !== undefined
 
-/** -1, 0 or 1 by instant: offsets and every digit of the fraction count, so nanoseconds do. */
+/** Compares instants: offsets and every digit of the fraction count. */
 export const compareTimes = (a: string, b: string): -1 | 0 | 1 => {
   const [left, right] = [required(a), required(b)]
   if (left.minute !== right.minute) return left.minute < right.minute ? -1 : 1

@@ -5,7 +5,7 @@ import { mediaType } from './media-type.ts'
 /** Context attributes, extensions included, each in its canonical string form. A Map, since any name may come. */
 export type Attributes = Map<string, string>
 
-/** What either mode carries. `data` is read on demand: the attributes are checked before it. */
+/** An event of either content mode. `data` is read on demand, after the attributes are checked. */
 export type Message = { readonly attributes: Attributes; readonly data: () => unknown }
 
 type Rule = { readonly expected: string; readonly holds: (value: string) => boolean; readonly required?: true }
@@ -17,7 +17,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:/i
 
 const string: Rule = { expected: 'a non-empty string', holds: (value) => value !== '' }
 
-// The version first: what another version's attributes have to be is not ours to judge.
+// The version first: attributes of other versions follow other rules.
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['specversion', { expected: '"1.0"', holds: (value) => value === '1.0', required: true }],
   ['id', { ...string, required: true }],
@@ -29,10 +29,10 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['dataschema', { expected: 'an absolute URI', holds: (value) => SCHEME.test(value) && URI_REFERENCE.test(value) }],
 ])
 
-/** Whether CloudEvents 1.0.2 §3.1 itself defines the attribute; all others are extensions. */
+/** Tells if CloudEvents 1.0.2 §3.1 defines the attribute; all others are extensions. */
 export const isCore = (name: string): boolean => rules.has(name)
 
-/** Whether the value of an attribute is what CloudEvents 1.0.2 §3.1 asks for; an extension may be anything. */
+/** Validates the value of an attribute as CloudEvents 1.0.2 §3.1 asks; an extension may be anything. */
 export const isValid = (name: string, value: string): boolean => rules.get(name)?.holds(value) ?? true
 
 /** CloudEvents 1.0.2 §3.1: lower-case letters and digits, and never `data`. */

@@ -54,7 +54,7 @@ export const writeEvent = (event: Event): { headers: Record<string, string>; bod
   // Not strict: its validator is a method that an extension named validate replaces; ours has run. The body comes
   // serialised, since it would send a JSON string without quotes.
   const message = HTTP.binary(new CloudEvent({ ...Object.fromEntries(forSdk), data: body }, false))
-  // Of what is not there it invents two: now as the time, and JSON as the media type.
+  // The SDK invents a missing time (now) and media type (JSON).
   const written = { ...message.headers, 'ce-time': undefined, 'content-type': attributes.get('datacontenttype') }
   const beside = BESIDE_SDK.map((name) => [`ce-${name}`, attributes.get(name)] as const)
   const headers: Record<string, string> = {}

@@ -1,7 +1,7 @@
 const MAX_MESSAGE_BYTES = 500
 const MAX_SHOWN = 48
 
-/** An HTTP request that is not a CloudEvent we can take; `message` says which attribute, what was expected, what came. */
+/** An HTTP request that is no readable CloudEvent; `message` has the attribute, the expected and the actual value. */
 export class InvalidEvent extends Error {
   override readonly name = 'InvalidEvent'
   /** 415: a media type, charset or batch we do not read. 400: everything else. */
@@ -13,7 +13,7 @@ export class InvalidEvent extends Error {
   }
 }
 
-/** What came, in few characters and without control characters; objects are named, never printed. */
+/** Prints a value in few characters and without control characters; objects are named, never printed. */
 export const describeValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'an array'

@@ -46,7 +46,7 @@ const readData = (members: Members, contentType: string | undefined): unknown =>
 
 const decodeBase64 = (encoded: unknown): Uint8Array => {
   const bytes = typeof encoded === 'string' ? Buffer.from(encoded, 'base64') : undefined
-  // Buffer skips what is not base64; the way back shows whether it did.
+  // Buffer skips invalid base64 silently; encoding again detects it
   if (bytes?.toString('base64') !== encoded)
     throw new InvalidEvent('data_base64', 'padded base64', describeValue(encoded))
   return new Uint8Array(bytes ?? [])

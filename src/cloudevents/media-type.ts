@@ -5,7 +5,7 @@ const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
 const MEDIA_TYPE = new RegExp(`^(?<type>${TOKEN}/${TOKEN})[ \\t]*(?<parameters>;[\\t\\x20-\\x7e]*)?$`)
 const PARAMETER = /;\s*([^\s;="]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]*)/g
 
-/** RFC 2046 media type, parameters read leniently; undefined when it is none. */
+/** Parses an RFC 2046 media type, its parameters leniently; undefined for an invalid one. */
 export const mediaType = (value: string): MediaType | undefined => {
   const { type, parameters = '' } = MEDIA_TYPE.exec(value)?.groups ?? {}
   if (type === undefined) return undefined

@@ -5,7 +5,7 @@ const JSON_CHARSETS = ['utf-8', 'utf8']
 const TEXT_CHARSETS = [...JSON_CHARSETS, 'us-ascii']
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** A JSON value for JSON media types, a string for text, the bytes for all others; no bytes are no data. */
+/** Decodes JSON media types to a value, text to a string, and others to bytes; no bytes are no data. */
 export const decodeData = (bytes: Uint8Array, contentType: string | undefined): unknown => {
   if (bytes.length === 0) return undefined
   const media = mediaType(contentType ?? '')
@@ -33,7 +33,7 @@ export const checkCharset = (attribute: string, media: MediaType): void => {
   throw new InvalidEvent(attribute, 'charset utf-8', describeValue(charset), 415)
 }
 
-/** A byte order mark before the document is tolerated, as RFC 8259 §8.1 allows. */
+/** Parses JSON. RFC 8259 §8.1 allows to tolerate a byte order mark. */
 export const parseJsonBytes = (what: string, bytes: Uint8Array): unknown => {
   const text = decodeUtf8(what, bytes).replace(/^\ufeff/, '')
   try {
@@ -43,15 +43,15 @@ export const parseJsonBytes = (what: string, bytes: Uint8Array): unknown => {
     const where = String(error)
       .replace(/\p{Cc}/gu, ' ')
       .slice(0, 160)
-    throw new InvalidEvent(what, 'JSON', `text that is none: ${where}`)
+    throw new InvalidEvent(what, 'JSON', `invalid JSON: ${where}`)
   }
 }
 
-/** A byte order mark is kept: it is part of a text. */
+/** Decodes UTF-8. A byte order mark is kept, as part of a text. */
 export const decodeUtf8 = (what: string, bytes: Uint8Array): string => {
   try {
     return UTF8.decode(bytes)
   } catch {
-    throw new InvalidEvent(what, 'UTF-8', `${bytes.length} bytes that are not`)
+    throw new InvalidEvent(what, 'UTF-8', `${bytes.length} bytes that are not valid UTF-8`)
   }
 }

@@ -12,5 +12,5 @@ export const parseSource = (source: string): Subject | undefined => {
   return namespace !== undefined && application !== undefined ? { namespace, application } : undefined
 }
 
-/** Extension of an event that a step sends which found nothing to do: it is answered by no other of that kind, so that none goes in a ring. */
+/** Marks an event from a step that found nothing to do; it is not answered by another, which prevents loops. */
 export const ECHO = 'meshstepecho'

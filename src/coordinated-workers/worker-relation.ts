@@ -41,7 +41,7 @@ export const readWorkers = (
   config: CoordinatorConfig,
 ): WorkerRelation => {
   const { application, namespace: home = namespace } = relation.remote
-  const isKnown = home === namespace || relation.speaks === true
+  const isKnown = home === namespace || relation.publishes === true
   const role = readRoles(relation.remote.data, 'data')
   const announced = 'unreadable' in role ? undefined : (role.value ?? [])
   const told = remoteUnits(relation).map(([unit, databag]) => {

@@ -182,8 +182,8 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
     waiting: [...resolved.waiting, ...resolved.blocked, ...resolved.problems],
     ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
     services: offeredServices(subject, resolved.state).services,
-    databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, told }) =>
-      told ? [{ relation: id, endpoint, application: remote.application, ...told }] : [],
+    databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, customData }) =>
+      customData ? [{ relation: id, endpoint, application: remote.application, ...customData }] : [],
     ),
   }
 }

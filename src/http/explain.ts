@@ -41,8 +41,8 @@ export const createExplain =
     const sender = await authenticate?.(kubernetes, authorization)
     await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
     const observed = await observeForQuery(features.memories, kubernetes, question)
-    const { request, world, steps } = buildInput(question, observed)
-    const decided = evaluate(request, world, humanRequesters(question.to, observed.memory, question.from))
+    const { request, snapshot, steps } = buildInput(question, observed)
+    const decided = evaluate(request, snapshot, humanRequesters(question.to, observed.memory, question.from))
     const decision = { ...decided, steps: [...steps, ...decided.steps] }
     const { from, ...asked } = question
     return {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 
-/** What Istio says of a policy (its pilot/pkg/model/service.go): whether the proxies that it is for take it. */
+/** A status condition of a policy (istio's pilot/pkg/model/service.go): a proxy has accepted it, or not. */
 const Condition = z.object({
   type: z.enum(['WaypointAccepted', 'ZtunnelAccepted']),
   status: z.string(),
@@ -15,7 +15,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   TargetNotFound: 'it is enforced once that is there',
 }
 
-/** The reason why Istio does not enforce a policy, or not all of it; undefined when it does, or says nothing of it as it is now. */
+/** Returns the reason why Istio does not enforce a policy, or only in part, if its current status has one. */
 export const acceptanceProblem = ({ kind, metadata, status }: KubernetesObject): string | undefined => {
   const { conditions } = (status ?? {}) as { conditions?: unknown }
   if (kind !== 'AuthorizationPolicy' || !Array.isArray(conditions)) return undefined

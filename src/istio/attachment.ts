@@ -8,7 +8,7 @@ const refsOf = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): Target
   ...targetRefs,
 ]
 
-/** Tells the targets of policies apart: the same for two that guard the same, however they say it. */
+/** Computes a key that is equal for policies with equal targets, however they are written. */
 export const attachmentKey = (policy: KubernetesObject): string => {
   const spec = specOf(policy)
   const labels = Object.entries(spec.selector?.matchLabels ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -18,14 +18,14 @@ export const attachmentKey = (policy: KubernetesObject): string => {
   return JSON.stringify([policy.metadata.namespace, labels, refs.toSorted()])
 }
 
-/** Whether it holds for its whole namespace, or for all waypoints, and not for some target. */
+/** Tells if the policy applies to its whole namespace, or to all waypoints. */
 export const isForAll = (policy: KubernetesObject): boolean => {
   const spec = specOf(policy)
   const isSelecting = Object.keys(spec.selector?.matchLabels ?? {}).length > 0
   return !isSelecting && refsOf(spec).every(({ kind }) => kind === 'GatewayClass')
 }
 
-/** Whether it guards the application's pods, or one of its Services. */
+/** Tells if the policy guards the application's pods, or one of its Services. */
 export const isGuarding = (policy: KubernetesObject, names: readonly string[]): boolean => {
   const spec = specOf(policy)
   return (

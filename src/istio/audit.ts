@@ -4,12 +4,12 @@ import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.
 import { DRY_RUN } from './dry-run.ts'
 import { parseRequesters } from './requested-by.ts'
 
-/** What is written in an audit, and a sentence on what is not. */
+/** The objects to apply in audit mode, and a message about those left out. */
 export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
 
 /**
- * The objects with the policies of audited requesters as dry runs, which waypoints and gateways log and do not enforce. A ztunnel knows
- * none, nor does an external authorizer: such a policy is left out. One that is not audited by all who asked for it is enforced.
+ * Turns the policies of audited requesters into dry runs, which waypoints and gateways only log. Ztunnels and external authorizers
+ * have no dry run: such policies are left out. A policy with another requester stays enforced.
  */
 export const auditPolicies = (
   objects: readonly KubernetesObject[],

@@ -5,7 +5,7 @@ import { isDryRun } from './dry-run.ts'
 
 const Texts = z.array(z.string()).optional()
 
-/** Who sends. All of the given fields must match; any value of a field does. */
+/** Matches the client. All given fields must match, each by any of its values. */
 export const Source = z.strictObject({
   principals: Texts,
   notPrincipals: Texts,
@@ -24,7 +24,7 @@ export const Source = z.strictObject({
 })
 export type Source = z.infer<typeof Source>
 
-/** What is asked for. All of the given fields must match; any value of a field does. */
+/** Matches the request. All given fields must match, each by any of its values. */
 export const Operation = z.strictObject({
   hosts: Texts,
   notHosts: Texts,
@@ -82,9 +82,8 @@ export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationP
 })
 
 /**
- * Whether the object is a policy that takes something away from everybody: a DENY, what asks elsewhere, or an ALLOW of nothing. One that
- * guards a Service, or pods, takes nothing from those that are let in there, and has to stand before anything is enrolled. A dry run takes
- * nothing.
+ * Tells if the policy denies something to everybody: DENY, CUSTOM, or an ALLOW without rules. A guard of a Service or of pods denies
+ * nothing to those granted there, and is applied before anything is enrolled. A dry run denies nothing.
  */
 export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean => {
   const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
@@ -93,17 +92,17 @@ export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean =
   return action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard)
 }
 
-/** Whether pods enforce it, at their ztunnel, rather than what it refers to. */
+/** Tells if the ztunnel of pods enforces the policy, rather than a proxy named by a target reference. */
 export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
   targetRef === undefined && targetRefs.length === 0
 
-/** Where a policy holds: for the pods of a selector or of its namespace, or for what it refers to. */
+/** The attachment of a policy: the pods of a selector or of its namespace, or its target references. */
 const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
 export type Attachment = z.infer<typeof Attachment>
 
-/** A policy of which nobody knows what it does. */
+/** A policy whose spec cannot be read. */
 export type UnreadablePolicy = {
-  /** Which policy, and why. */
+  /** The policy, and the reason. */
   readonly unreadable: string
   readonly namespace: string
   readonly name: string
@@ -111,10 +110,7 @@ export type UnreadablePolicy = {
   readonly attachment?: Attachment
 }
 
-/**
- * An object as the API server has it. A field that is not known here makes it unreadable: to overlook one could make of a rule that
- * matches little one that matches everything.
- */
+/** Parses a policy. An unknown field makes it unreadable: without it a rule could match more than it does. */
 export const readAuthorizationPolicy = ({
   metadata,
   spec = {},

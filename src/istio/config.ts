@@ -12,15 +12,15 @@ export const TrustDomain = z
   .max(255)
   .regex(/^[a-zA-Z0-9]([-_.a-zA-Z0-9]*[a-zA-Z0-9])?$/, 'expected a trust domain, like cluster.local')
 
-/** Whether policies are enforced, or only written where proxies log what they would do. */
+/** The enforcement mode: `audit` writes dry runs, which proxies only log. */
 export const Enforcement = z.enum(['audit', 'enforce'], 'expected audit or enforce')
 
-/** What makes an application a beacon: it runs the mesh for the applications that are related to it. */
+/** The beacon's config: it runs the mesh for the applications related to it. */
 export const MeshConfig = z.strictObject({
   type: z.literal('istio').optional(),
-  /** Whether to run a waypoint, without which nothing enforces hosts, methods and paths. @default true */
+  /** Runs a waypoint; without one nothing enforces hosts, methods and paths. @default true */
   waypoint: z.boolean().optional(),
-  /** How many pods the waypoint has. @default 1 */
+  /** The number of waypoint pods. @default 1 */
   units: z.int().min(0).max(1_000).optional(),
   /** Puts all of the namespace on the mesh, instead of the related applications. @default false */
   modelOnMesh: z.boolean().optional(),
@@ -43,11 +43,11 @@ export const MeshConfig = z.strictObject({
       z.union([TrustDomain, z.array(TrustDomain).min(1).max(16)], 'expected a trust domain, or a list of them'),
     )
     .optional(),
-  /** `whenGranted` guards a target only while somebody is let in there: without grants it is open. @default declared */
+  /** `whenGranted` guards a target only while someone is granted access; otherwise it is open. @default declared */
   guard: z.enum(['declared', 'whenGranted']).optional(),
-  /** Takes over what the charm library left of this application, and removes it once ours stands. @default false */
+  /** Takes over the objects of the charm library, and removes them once ours are applied. @default false */
   adopt: z.boolean().optional(),
-  /** Who may reach the ingress Gateway of the application's name from outside; nobody when empty. @default no policy */
+  /** Addresses that may reach the application's ingress Gateway from outside; empty admits nobody. @default no policy */
   externalTraffic: z.array(Cidr).optional(),
   /** Applications whose pods the ingress Gateway may reach, on which ports. */
   backends: z

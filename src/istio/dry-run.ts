@@ -4,14 +4,14 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 /** https://istio.io/latest/docs/reference/config/annotations/#SecurityAuthorizationPolicyDryRun */
 export const DRY_RUN = 'istio.io/dry-run'
 
-/** What Go's strconv.ParseBool takes for true; Istio takes everything else for false. */
+/** The values that Go's strconv.ParseBool reads as true; Istio reads all others as false. */
 const TRUE = ['1', 't', 'T', 'true', 'TRUE', 'True']
 
 const FALSE = ['0', 'f', 'F', 'false', 'FALSE', 'False']
 
-/** Whether the annotation can be read at all; Istio refuses an object with another one. */
+/** Tells if the annotation is valid; Istio refuses an object with another value. */
 export const isDryRunValue = (value: string): boolean => [...TRUE, ...FALSE].includes(value)
 
-/** Whether a policy only logs what it would do. */
+/** Tells if proxies only log the policy. */
 export const isDryRun = ({ metadata }: Pick<KubernetesObject, 'metadata'>): boolean =>
   TRUE.includes(ownValue(metadata.annotations, DRY_RUN) ?? '')

@@ -5,7 +5,7 @@ import { isDryRun } from './dry-run.ts'
 import { HTTP_OPERATION } from './view.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
-/** What of `policy` has another effect than one may think, or none, where it is told to apply: a sentence each. */
+/** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
 export const effectWarnings = (policy: AuthorizationPolicy, rootNamespace: string): string[] => {
   const { kind, metadata } = policy
   const found = [
@@ -20,7 +20,7 @@ const atZtunnels = (policy: AuthorizationPolicy): string[] => {
   const isEnforcing = action === 'ALLOW' || action === 'DENY'
   return [
     ...(isEnforcing ? [] : [`has no effect at pods, whose ztunnel knows no ${action}: it needs targetRefs`]),
-    ...(isDryRun(policy) ? ['has no effect at pods, whose ztunnel is not told of dry runs'] : []),
+    ...(isDryRun(policy) ? ['has no effect at pods, whose ztunnel ignores dry runs'] : []),
     ...(selector && Object.keys(selector.matchLabels ?? {}).length === 0
       ? ['selects by no label, and so all pods of its namespace']
       : []),

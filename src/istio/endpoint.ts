@@ -37,7 +37,7 @@ const restrictsSomething = ({ hosts, ports, methods, paths }: Lists): boolean =>
 
 const EMPTY = 'expected hosts, ports, methods or paths in an endpoint; to allow everything, give no endpoint at all: []'
 
-/** What may be reached, in the config: all of the given lists must match, any value of a list does. Null is as absent. */
+/** An endpoint in the config: all given lists must match, each by any of its values. Null is absent. */
 export const Endpoint = z
   .strictObject({
     hosts: Hosts.nullish(),
@@ -48,7 +48,7 @@ export const Endpoint = z
   .refine(restrictsSomething, EMPTY)
 export type Endpoint = z.infer<typeof Endpoint>
 
-/** The same in the charm library's wire form: every key is there, null where nothing is said. An empty list stays one. */
+/** The endpoint in the charm library's wire form: all keys are present, null without a value. An empty list stays one. */
 export const MeshEndpoint = z
   .object(
     {

@@ -9,10 +9,10 @@ import { REQUESTED_BY, requestedBy } from './requested-by.ts'
 import { type Grantee, rulesFor } from './rules.ts'
 import { findTarget, type PolicyTarget, targetKey } from './target.ts'
 
-/** `relation` says who asked, for a person: `relation 7 (service-mesh) of shop/web`. */
+/** A policy with its requester: `relation 7 (service-mesh) of shop/web`. */
 export type RequestedPolicy = { readonly policy: MeshPolicy; readonly relation: string }
 
-/** A target that stays guarded while nothing is granted there, but for `principals`, who may always pass. */
+/** A target that is guarded even without grants; `principals` may always pass. */
 export type Guard = {
   readonly target: PolicyTarget
   readonly relation: string
@@ -29,13 +29,12 @@ export type PolicyOwner = NameOwner & {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** What a request or a guard contributes to the object of a target. */
+/** The contribution of one request or guard to a target's policy. */
 type Claim = { readonly target: PolicyTarget; readonly relation: string; readonly holders: readonly Grantee[] }
 
 /**
- * The AuthorizationPolicies that allow what is requested and nothing else: one for each target, so that a target goes from open to
- * guarded in one write, and one that allows nothing for a target that is only guarded. The result is the same whatever the order of the
- * requests, and however often one is repeated.
+ * Builds the AuthorizationPolicies that allow the requests and nothing else. There is one for each target, so that it goes from open
+ * to guarded in one write, and an empty one for a target that is only guarded. Order and repetition of the requests do not matter.
  */
 export const authorizationPolicies = (
   requests: readonly RequestedPolicy[],
@@ -83,7 +82,7 @@ const mergeHolders = (grants: readonly Grantee[]): Grantee[] =>
     relations: held.flatMap(({ relations }) => relations),
   }))
 
-/** ALLOW is the default of Istio; it is written out so that `kubectl get` shows it, and nobody has to know. Without rules it allows nothing. */
+/** Builds the policy of a target. ALLOW, Istio's default, is written out for `kubectl get`; without rules it allows nothing. */
 const objectFor = (
   target: PolicyTarget,
   { path, holders }: PolicyPart,

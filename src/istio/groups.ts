@@ -1,4 +1,4 @@
-/** The items that have the same key, together; in the order of the keys, which no order of the items can change. */
+/** Groups items by key, in the order of the keys. */
 export const groups = <T>(items: readonly T[], keyOf: (item: T) => string): [key: string, items: T[]][] =>
   [...Map.groupBy(items, keyOf)].toSorted(([one], [other]) => compare(one, other))
 

@@ -3,14 +3,14 @@ import type { MeshConfig } from './config.ts'
 import type { PolicyOwner } from './grant.ts'
 import { findTrustDomains } from './trust-domains.ts'
 
-/** The keys of a config that say how callers are identified. */
+/** The config keys that determine the identities of callers. */
 export type IdentityConfig = {
   readonly trustDomain?: string | undefined
   readonly mesh?: MeshConfig | undefined
   readonly serviceAccounts?: Readonly<Record<string, string>> | undefined
 }
 
-/** The mesh that a config describes; the trust domain may be said for the application as a whole. */
+/** Resolves the mesh config; the trust domain may be set for the whole application. */
 export const resolveMeshConfig = ({
   trustDomain = 'cluster.local',
   mesh,
@@ -19,7 +19,7 @@ export const resolveMeshConfig = ({
   ...mesh,
 })
 
-/** How the callers of the application's own policies are identified. */
+/** Resolves the identities of the callers in the application's own policies. */
 export const resolveIdentities = (
   config: IdentityConfig = {},
 ): Pick<PolicyOwner, 'trustDomain' | 'trustDomains' | 'serviceAccount'> => ({

@@ -22,7 +22,7 @@ export const UnitPolicy = z.strictObject({
 })
 export type UnitPolicy = z.infer<typeof UnitPolicy>
 
-/** What an application says about who may talk to it, in terms of its relations. */
+/** A policy of an application, in terms of its relations. */
 export const Policy = z.discriminatedUnion('type', [AppPolicy, UnitPolicy])
 export type Policy = z.infer<typeof Policy>
 
@@ -66,9 +66,9 @@ const isFilled = (labels: Record<string, string> | null | undefined): labels is 
   labels != null && Object.keys(labels).length > 0
 
 /**
- * Who may reach what, in the wire form of the charm library's `service_mesh` interface. Null, an empty name and an empty selector are as
- * absent and read as null; fields that are not known are ignored. Refuses, beyond what the library does, a unit policy that would
- * open its whole namespace or that asks for hosts, methods or paths, which nothing enforces at a pod.
+ * A policy in the wire form of the charm library's `service_mesh` interface. Null, an empty name and an empty selector are read as
+ * null; unknown fields are ignored. Beyond the library it refuses a unit policy that would open its whole namespace, or that asks for
+ * hosts, methods or paths, which nothing enforces at a pod.
  */
 export const MeshPolicy = Fields.superRefine((policy, context) => {
   const message = policy.target_type === 'app' ? appTargetProblem(policy) : unitTargetProblem(policy)

@@ -5,8 +5,8 @@ import type { MeshPolicy } from './models.ts'
 const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name', 'target_service'] as const
 
 /**
- * Why no object can be made of `policy`: the first of its names that Kubernetes would refuse for a namespace, a ServiceAccount or a
- * Service (RFC 1123 label), or undefined. It also keeps a wildcard out of an identity.
+ * Finds the first name in `policy` that Kubernetes would refuse. Namespaces, ServiceAccounts and Services are RFC 1123 labels; this
+ * also keeps wildcards out of identities.
  */
 export const namesProblem = (policy: MeshPolicy): string | undefined => {
   const bad = NAMES.find((field) => !isName(policy[field]))

@@ -65,7 +65,7 @@ export const waypointName = (model: string, application: string): string =>
 export const applicationIdentity = ({ model, application }: Owner): string =>
   charmKubernetesLabel({ model, application })
 
-/** What has it is on the mesh (istio.io/latest/docs/ambient/usage/add-workloads). */
+/** Enrols a pod or a namespace in the mesh (istio.io/latest/docs/ambient/usage/add-workloads). */
 export const ENROLMENT_LABEL = 'istio.io/dataplane-mode'
 
 /** The labels that put pods and Services on the mesh, behind the waypoint of the beacon `application` in `model`. */

@@ -7,17 +7,17 @@ import { runsWaypoint } from './waypoint.ts'
 
 const WAYPOINT = 'istio.io/use-waypoint'
 
-/** Says on a namespace which beacon put it on the mesh. */
+/** Names the beacon that enrolled the namespace. */
 const MANAGED_BY = 'charms.canonical.com/istio.io.waypoint.managed-by'
 
 type Labels = Readonly<Record<string, string>>
 
-/** The labels to hold on the beacon's namespace; `inherited` are those that are ours whoever's name they carry. */
+/** The labels to apply to the beacon's namespace; `inherited` are ours under any field manager. */
 export type ModelLabels = { labels: Labels; inherited: Labels; conflict?: LabelConflict }
 
 /**
- * Puts the namespace on the mesh, or takes it off, unless somebody else has put it there: the label `managed-by` tells. A namespace that
- * has the mesh's labels and not ours beside them is somebody else's, unless we hold them.
+ * Enrols the namespace, or takes it off the mesh, unless the label `managed-by` names another manager. Mesh labels without that label
+ * belong to others, unless our field manager holds them.
  */
 export const modelLabels = (
   { namespace, application }: Subject,

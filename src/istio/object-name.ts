@@ -4,7 +4,7 @@ import { type PolicyTarget, targetKey } from './target.ts'
 export type NameOwner = {
   readonly namespace: string
   readonly application: string
-  /** What the names begin with, where one application has several families of objects. @default {application}-{namespace}-policy */
+  /** The prefix of the names, for applications with several families of objects. @default {application}-{namespace}-policy */
   readonly prefix?: string | undefined
 }
 

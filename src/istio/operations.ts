@@ -3,12 +3,12 @@ import type { MeshPolicy } from './models.ts'
 
 type MeshEndpoint = MeshPolicy['endpoints'][number]
 
-/** What a source may do at a target; the operations are sorted and there is each of them once. */
+/** The operations granted to a source at a target, sorted and without duplicates. */
 export type Rights = 'everything' | readonly Operation[]
 
 /**
- * What `policy` asks for. Only a policy without endpoints asks for everything: an endpoint that says nothing asks for nothing, because
- * Istio refuses an empty operation. So does one with hosts, methods or paths at a pod: ztunnel drops a rule that has them.
+ * Parses the rights that `policy` requests. Only a policy without endpoints requests everything: an empty endpoint requests nothing,
+ * because Istio refuses an empty operation. So does one with hosts, methods or paths at a pod: ztunnel drops such a rule.
  */
 export const parseRights = ({ endpoints, target_type }: MeshPolicy): Rights => {
   if (endpoints.length === 0) return 'everything'

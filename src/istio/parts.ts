@@ -3,8 +3,8 @@ import type { Rule } from './authorization-policy.ts'
 import { type Grantee, rulesFor } from './rules.ts'
 
 /**
- * What one object can hold. The CRD says `maxItems: 512` for rules and bounds neither principals nor operations; those meet etcd's
- * bound of 1.5 MiB for a request, which the rest of the object needs a share of.
+ * Bounds one policy object. The CRD says `maxItems: 512` for rules and bounds neither principals nor operations; these meet etcd's
+ * limit of 1.5 MiB for a request, of which the rest of the object needs a share.
  */
 export const LIMITS = { rules: 512, bytes: 1024 * 1024 }
 
@@ -12,8 +12,8 @@ export const LIMITS = { rules: 512, bytes: 1024 * 1024 }
 export type PolicyPart = { readonly path: string; readonly holders: readonly Grantee[] }
 
 /**
- * The holders in as few halvings as the limits need. Which part a holder is in is decided by the hash of its principal alone, so that a
- * change in one principal changes one object. A holder by itself is not divided.
+ * Halves the grantees until each part fits the limits. The hash of its principal alone decides the part of a grantee, so that a change
+ * of one principal changes one object. A single grantee is not divided.
  */
 export const splitGrantees = (holders: readonly Grantee[], limits = LIMITS, path = ''): PolicyPart[] => {
   if (holders.length <= 1 || fits(rulesFor(holders), limits)) return [{ path, holders }]
@@ -29,12 +29,12 @@ const fits = (rules: readonly Rule[], limits: typeof LIMITS): boolean =>
   rules.length <= limits.rules && Buffer.byteLength(JSON.stringify(rules)) <= limits.bytes
 
 /**
- * One rule in place of many, for the moment in which a target is guarded by some of its parts only: all that they let in, to all that
- * they let anyone do. Undefined where that does not fit, or where they say more than who and what.
+ * Merges many rules into one for the moment in which only some parts of a policy exist. It admits all their principals to all their
+ * operations; undefined where it does not fit, or where a rule has other conditions.
  */
 export const widenRules = (rules: readonly Rule[]): Rule[] | undefined => {
   const principals = rules.flatMap(({ from = [{}] }) => from.map(({ source }) => source?.principals ?? []))
-  // without principals a rule is everybody's
+  // a rule without principals admits everybody
   if (principals.length === 0 || principals.some((names) => names.length === 0)) return undefined
   const operations = new Map(rules.flatMap(({ to = [] }) => to.map((one) => [JSON.stringify(one), one] as const)))
   const isAll = rules.some(({ to = [] }) => to.length === 0)

@@ -1,13 +1,13 @@
-/** What one segment of a path template may hold besides the operators: RFC 3986 pchar without the asterisk. */
+/** A literal segment of a path template: RFC 3986 pchar without the asterisk. */
 const LITERAL = /^[-a-zA-Z0-9._~%!$&'()+,;:@=]+$/
 
 const ANY_NUMBER = '{**}'
 const isOperator = (segment: string): boolean => segment === '{*}' || segment === ANY_NUMBER
 
 /**
- * Why Istio would refuse `path` in an AuthorizationPolicy, and with it everything else in that object; undefined for a good path.
- * Braces are for the operators `{*}` (one segment) and `{**}` (any number of them, and no operator after it); a path with an operator
- * has no wildcard and no empty segment (istio.io/latest/docs/reference/config/security/authorization-policy/#Operation).
+ * Returns the reason why Istio would refuse `path`, and with it the whole object, if any. Braces are for the operators `{*}` (one
+ * segment) and `{**}` (any number, with no operator after it); a path with an operator has no wildcard and no empty segment
+ * (istio.io/latest/docs/reference/config/security/authorization-policy/#Operation).
  */
 export const pathProblem = (path: string): string | undefined => {
   if (path === '') return 'expected a path that is not empty'

@@ -3,7 +3,7 @@ import type { RawPolicy } from './config.ts'
 import { REQUESTED_BY } from './requested-by.ts'
 import type { StaticOwner } from './static.ts'
 
-/** The AuthorizationPolicies that a person wrote, as the owner's: in its namespace where they name none. */
+/** Builds the policies that a person wrote, by default in the owner's namespace. */
 export const rawPolicies = (owner: StaticOwner, policies: readonly RawPolicy[]): AuthorizationPolicy[] =>
   policies.map(({ metadata, spec = {} }) =>
     authorizationPolicy({

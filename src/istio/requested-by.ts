@@ -7,7 +7,7 @@ export const REQUESTED_BY = 'meshstep.dev/requested-by'
 /** The API server bounds all annotations of an object together, to 256 KiB. */
 const BYTES = 32 * 1024
 
-/** The value of the annotation: each of `relations` once, sorted, and as many of them as fit, then `and {N} more`; a comma in one is escaped. */
+/** Formats the annotation. Relations are distinct, sorted and escaped; those beyond the size limit become `and {N} more`. */
 export const requestedBy = (relations: readonly string[]): string => {
   const distinct = [...new Set(relations.map(escaped))].toSorted()
   const listed = distinct.slice(0, countThatFits(distinct))

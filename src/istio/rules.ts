@@ -2,17 +2,14 @@ import type { Rule } from './authorization-policy.ts'
 import { groups } from './groups.ts'
 import type { Rights } from './operations.ts'
 
-/** One source at one target: who, what it may do there, and which relations asked for that. */
+/** A principal at one target: its rights, and the relations that requested them. */
 export type Grantee = {
   readonly principal: string
   readonly rights: Rights
   readonly relations: readonly string[]
 }
 
-/**
- * One rule for each distinct set of operations, for all the principals that have exactly these. So a principal is in one rule, and
- * there are never more rules than principals.
- */
+/** Builds one rule for each distinct set of operations, with all principals that have exactly these. A principal is in one rule only. */
 export const rulesFor = (holders: readonly Grantee[]): Rule[] =>
   groups(holders, ({ rights }) => JSON.stringify(rights)).map(([, sharing]) => ({
     from: [{ source: { principals: sharing.map(({ principal }) => principal).toSorted() } }],

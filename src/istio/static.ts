@@ -3,7 +3,7 @@ import { type AuthorizationPolicy, authorizationPolicy } from './authorization-p
 import { principal } from './names.ts'
 import { sortedPorts } from './operations.ts'
 
-/** Whose object it is; `labels` mark it as such. */
+/** The owner of an object, and the labels that mark it. */
 export type StaticOwner = {
   readonly namespace: string
   readonly application: string
@@ -35,7 +35,10 @@ export const modeloperatorAllow = ({ namespace, application, labels }: StaticOwn
     rules: [{}],
   })
 
-/** Who may reach the ingress from outside: the addresses in `cidrs`. Nobody when there are none; an empty list in a rule is everybody. */
+/**
+ * Lets the addresses in `cidrs` reach the ingress from outside. Without any it admits nobody: an empty list in a rule would admit
+ * everybody.
+ */
 export const externalTraffic = (
   { namespace, application, labels }: StaticOwner,
   { gateway, cidrs }: { readonly gateway: string; readonly cidrs: readonly string[] },

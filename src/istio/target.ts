@@ -3,14 +3,14 @@ import { NAME_LABEL } from '../kubernetes/services.ts'
 import type { AuthorizationPolicySpec } from './authorization-policy.ts'
 import type { MeshPolicy } from './models.ts'
 
-/** What one AuthorizationPolicy guards: a Service at its waypoint, or the pods that have all of some labels at their ztunnel. */
+/** The target of one AuthorizationPolicy: a Service at its waypoint, or selected pods at their ztunnel. */
 export type PolicyTarget = {
   readonly namespace: string
-  /** What an object's name says of it, for a person; it need not be distinct. */
+  /** The readable part of the object's name; it need not be unique. */
   readonly title: string
   readonly spec: Pick<AuthorizationPolicySpec, 'targetRefs'> | Pick<AuthorizationPolicySpec, 'selector'>
 }
-/** The target of `policy`, or undefined where it names none: an object without a target would hold for its whole namespace. */
+/** Finds the target of `policy`; undefined without one, since such an object would apply to its whole namespace. */
 export const findTarget = (policy: MeshPolicy): PolicyTarget | undefined =>
   policy.target_type === 'app' ? serviceTarget(policy) : podsTarget(policy)
 
@@ -28,7 +28,7 @@ export const namedService = (namespace: string, name: string): PolicyTarget => (
   spec: { targetRefs: [{ group: '', kind: 'Service', name }] },
 })
 
-/** The same for the same target, and for no other. */
+/** Computes a key that is equal only for equal targets. */
 export const targetKey = ({ namespace, spec }: PolicyTarget): string => JSON.stringify([namespace, spec])
 
 const serviceTarget = ({ target_namespace, target_service, target_app_name }: MeshPolicy): PolicyTarget | undefined => {

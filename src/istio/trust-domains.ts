@@ -1,7 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import type { MeshConfig } from './config.ts'
 
-/** The trust domains that an identity of `namespace` may be of: those configured for it, else the mesh's own and its aliases. */
+/** Lists the trust domains of a namespace's identities: those configured for it, else the mesh's and its aliases. */
 export const findTrustDomains = (
   { trustDomain = 'cluster.local', trustDomainAliases = [], trustDomains }: MeshConfig,
   namespace: string,

@@ -4,7 +4,7 @@ import type { AuthorizationPolicySpec, Condition, Operation, Rule, Source, Targe
 import { DRY_RUN, isDryRunValue } from './dry-run.ts'
 import { pathProblem } from './path-template.ts'
 
-/** What is wrong with a policy, and where in it. */
+/** A problem in a policy, and its path. */
 export type Problem = { readonly path: readonly (string | number)[]; readonly message: string }
 
 /** A policy as a person writes it. */
@@ -17,8 +17,8 @@ export type WrittenPolicy = {
 type Check = (value: string) => string | undefined
 
 /**
- * What the API server, or Istio's webhook behind it, would refuse in a policy (the schema of its CRD, and istio's pkg/config/validation
- * and pkg/config/security). They refuse the object as a whole, and so is a config that holds such a policy.
+ * Validates a policy as the API server and Istio's webhook do. Sources are the schema of its CRD, and istio's pkg/config/validation
+ * and pkg/config/security. They refuse the object as a whole, and so is a config with such a policy refused.
  */
 export const policyProblems = ({ metadata, spec = {} }: WrittenPolicy): Problem[] => [
   ...annotationProblems(metadata.annotations, spec),
@@ -34,7 +34,7 @@ const within =
 const problem = (isConfigurationError: boolean, message: string, ...path: (string | number)[]): Problem[] =>
   isConfigurationError ? [{ path, message }] : []
 
-/** Of Istio's own, which it takes from nobody else. */
+/** Annotations reserved for Istio. */
 const RESERVED = [
   'internal.istio.io/webhook-always-reject',
   'internal.istio.io/parents',
@@ -116,7 +116,7 @@ const actionProblems = ({ action = 'ALLOW', provider, rules }: AuthorizationPoli
   ]
 }
 
-/** What cannot be known before the authorizer is asked. */
+/** Source fields that are unknown before the authorizer is asked. */
 const NOT_WITH_CUSTOM = [
   ...([
     'namespaces',
@@ -224,7 +224,8 @@ const fieldProblems = (fields: Source | Operation): Problem[] =>
 const isEmpty = (fields: Source | Operation): boolean => !Object.values(fields).some((list) => list?.length)
 
 const sourceProblems = (source: Source | undefined): Problem[] => {
-  if (source === undefined || isEmpty(source)) return [{ path: [], message: 'expected a source that says something' }]
+  if (source === undefined || isEmpty(source))
+    return [{ path: [], message: 'expected a source with at least one field' }]
   const { serviceAccounts, notServiceAccounts, principals, notPrincipals, namespaces, notNamespaces } = source
   const hasAccounts = [serviceAccounts, notServiceAccounts].some((list) => list !== undefined)
   const hasOthers = [principals, notPrincipals, namespaces, notNamespaces].some((list) => list !== undefined)
@@ -242,7 +243,7 @@ const sourceProblems = (source: Source | undefined): Problem[] => {
 
 const operationProblems = (operation: Operation | undefined): Problem[] =>
   operation === undefined || isEmpty(operation)
-    ? [{ path: [], message: 'expected an operation that says something; to match everything, leave `to` out' }]
+    ? [{ path: [], message: 'expected an operation with at least one field; to match everything, leave `to` out' }]
     : fieldProblems(operation)
 
 /** https://istio.io/latest/docs/reference/config/security/conditions/ */

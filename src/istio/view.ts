@@ -1,7 +1,7 @@
 import { joinOr } from '../base/printed.ts'
 import type { Operation, Rule, Source } from './authorization-policy.ts'
 
-/** What a proxy makes of a rule; `never` says why it matches nothing there. */
+/** A rule as a proxy evaluates it; `never` is the reason why it never matches. */
 export type VisibleRule = { readonly rule: Rule } | { readonly never: string }
 
 export const HTTP_OPERATION = [
@@ -18,8 +18,8 @@ const HTTP_SOURCE = ['requestPrincipals', 'notRequestPrincipals'] as const satis
 const isHttpCondition = (key: string): boolean => key.startsWith('request.')
 
 /**
- * `rule` as an Envoy has it that carries TCP (istio's pilot/pkg/security/authz/model/model.go). An ALLOW rule with anything of HTTP is
- * dropped as a whole. Any other loses that, and so matches more: all, where nothing is left.
+ * Restricts `rule` to the fields an Envoy sees on a TCP port (istio's pilot/pkg/security/authz/model/model.go). An ALLOW rule with
+ * HTTP fields never matches. Any other loses them and matches more: everything, where nothing is left.
  */
 export const asTcpSees = (rule: Rule, action: string): VisibleRule => {
   const hidden = fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, isHttpCondition)
@@ -34,7 +34,7 @@ export const asTcpSees = (rule: Rule, action: string): VisibleRule => {
   }
 }
 
-/** Which of these fields and conditions `rule` has. */
+/** Lists the given fields and conditions that `rule` uses. */
 export const fieldsUsed = (
   { from = [], to = [], when = [] }: Rule,
   sources: readonly (keyof Source)[],

@@ -4,17 +4,17 @@ import type { MeshConfig } from './config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
 import { findTrustDomains } from './trust-domains.ts'
 
-/** Whether the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
+/** Tells if the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
 export const runsWaypoint = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
 
-/** The identities of the beacon's waypoint: Istio runs it as the ServiceAccount of the Gateway's name. None where it runs none. */
+/** Lists the principals of the beacon's waypoint, which Istio runs as the ServiceAccount of the Gateway's name. */
 export const waypointPrincipals = ({ namespace, application }: Subject, mesh: MeshConfig): string[] => {
   if (!runsWaypoint(mesh)) return []
   const serviceAccount = waypointName(namespace, application)
   return findTrustDomains(mesh, namespace).map((trustDomain) => principal({ trustDomain, namespace, serviceAccount }))
 }
 
-/** The Gateway that Istio runs as the beacon's waypoint, and what keeps its number of pods. */
+/** Builds the Gateway that Istio runs as the beacon's waypoint, and the autoscaler that keeps its number of pods. */
 export const waypointObjects = (
   { namespace, application }: Subject,
   mesh: MeshConfig,
@@ -47,17 +47,17 @@ export const waypointObjects = (
   ]
 }
 
-/** What Istio runs the waypoint as. */
+/** The Deployment that Istio makes for the waypoint. */
 export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
   runsWaypoint(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
 
-/** Why the waypoint does not serve yet; undefined when all of its pods are ready, as many as it has units. */
+/** Returns the reason why the waypoint is not ready; undefined when all of its units are. */
 export const waypointProblem = (
   name: string,
   { units = 1 }: MeshConfig,
   deployment: KubernetesObject | undefined,
 ): string | undefined => {
-  const next = 'it is looked at again with the next event'
+  const next = 'checked again with the next event'
   if (deployment === undefined) return `the waypoint is not ready, ${name} does not exist: is Istio installed? ${next}`
   const { replicas = 0, readyReplicas = 0 } = (deployment.status ?? {}) as { replicas?: number; readyReplicas?: number }
   const wanted = Math.max(units, replicas)

@@ -9,15 +9,15 @@ const HTTP_SOURCE = [
   'notRequestPrincipals',
 ] as const satisfies readonly (keyof Source)[]
 
-/** istiod drops these without a word: a rule that has other fields besides matches more. */
+/** Fields that istiod drops silently, so that a rule with other fields matches more. */
 const DROPPED = ['trustDomains', 'notTrustDomains'] as const satisfies readonly (keyof Source)[]
 
 const CONDITIONS = ['source.ip', 'source.namespace', 'source.principal', 'destination.ip', 'destination.port']
 
 /**
- * `rule` as istiod hands it to a ztunnel, which sees connections and no HTTP (its pilot/pkg/serviceregistry/ambient/authorization.go).
- * An ALLOW rule with anything else is dropped as a whole. A DENY rule loses what else it has and so denies more; where nothing is left
- * of a source, an operation or a condition, that one never matches (ztunnel's src/rbac.rs).
+ * Restricts `rule` to the fields a ztunnel sees (istio's pilot/pkg/serviceregistry/ambient/authorization.go). An ALLOW rule with
+ * others never matches. A DENY rule loses them and so denies more; an emptied source, operation or condition never matches (ztunnel's
+ * src/rbac.rs).
  */
 export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule => {
   const hidden = hiddenFromZtunnel(rule)
@@ -35,10 +35,10 @@ export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule
   const isEmptied = (['from', 'to'] as const).some((part) => rule[part]?.length && !seen[part]?.length)
   const isUnseen = seen.when?.length !== rule.when?.length
   if (!isEmptied && !isUnseen) return { rule: seen }
-  return hidden.length > 0 ? never : { never: 'a part of it says nothing to a ztunnel, which takes that for no match' }
+  return hidden.length > 0 ? never : { never: 'a part of it is empty for a ztunnel, which never matches that' }
 }
 
-/** Which fields and conditions of `rule` need HTTP, or what else a ztunnel does not have. */
+/** Lists the fields and conditions of `rule` that a ztunnel does not see, such as HTTP. */
 export const hiddenFromZtunnel = (rule: Rule): string[] =>
   fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, (key) => !CONDITIONS.includes(key))
 

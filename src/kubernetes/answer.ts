@@ -4,7 +4,7 @@ import { ApiError, isDenied, isOfSchema } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
 
-/** The object of `kind` that was answered, or why there is none; `about` names the call in it. */
+/** Parses an answer into an object of `kind`, or an error; `about` names the call. */
 export const parseAnswer = (
   about: string,
   kind: string | null,
@@ -17,7 +17,7 @@ export const parseAnswer = (
   return parsed(answer.body, kind, memo) ?? new NotAnObject(kind)
 }
 
-/** A proxy in between may answer 200 with a page of its own: that must never read as an object without content. */
+/** Rejects a 200 that is no object: a proxy's own page must never read as an empty one. */
 class NotAnObject extends Error {
   override readonly name = 'NotAnObject'
 
@@ -27,8 +27,8 @@ class NotAnObject extends Error {
 }
 
 /**
- * Whether a 404 is the API server's own: a Status whose reason is NotFound, or its plain page where a LIST names a group that it does not
- * serve. The page of a proxy says nothing about what is there.
+ * Tells if a 404 is the API server's own. That is a Status with reason NotFound, or its plain page for a LIST of a group it does not
+ * serve; a proxy's page says nothing.
  */
 const isAbsence = (about: string, body: string, memo: Memo): boolean =>
   parsed(body, 'Status', memo)?.reason === 'NotFound' ||
@@ -49,10 +49,10 @@ const parsed = (body: string, kind: string | null, memo: Memo): KubernetesObject
   }
 }
 
-/** Some servers say null for no items. */
+/** Accepts null for an empty list, as some servers send it. */
 const isList = (items: unknown): boolean => Array.isArray(items) || items === null
 
-/** Whether the same call may go well a moment later. */
+/** Tells if a retry may succeed. */
 export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
   if (answer instanceof Error) return !isConfigurationError(answer)
   if (result instanceof NotAnObject) return true
@@ -60,17 +60,17 @@ export const isTransient = (answer: TransportAnswer | Error, result: Error): boo
   return result.status === 429 || result.status >= 500
 }
 
-/** Whether the API server itself says that it failed, rather than that it is away or busy: often it fails at this object alone. */
+/** Tells if the API server reports its own failure, rather than being away or busy. Often it fails at this object alone. */
 export const isInternal = (result: Error): boolean =>
   result instanceof ApiError && result.isStatus && ![429, 503, 504].includes(result.status)
 
-/** How long the API server asks to be left alone, 0 when it does not say. */
+/** The API server's Retry-After, in milliseconds; 0 without one. */
 export const retryAfterMilliseconds = (answer: TransportAnswer | Error): number => {
   const seconds = answer instanceof Error ? 0 : Number(answer.headers['retry-after'] ?? 0)
   return Number.isFinite(seconds) ? seconds * 1_000 : 0
 }
 
-/** What is said of a call that was retried until the deadline. */
+/** The error of a call that was retried until the deadline. */
 export const unavailableError = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
   if (answer instanceof Error)
     return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })

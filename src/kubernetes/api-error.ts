@@ -3,14 +3,14 @@ import type { Memo } from '../base/memo.ts'
 /** One entry of a Status' `details.causes`. */
 export type Cause = { reason?: string; field?: string; message?: string }
 
-/** What the API server refused: its Status (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status), with the call. */
+/** A Status returned by the API server, with the call (kubernetes.io/docs/reference/kubernetes-api/common-definitions/status). */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly call: string
   readonly status: number
   readonly reason: string
   readonly causes: readonly Cause[]
-  /** The API server said so itself, and not a proxy in between. */
+  /** The answer comes from the API server, not from a proxy in between. */
   readonly isStatus: boolean
 
   constructor(call: string, status: number, body: string, memo: Memo = (text, of) => of(text)) {
@@ -39,14 +39,14 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 
 export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403
 
-/** Admission denied the call. A webhook does so with any status it likes, also with one that means something else otherwise. */
+/** Tells if admission denied the call. A webhook may use any status, also one with another meaning. */
 export const isDenied = (error: unknown): boolean =>
   error instanceof ApiError && /denied (the )?request/.test(error.message)
 
 /**
- * Somebody wrote, replaced or deleted the object since it was read: reading it again helps. The API server says so in several ways:
- * 409 for a stale resourceVersion, a failed uid precondition or an existing object; 422 for an apply with another uid, or for
- * a JSON patch whose test failed; 404 for a patch or an update of what is gone.
+ * Tells if the object has changed since it was read, so that a new read helps. That is 409 for a stale resourceVersion, a failed uid
+ * precondition or an existing object; 422 for an apply with another uid or a failed JSON patch test; 404 for a patch or an update of a
+ * deleted object.
  */
 export const isStale = (error: unknown): boolean =>
   error instanceof ApiError &&
@@ -58,15 +58,15 @@ export const isStale = (error: unknown): boolean =>
 const isOfAnother = ({ call, causes }: ApiError): boolean =>
   causes.length === 0 ? call.startsWith('PATCH') : causes.some(({ field }) => field === 'metadata.uid')
 
-/** The API server will not do this one thing, whatever the reason. Without a valid token it does nothing at all: that is no refusal. */
+/** Tells if the API server refuses this one call. A 401 refuses all calls, and so is no refusal. */
 export const isRefusal = (error: unknown): error is ApiError =>
   error instanceof ApiError && !isStale(error) && (error.status !== 401 || isDenied(error))
 
-/** A refusal in words, with the way out. */
+/** Describes a refusal with its remedy. */
 export const describeRefusal = (error: ApiError): string =>
   `${error.message}. ${suggestRemedy(error)}; it is tried again`
 
-/** What a person can do about a refusal. */
+/** Suggests what a person can do about a refusal. */
 export const suggestRemedy = (error: ApiError): string => {
   if (isDenied(error)) return 'An admission policy or webhook denies it: change that, or what is asked for'
   if (isNotPermitted(error)) return 'Grant it with a Role and a RoleBinding'
@@ -78,7 +78,7 @@ export const suggestRemedy = (error: ApiError): string => {
   return 'Correct it in the config'
 }
 
-/** What is forbidden by no rule of RBAC: by a quota, by a proxy that says nothing of why, or by something else in the API server. */
+/** Suggests a remedy for a 403 that RBAC did not cause: a quota, admission, or a proxy. */
 const forbiddenRemedy = ({ message, isStatus }: ApiError): string => {
   if (/quota|limit/i.test(message)) return 'Raise the quota or the limit'
   return isStatus
@@ -86,23 +86,23 @@ const forbiddenRemedy = ({ message, isStatus }: ApiError): string => {
     : 'A proxy before the API server refuses it: let the call pass there'
 }
 
-/** RBAC refuses the call; quotas, admission and terminating namespaces answer 403 as well. */
+/** Tells if RBAC refuses the call: quotas, admission and terminating namespaces answer 403 as well. */
 export const isNotPermitted = (error: unknown): boolean =>
   isForbidden(error) && /cannot \w+ resource/.test(error.message)
 
-/** An apply of fields that the schema does not have, or of other types, is answered with 500: the same each time. */
+/** Tells if the schema refuses an apply: unknown fields or wrong types are answered with 500 each time. */
 export const isOfSchema = ({ status, message }: ApiError): boolean =>
   status === 500 &&
   /typed patch object|not declared in schema|failed to (create manager|convert new object)/.test(message)
 
-/** The API server, or a webhook that it calls, failed: nothing is said of what was asked for. */
+/** Tells if the API server, or a webhook that it calls, failed. */
 export const isFailure = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status >= 500 && !isOfSchema(error) && !isDenied(error)
 
-/** A field that another field manager holds with another value. */
+/** A field held by another field manager with another value. */
 export type FieldConflict = { field: string; manager: string }
 
-/** The conflicts of a refused server-side apply; empty for every other error. */
+/** Lists the conflicts of a server-side apply; empty for every other error. */
 export const fieldConflicts = (error: unknown): FieldConflict[] =>
   error instanceof ApiError && error.status === 409
     ? error.causes
@@ -110,6 +110,6 @@ export const fieldConflicts = (error: unknown): FieldConflict[] =>
         .map(({ field = '', message = '' }) => ({ field, manager: parseManager(message) }))
     : []
 
-/** `conflict with "kubectl-label" using apps/v1`: the name is quoted as Go does it. */
+/** Parses the manager in `conflict with "kubectl-label" using apps/v1`, quoted as Go does. */
 const parseManager = (message: string): string =>
   /^conflict with "((?:[^"\\]|\\.)*)"/.exec(message)?.[1]?.replace(/\\(.)/g, '$1') ?? message

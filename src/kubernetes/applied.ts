@@ -4,9 +4,9 @@ import type { KubernetesObject, ManagedFields } from './objects.ts'
 type Fields = { readonly [element: string]: Fields }
 
 /**
- * Whether an apply of `desired` by `manager` would change nothing: what the manager applied before is just that, and the object has it
- * still. Fields that others hold, and that `desired` does not name, do not count.
- * See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ * Tells if applying `desired` as `manager` would change nothing. The manager applied exactly that before, and the object still has it;
+ * fields of others that `desired` does not name do not count. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export const isApplied = (object: KubernetesObject, desired: KubernetesObject, manager: string): boolean => {
   const fields = appliedFields(object, manager)
@@ -19,7 +19,7 @@ const appliedFields = ({ metadata }: KubernetesObject, manager: string): Fields 
 const isApply = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 
-/** What names an object is nobody's field. */
+/** Drops the identity of an object, which is nobody's field. */
 const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: KubernetesObject): unknown => {
   const { name: _n, namespace: _s, uid: _u, ...owned } = metadata
   return JSON.parse(JSON.stringify({ ...content, ...(Object.keys(owned).length > 0 && { metadata: owned }) }))
@@ -37,7 +37,7 @@ const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
   )
 }
 
-/** Items are told apart by some of their fields (`k:`), or by their value (`v:`). An apply brings ours into its own order again. */
+/** Matches list items by key fields (`k:`) or value (`v:`). An apply restores our order. */
 const isSameList = (
   live: unknown,
   desired: readonly unknown[],
@@ -57,7 +57,7 @@ const isSameList = (
   )
 }
 
-/** Where the item is, or -1. A key may be left to its default; of two items it is the one that says it. */
+/** Finds the index of the item, or -1. A key may be defaulted; of two items the one that states it matches. */
 const placeIn = (items: readonly unknown[], element: string): number => {
   const key: unknown = JSON.parse(element.slice(2))
   if (element.startsWith('v:')) return items.findIndex((item) => isDeepStrictEqual(item, key))

@@ -13,10 +13,10 @@ import type { LabelTarget } from './label-target.ts'
 import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
 import { livePods } from './pods.ts'
 
-/** A label that somebody else holds: on which object, who, with which value, and the one that was wanted. */
+/** A label conflict, and the object that has it. */
 export type ObjectLabelConflict = { object: string } & LabelConflict
 
-/** What was done at one place: the name of the object when it was written, and what stands in the way. */
+/** The result for one location: the name of the object if it was written, and the conflicts. */
 export type LabelReport = { written?: string; conflicts: readonly ObjectLabelConflict[] }
 
 /** An object, and where in it the labels are. */
@@ -25,7 +25,7 @@ export type LabelLocation = { object: KubernetesObject; path: FieldPath }
 const OWN_LABELS: FieldPath = ['metadata', 'labels']
 const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labels']
 
-/** Where a target's labels are now; undefined when there is no such object. `first` is the kind of workload to look for first. */
+/** Finds the locations of a target's labels; undefined when the object does not exist. `first` is the kind of workload to try first. */
 export const findLabels = async (
   kubernetes: Kubernetes,
   namespace: string,
@@ -41,7 +41,7 @@ export const findLabels = async (
   return undefined
 }
 
-/** The kinds that a workload may be of, in the order in which they are looked for. */
+/** Lists the kinds of a workload in the order of lookup. */
 export const candidateKinds = (first: Kind = 'StatefulSet'): readonly Kind[] =>
   first === 'Deployment' ? ['Deployment', 'StatefulSet'] : ['StatefulSet', 'Deployment']
 
@@ -52,17 +52,17 @@ const labelsPath = (kind: Kind): FieldPath =>
 const podLocations = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<LabelLocation[]> =>
   (await livePods(kubernetes, workload)).map((object) => ({ object, path: OWN_LABELS }))
 
-/** What is seen of the labels at one place, by `manager`. */
+/** Reads the labels at one location and their field managers. */
 export const readLabels = ({ object, path }: LabelLocation, manager: string): SeenLabels => ({
   labels: stringsAt(object, path),
   holders: fieldManagersAt(object, path, manager),
 })
 
-/** What differs at one place, and what stands in the way. */
+/** Computes the changes to one location, and its conflicts. */
 export const diffLabels = (place: LabelLocation, wanted: WantedLabels, manager: string): LabelDifference =>
   labelDifference(readLabels(place, manager), wanted)
 
-/** Whether there is something to write. */
+/** Tells if there is something to write. */
 export const hasChanges = ({ remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>): boolean =>
   apply !== undefined || Object.keys(remove).length > 0
 
@@ -83,7 +83,7 @@ export const writeLabels = async (
   }
 }
 
-/** Each label is removed only while it has the value given. */
+/** Removes labels while they have the given values. */
 const removeLabels = async (
   kubernetes: Kubernetes,
   { object: { kind, metadata }, path }: LabelLocation,
@@ -108,7 +108,7 @@ type Applied = { changed: boolean; conflicts: readonly LabelConflict[] }
 
 const NOTHING: Applied = { changed: false, conflicts: [] }
 
-/** Applies all labels but those that turn out, at that moment, to be held by somebody else. */
+/** Applies the labels, without those that meanwhile got another field manager. */
 const applyLabels = async (
   kubernetes: Kubernetes,
   { object, path }: LabelLocation,

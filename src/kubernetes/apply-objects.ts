@@ -5,16 +5,16 @@ import type { Kubernetes } from './client.ts'
 import { listAppliers } from './field-managers.ts'
 import { type KubernetesObject, nameOf } from './objects.ts'
 
-/** An object of somebody else in the place of one of ours, or one of ours in which somebody else holds something. */
+/** A conflict: another owner's object in our place, or another manager's field in our object. */
 export type ObjectConflict = { readonly object: string; readonly manager: string; readonly key?: string }
 
-/** What became of one object: as it is now, its name when that changed it, and what stands in the way. */
+/** The result for one object: its current form, its name if written, and any conflict. */
 export type ObjectReport = { applied?: KubernetesObject; written?: string; conflict?: ObjectConflict }
 
 type Pair = { desired: KubernetesObject; live: KubernetesObject | undefined }
 type SamePair = { desired: KubernetesObject; live: KubernetesObject }
 
-/** What is to be done so that just the desired objects of one kind are there. */
+/** The operations after which exactly the desired objects of one kind exist. */
 export type ObjectPlan = {
   /** New and changed ones, each with what is there of it. */
   readonly apply: readonly Pair[]
@@ -25,8 +25,8 @@ export type ObjectPlan = {
 }
 
 /**
- * Compares what is there with what is desired, by kind, namespace and name; `live` is what carries the owner's labels. Ours is what our
- * field manager applied: a copy that somebody made of an object, labels and all, is theirs.
+ * Compares the `live` objects with the owner's labels to the desired ones, by kind, namespace and name. Ours are those that our field
+ * manager applied: a copy with our labels is not ours.
  */
 export const objectDifference = (
   live: readonly KubernetesObject[],
@@ -49,10 +49,10 @@ export const objectDifference = (
   }
 }
 
-/** How the object is named in messages. */
+/** Names the object in messages. */
 export const objectKey = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 
-/** What a policy allows is all of its spec: what somebody adds to it changes what ours means. */
+/** Finds a spec field that somebody else added to a policy, which changes the meaning of ours. */
 const addition = (live: KubernetesObject, desired: KubernetesObject, manager: string): ObjectConflict | undefined => {
   if (desired.kind !== 'AuthorizationPolicy' || isDeepStrictEqual(live.spec ?? {}, desired.spec ?? {})) return undefined
   return { object: objectKey(live), manager: othersOf(live, manager), key: 'spec' }
@@ -65,7 +65,7 @@ const othersOf = ({ metadata }: KubernetesObject, manager: string): string => {
   return (others.length > 0 ? others : managers).join(', ') || 'unknown'
 }
 
-/** An object of somebody else is in the place of one of ours: it is left as it is. */
+/** Reports another owner's object in our place, which is left untouched. */
 export const namesakeConflict = (
   desired: KubernetesObject,
   found: KubernetesObject,
@@ -73,8 +73,8 @@ export const namesakeConflict = (
 ): ObjectConflict => ({ object: objectKey(desired), manager: othersOf(found, manager) })
 
 /**
- * Applies one object to what was found in its place. What is ours is ours as a whole, so drift in it is taken back by force. A field that
- * somebody else holds is a conflict; whatever else fails rejects.
+ * Applies one object over the one found. Drift in our fields is reverted by force; a field of another manager is a conflict; all other
+ * failures reject.
  */
 export const applyObject = async (
   kubernetes: Kubernetes,
@@ -93,10 +93,7 @@ export const applyObject = async (
   }
 }
 
-/**
- * The object under the condition that it is still what was found: one that is gone meanwhile is not made again without the look for a
- * namesake, and one that has changed is looked at again.
- */
+/** Binds the apply to the object as found. A deleted one is not recreated without a new lookup, and a changed one is read again. */
 const asFound = (desired: KubernetesObject, found: KubernetesObject | undefined): KubernetesObject => {
   if (found === undefined) return desired
   const { uid = '', resourceVersion } = found.metadata

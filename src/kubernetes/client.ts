@@ -13,7 +13,10 @@ import {
   referenceTo,
 } from './objects.ts'
 
-/** One HTTP exchange with the API server. Rejects when there was no answer within `timeoutMilliseconds`, and with ConfigurationError when none can come. */
+/**
+ * One HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError where none
+ * can come.
+ */
 export type Transport = (request: TransportRequest) => Promise<TransportAnswer>
 
 export type TransportRequest = {
@@ -29,14 +32,14 @@ export type TransportAnswer = { status: number; headers: Record<string, string |
 export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; value?: unknown }
 
 /**
- * The calls a step makes. Each rejects with ApiError when the API server refuses it, and with Unavailable when the API server is
- * away, slow, busy (429) or failing (5xx) until the deadline. Where it fails at the write of one object, that is soon taken for a refusal.
+ * The calls of a step. Each rejects with ApiError for a refusal, and with Unavailable while the API server is away, slow, busy (429)
+ * or failing (5xx) until the deadline. A failing write of one object soon counts as a refusal.
  */
 export type Kubernetes = {
-  /** Whatever is read from what it answers is read from the same text once. */
+  /** Shares values parsed from equal answers. */
   readonly memo: Memo
   find(reference: Reference): Promise<KubernetesObject | undefined>
-  /** Without a namespace, those of all. */
+  /** Lists a kind in one namespace, or in all without one. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
   /** Fails when `metadata.resourceVersion` is no longer the current one. */
@@ -51,7 +54,7 @@ export type Kubernetes = {
     options?: { force: boolean; dryRun?: boolean },
   ): Promise<KubernetesObject>
   patch(reference: Reference, operations: readonly PatchOperation[], manager: string): Promise<KubernetesObject>
-  /** Deletes what was seen: a namesake, or a newer version, is left alone and refused with 409. Gone already is fine. */
+  /** Deletes the object as read: a namesake or a newer version is refused with 409. A missing one is fine. */
   remove(object: KubernetesObject): Promise<void>
 }
 
@@ -61,7 +64,7 @@ type Options = {
   /** Milliseconds since the epoch; no call is started or waited for beyond it. */
   deadline: number
   callTimeoutMilliseconds?: number
-  /** What other clients have parsed. */
+  /** Shares values that other clients have parsed. */
   memo?: Memo
   /** Headers that each call passes on. */
   trace?: Trace | undefined
@@ -70,11 +73,11 @@ type Options = {
 const FIRST_DELAY_MILLISECONDS = 100
 const LONGEST_DELAY_MILLISECONDS = 2_000
 
-/** Where the API server says that it failed, a write is sent again until the delay is longer, and all writes together so many times. */
+/** Bounds the delay of writes retried after a failure of the API server; further writes share one budget. */
 const LONGEST_DELAY_OF_FAILURES_MILLISECONDS = 400
 const MOST_RETRIES_OF_FAILURES = 6
 
-/** A client that retries what is worth retrying until `deadline`. It keeps next to nothing: make one for each step. */
+/** Creates a client that retries transient failures until `deadline`; make one for each step. */
 export const createKubernetes = ({
   transport,
   clock,
@@ -88,16 +91,16 @@ export const createKubernetes = ({
     path: string
     contentType?: string
     body?: unknown
-    /** What is answered when all is well; null for a deletion, which may answer with a Status or with the object. */
+    /** The expected kind; null for a deletion, which returns a Status or the object. */
     kind: string | null
     about: string
-    /** A step can do without it: what fails lastingly is refused. */
+    /** The step goes on without it: a lasting failure counts as a refusal. */
     isOptional?: boolean
   }
 
   let failures = 0
 
-  /** Whether a write that the API server failed at is given up: there are others to be done. */
+  /** Tells if a write that the API server fails is given up, so that others go on. */
   const isGivenUp = ({ isOptional }: Call, result: Error, delay: number): boolean => {
     if (!isOptional || !isInternal(result)) return false
     failures += 1
@@ -199,14 +202,14 @@ const APPLY_TYPE = 'application/apply-patch+yaml' // YAML contains JSON
 
 const managedBy = (manager: string) => `?fieldManager=${encodeURIComponent(manager)}`
 
-/** A client that reads nothing twice: what a look at the cluster finds is one picture, in which what it makes or patches is as it is then. */
+/** Creates a client that reads each object once: a step sees one snapshot, with its own creations and patches. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   const reads = new Map<string, Promise<unknown>>()
   const once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
     const known = reads.get(key) as Promise<T> | undefined
     if (known) return known
     const reading = read()
-    // whoever needs it sees why it failed; nobody may need it
+    // callers see the failure; without callers it must not be an unhandled rejection
     reading.catch(() => undefined)
     reads.set(key, reading)
     return reading
@@ -227,8 +230,8 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
 }
 
 /**
- * A client for several writes to one object in a row: each is bound to what was observed, or to what the last of them made of that. Whatever
- * somebody else made of it is refused as ever.
+ * Creates a client for several writes to one object. Each is bound to the observed version or to our last write; changes by others are
+ * refused as usual.
  */
 export const followingOwnWrites = (kubernetes: Kubernetes): Kubernetes => {
   const own = new Map<string, { seen: Set<string>; latest: string }>()

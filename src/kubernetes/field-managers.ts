@@ -1,17 +1,17 @@
 import { identityOf, type KubernetesObject, type ManagedFields } from './objects.ts'
 
-/** A place in an object, as field names from its root. */
+/** A path of field names from the object's root. */
 export type FieldPath = readonly string[]
 
-/** Who holds the members of a map, by their key. */
+/** The field managers of the keys of a map. */
 export type FieldManagers = {
-  /** Those that one manager holds through server-side apply. */
+  /** Keys that one manager holds through server-side apply. */
   readonly own: ReadonlySet<string>
-  /** The managers that hold a member besides, through whichever operation. */
+  /** Other managers of a key, through any operation. */
   readonly others: ReadonlyMap<string, readonly string[]>
 }
 
-/** Reads `metadata.managedFields` for the map at `path`, seen by `manager`. */
+/** Reads `metadata.managedFields` for the map at `path`, relative to `manager`. */
 export const fieldManagersAt = ({ metadata }: KubernetesObject, path: FieldPath, manager: string): FieldManagers => {
   const own = new Set<string>()
   const others = new Map<string, string[]>()
@@ -26,7 +26,7 @@ export const fieldManagersAt = ({ metadata }: KubernetesObject, path: FieldPath,
 const isApplied = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 
-/** Who applied something to this object, by field manager. */
+/** Lists the field managers that applied something to the object. */
 export const listAppliers = ({ metadata }: KubernetesObject): string[] =>
   (metadata.managedFields ?? []).filter(isApplied).map(({ manager }) => manager)
 
@@ -39,7 +39,7 @@ const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {
     .map((name) => name.slice(2))
 }
 
-/** The map of strings at `path`, empty where there is none. */
+/** Reads the map of strings at `path`; empty without one. */
 export const stringsAt = (object: KubernetesObject, path: FieldPath): Record<string, string> => {
   let value: unknown = object
   for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name]
@@ -47,9 +47,8 @@ export const stringsAt = (object: KubernetesObject, path: FieldPath): Record<str
 }
 
 /**
- * An object that says nothing but the map at `path`: what a server-side apply of that map sends. An empty map is left out, so that the
- * field manager's name goes from the object too. The uid keeps the apply from making an object that is gone, and the resourceVersion from
- * changing one that has changed since it was seen.
+ * Builds the server-side apply of only the map at `path`. An empty map is left out, so that the field manager disappears too. The uid
+ * prevents recreating a deleted object, and the resourceVersion changing one that has changed since it was read.
  */
 export const withStringsAt = (
   seen: KubernetesObject,

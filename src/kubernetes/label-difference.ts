@@ -1,18 +1,18 @@
 import { ownValue } from '../base/own-value.ts'
 import type { FieldManagers } from './field-managers.ts'
 
-/** What is seen of the labels on one object. */
+/** The current labels of one object, and their field managers. */
 export type SeenLabels = { readonly labels: Readonly<Record<string, string>>; readonly holders: FieldManagers }
 
-/** What is wanted of the labels on one object. */
+/** The desired labels of one object. */
 export type WantedLabels = {
   readonly labels: Readonly<Record<string, string>>
   readonly unknown: 'all' | readonly string[]
-  /** Labels written by the charm library, with the value it recorded: ours to remove, whoever's name they carry. */
+  /** Labels recorded by the charm library with their values: ours to remove under any field manager. */
   readonly inherited: Readonly<Record<string, string>>
 }
 
-/** A key that somebody else holds with another value. */
+/** A key held by another field manager with another value. */
 export type LabelConflict = {
   readonly key: string
   readonly manager: string
@@ -28,7 +28,7 @@ export type LabelDifference = {
   readonly conflicts: readonly LabelConflict[]
 }
 
-/** What to write so that an object carries the wanted labels, and no label that somebody else holds is touched. */
+/** Computes the write after which an object has the desired labels. Labels held by other field managers are never touched. */
 export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDifference => {
   const conflicts = conflictsOf(seen, wanted)
   const refused = new Set(conflicts.map(({ key }) => key))
@@ -44,7 +44,7 @@ export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDi
   return { remove, apply: isHeld(seen, hold) ? undefined : hold, conflicts }
 }
 
-/** Whether it cannot be told if a label is wanted. */
+/** Tells if it is unknown whether a label is desired. */
 export const isUnknown = ({ labels, unknown }: Pick<WantedLabels, 'labels' | 'unknown'>, key: string): boolean =>
   ownValue(labels, key) === undefined && (unknown === 'all' || unknown.includes(key))
 

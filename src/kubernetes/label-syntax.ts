@@ -4,7 +4,7 @@ const NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/
 const VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/
 
 /**
- * Why Kubernetes would refuse the label, or undefined when it is a good one
+ * Returns the reason why Kubernetes would refuse the label, if any
  * (kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set).
  */
 export const labelProblem = (key: string, value: unknown): string | undefined => keyProblem(key) ?? valueProblem(value)

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { ObjectName } from '../base/names.ts'
 
-/** Where labels are held. `Workload` is a StatefulSet, else a Deployment; on `pods`, not on the template but on those that run. */
+/**
+ * An object that carries our labels. `Workload` is a StatefulSet, else a Deployment; `pods` labels running pods instead of the
+ * template.
+ */
 export const LabelTarget = z.strictObject({
   kind: z.enum(['Workload', 'StatefulSet', 'Deployment', 'Service', 'Pod']),
   name: ObjectName,
@@ -10,7 +13,7 @@ export const LabelTarget = z.strictObject({
 
 export type LabelTarget = z.infer<typeof LabelTarget>
 
-/** Where labels were held until `since`. It is looked at for a while yet: a step that began before may still write there. */
+/** A target that carried labels until `since`. It is read for some time, since an earlier step may still write there. */
 export const PreviousTarget = z.strictObject({ ...LabelTarget.shape, since: z.iso.datetime() })
 
 export type PreviousTarget = z.infer<typeof PreviousTarget>

@@ -2,13 +2,13 @@ import { describeRefusal, isForbidden } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 import { type KubernetesObject, nameOf, type Reference } from './objects.ts'
 
-/** An object of others: undefined where there is none, or why it cannot be read. */
+/** A foreign object; undefined where it does not exist, or the reason why it cannot be read. */
 export type Lookup = KubernetesObject | { readonly problem: string } | undefined
 
-/** The objects of others that a decision depends on, by `nameOf`. */
+/** The foreign objects that a step depends on, by `nameOf`. */
 export type Lookups = ReadonlyMap<string, Lookup>
 
-/** Reads each of the objects once. One that may not be read is no reason to leave undone what does not depend on it. */
+/** Reads each object once. A missing permission is a problem, so that independent work goes on. */
 export const observeLookups = async (kubernetes: Kubernetes, references: readonly Reference[]): Promise<Lookups> => {
   const distinct = new Map(references.map((reference) => [nameOf(reference), reference]))
   const look = async (reference: Reference): Promise<Lookup> => {
@@ -24,13 +24,13 @@ export const observeLookups = async (kubernetes: Kubernetes, references: readonl
   )
 }
 
-/** The object of this name, where there is one that can be read. */
+/** Finds a readable object by name. */
 export const findLookup = (lookups: Lookups, name: string): KubernetesObject | undefined => {
   const fact = lookups.get(name)
   return fact === undefined || 'problem' in fact ? undefined : (fact as KubernetesObject)
 }
 
-/** Whether the object of this name cannot be read: whether there is one is not known. */
+/** Tells if the object of this name cannot be read, so that its existence is unknown. */
 export const isUnreadable = (lookups: Lookups, name: string): boolean => findProblem(lookups, name) !== undefined
 
 const findProblem = (lookups: Lookups, name: string): string | undefined => {
@@ -38,6 +38,6 @@ const findProblem = (lookups: Lookups, name: string): string | undefined => {
   return fact !== undefined && 'problem' in fact ? String(fact.problem) : undefined
 }
 
-/** Why objects cannot be read. */
+/** Lists the reasons why objects cannot be read. */
 export const listProblems = (lookups: Lookups): string[] =>
   [...lookups.keys()].flatMap((name) => findProblem(lookups, name) ?? [])

@@ -28,7 +28,7 @@ export type ManagedFields = {
   [field: string]: unknown
 }
 
-/** Where the API server keeps each kind that a step touches: `plural` as in its paths and in RBAC rules. */
+/** The resource of each kind that a step touches: `plural` as in API paths and RBAC rules. */
 const resources = {
   ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },
   Secret: { apiVersion: 'v1', plural: 'secrets' },

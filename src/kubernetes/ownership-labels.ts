@@ -14,12 +14,12 @@ export const memoryLabels = (application: string): Record<string, string> => ({
   [APPLICATION_LABEL]: application,
 })
 
-export const MEMORY_SELECTOR = `${MANAGED_BY}=meshstep,${APPLICATION_LABEL}`
-
 /** Selects all that meshstep made. */
 export const MANAGED_SELECTOR = `${MANAGED_BY}=meshstep`
 
-/** The labels of the objects that an application owns, in whichever namespace they are. */
+export const MEMORY_SELECTOR = `${MANAGED_BY}=meshstep,${APPLICATION_LABEL}`
+
+/** The labels of an application's objects, in any namespace. */
 export const ownerLabels = ({ namespace, application }: Subject): Record<string, string> => ({
   ...memoryLabels(application),
   [NAMESPACE]: namespace,
@@ -33,13 +33,13 @@ export const ownerSelector = ({ namespace, application }: { namespace: string; a
     `${NAMESPACE}=${namespace}`,
   ].join(',')
 
-/** Whether the object is of an application of the same name in another namespace: both have the same field manager. */
+/** Tells if the object belongs to a namesake in another namespace, which has the same field manager. */
 export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: KubernetesObject): boolean =>
   (ownValue(labels, NAMESPACE) ?? namespace) !== namespace
 
-/** Whether `manager` made the object for its owner: the label that says so is its own, and not what somebody else put on. */
+/** Tells if `manager` created the object for its owner. It must itself hold the label that says so. */
 export const isOwnedBy = (object: KubernetesObject, manager: string): boolean =>
   fieldManagersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
 
-/** The field manager that holds what an application holds: its name on an object says whose that is when the memory is lost. */
+/** The field manager of an application: it identifies the owner of an object when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

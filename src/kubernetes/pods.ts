@@ -8,7 +8,7 @@ type Selector = {
   matchExpressions?: { key: string; operator: string; values?: string[] }[]
 }
 
-/** The label selector of a workload, as a list takes it. A workload always has one, and it is never empty. */
+/** Formats the label selector of a workload for a list call. A workload always has one that is not empty. */
 export const formatSelector = ({ spec }: KubernetesObject): string => {
   const { matchLabels = {}, matchExpressions = [] } = (spec?.selector ?? {}) as Selector
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
@@ -21,8 +21,8 @@ export const formatSelector = ({ spec }: KubernetesObject): string => {
 }
 
 /**
- * Whether the workload made the pod: a StatefulSet itself, a Deployment through a ReplicaSet that is named after it and after the hash of
- * its template. A pod that only carries the same labels, of a Job or started by hand, is not part of it.
+ * Tells if the workload controls the pod. A StatefulSet does so itself, a Deployment through a ReplicaSet named after it and the
+ * template's hash; a pod with the same labels of a Job, or started by hand, is not part of it.
  */
 export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObject): boolean => {
   const owner = ((pod.metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
@@ -30,12 +30,12 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
   return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
 }
 
-/** Whether the pod runs, or is to: one that was evicted, has ended or is being deleted stays an object for a while. */
+/** Tells if the pod runs or is to run. One that was evicted, has ended or is being deleted stays an object for some time. */
 export const isLive = ({ metadata, status }: { metadata: object; status?: object | undefined }): boolean =>
   !('deletionTimestamp' in metadata && metadata.deletionTimestamp) &&
   !(status !== undefined && 'phase' in status && (status.phase === 'Failed' || status.phase === 'Succeeded'))
 
-/** The pods of a workload that live. */
+/** Lists the live pods of a workload. */
 export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
   const pods = await kubernetes.list('Pod', workload.metadata.namespace, formatSelector(workload))
   return pods.filter((pod) => isLive(pod) && isPodOf(workload, pod))

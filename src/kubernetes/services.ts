@@ -5,9 +5,9 @@ import type { KubernetesObject } from './objects.ts'
 export const NAME_LABEL = 'app.kubernetes.io/name'
 export type Spec = { readonly selector?: Readonly<Record<string, string>>; readonly clusterIP?: string }
 
-/** Whether a Service is the application's: it has its name, or selects its pods. */
+/** Tells if a Service is the application's: it has its name, or selects its pods. */
 export const isServiceOf = ({ application }: Subject, { metadata, spec = {} }: KubernetesObject): boolean =>
   metadata.name === application || ownValue((spec as Spec).selector, NAME_LABEL) === application
 
-/** Whether a Service has no address of its own: its name is resolved to its pods. */
+/** Tells if a Service has no address of its own, so that its name resolves to its pods. */
 export const isHeadless = ({ spec = {} }: KubernetesObject): boolean => (spec as Spec).clusterIP === 'None'

@@ -1,15 +1,15 @@
 import type { Kubernetes } from './client.ts'
 import { identityOf, type KubernetesObject } from './objects.ts'
 
-/** Holds something for a moment only, so that it is nobody's. */
+/** The field manager of a touch, which holds its field only for a moment. */
 const MANAGER = 'meshstep-fence'
 
 /** An annotation of a moment. */
 export const FENCE = 'meshstep.dev/fence'
 
 /**
- * Writes an object and leaves it as it was: a write that somebody sent before, and that is executed late, finds another resourceVersion. On a
- * workload it is its selector that is held for a moment, which never changes: controllers copy annotations.
+ * Writes an object and restores it, so that an earlier write executed late meets another resourceVersion. A workload is touched at its
+ * selector, which never changes: controllers copy annotations.
  */
 export const touch = async (kubernetes: Kubernetes, object: KubernetesObject, fence: string): Promise<void> => {
   const { apiVersion, kind, spec } = object

@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { text } from 'node:stream/consumers'
 import type { Transport } from './client.ts'
 
-/** Where the API server is, and how to authenticate there. */
+/** The address of the API server, and its credentials. */
 export type ApiServerEndpoint = {
   /** `https://10.96.0.1:443`, or `http://` for one without TLS */
   server: string

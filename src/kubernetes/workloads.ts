@@ -1,7 +1,7 @@
 import type { Subject } from '../base/subject.ts'
 import type { Kubernetes } from './client.ts'
 
-/** Whether a workload of the application's name is there. */
+/** Tells if a workload of the application's name exists. */
 export const hasWorkload = async (
   kubernetes: Kubernetes,
   { namespace, application: name }: Subject,

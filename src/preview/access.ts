@@ -125,7 +125,7 @@ type Cell = {
 const compared = ([before, after]: Pair, asked: Asked, isByPolicy: boolean): AccessChange[] => {
   if (fingerprint(before) === fingerprint(after)) return []
   const { methods, paths } = witnessesOf(
-    [before, after].flatMap((side) => side?.world.policies.filter(holdsIn(side)) ?? []),
+    [before, after].flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []),
   )
   const cells = methods.flatMap((method) =>
     paths.map(
@@ -149,7 +149,10 @@ const verdict = (
   isByPolicy: boolean,
 ): Verdict => {
   if (side === undefined) return 'denied'
-  const { allowed, decided, policy } = evaluate({ ...side.request, method: method.value, path: path.value }, side.world)
+  const { allowed, decided, policy } = evaluate(
+    { ...side.request, method: method.value, path: path.value },
+    side.snapshot,
+  )
   if (allowed) return isByPolicy && policy === undefined ? 'denied' : 'allowed'
   return decided ? 'denied' : 'undecided'
 }
@@ -160,8 +163,8 @@ const fingerprint = (side: EvaluationInput | undefined): string =>
     side && [
       side.request,
       {
-        ...side.world,
-        policies: side.world.policies
+        ...side.snapshot,
+        policies: side.snapshot.policies
           .filter(holdsIn(side))
           .map(({ metadata: { namespace, name, annotations }, spec }) => [namespace, name, annotations, spec]),
       },
@@ -170,7 +173,7 @@ const fingerprint = (side: EvaluationInput | undefined): string =>
 
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
 const holdsIn =
-  ({ request: { to }, world: { workloads } }: EvaluationInput) =>
+  ({ request: { to }, snapshot: { workloads } }: EvaluationInput) =>
   ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
     const isElsewhere =
       targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)

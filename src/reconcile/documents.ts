@@ -44,7 +44,7 @@ export const withDocuments = (
 }
 
 const withDocument = (state: State, document: Document, now: Date, known: KnownMarks): State => {
-  if ('told' in document) return announceRelationByDocument(state, document.told, now, known)
+  if ('announced' in document) return announceRelationByDocument(state, document.announced, now, known)
   if (!('config' in document)) return state
   const isKnown = state.document === document.name && isDeepStrictEqual(state.config, document.config)
   if (isKnown) return state

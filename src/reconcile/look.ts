@@ -103,7 +103,7 @@ const allRemotes = (
   const told = changes.flatMap(({ look }) => look?.remotes ?? [])
   const named = changes.flatMap(({ look }) => look?.named ?? []).map((name) => ({ application: name }))
   const documented = found.flatMap((document) =>
-    'told' in document && document.application === application ? [document.told.remote] : [],
+    'announced' in document && document.application === application ? [document.announced.remote] : [],
   )
   const remotes = [...told, ...named, ...documented].map((remote) =>
     remoteSubject({ namespace, application }, { remote: { data: {}, ...remote } }),

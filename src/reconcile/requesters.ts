@@ -48,7 +48,7 @@ export const unknownRequesters = async (
 /** Whether it is known what the consumer asks for; whether the relation is over, its labels go before what guards it does. */
 const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
   const { data } = ownValue(state.relations, id)?.remote ?? {}
-  return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).said !== undefined
+  return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).published !== undefined
 }
 
 /** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */

@@ -6,52 +6,52 @@ import type { PublicState, State } from '../state/state.ts'
 import { lastReadableValues } from './last-readable.ts'
 import { displacedKey, isBetween, isDisplaced, mirrored } from './mirror.ts'
 
-/** A relation as a platform or a document tells it. */
+/** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
 
-/** The state after a word, or why the word does not count. */
+/** The state after an announcement, or why it does not count. */
 export type AnnouncementResult = { state: State } | { late: Late }
 
-/** The marks that the other sides have of a relation, by its key: what is told here comes after them, or does not count. */
+/** The remote sides' marks of a relation by key: an announcement must be later. */
 export type KnownMarks = (key: string) => readonly Mark[]
 
-/** A relation is told: it stands from then on. */
+/** Applies the announcement of a relation, which exists from then on. */
 export const announceRelation = (
   state: State,
-  told: AnnouncedRelation,
+  announced: AnnouncedRelation,
   position: Position,
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
-  const key = String(told.id)
-  // a document is one thing, whichever relation it named before
+  const key = String(announced.id)
+  // a document keeps its position, whichever relation it named before
   const held = Object.values(state.relations).filter(
-    ({ document }) => document !== undefined && document === told.document,
+    ({ document }) => document !== undefined && document === announced.document,
   )
   const others = [state.marks?.application, ...known(key), ...held.map((entry) => entry.mark)]
   const mark = advance(findMark(state, key), position, others)
   if (typeof mark === 'string') return { late: mark }
-  return { state: withAnnounced(state, told, mark, now) }
+  return { state: withAnnounced(state, announced, mark, now) }
 }
 
-/** A document is the platform's word for as long as it exists: it is no news where it is known, and else counts as told now. */
+/** Applies a document, which announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
 export const announceRelationByDocument = (
   state: State,
-  told: AnnouncedRelation,
+  announced: AnnouncedRelation,
   now: Date,
   known: KnownMarks,
 ): State => {
-  const key = String(told.id)
+  const key = String(announced.id)
   const entry = ownValue(state.relations, key)
-  const isKnown = entry?.word === 'told' && isSameRelation(entry, told)
+  const isKnown = entry?.word === 'told' && isSameRelation(entry, announced)
   const mark = isKnown ? entry.mark : markNow(state, findMark(state, key), now, known(key))
-  return withAnnounced(state, told, mark, now)
+  return withAnnounced(state, announced, mark, now)
 }
 
-/** The relation that has ended, with its interface where the platform says it. */
+/** An ended relation, with its interface if the platform sends it. */
 type Ended = { readonly key: string; readonly interface?: string | undefined }
 
-/** A relation has ended: a tombstone keeps what was told before from bringing it back. */
+/** Ends a relation. A tombstone keeps earlier announcements from restoring it. */
 export const endRelation = (
   state: State,
   { key, interface: name }: Ended,
@@ -63,11 +63,11 @@ export const endRelation = (
   return typeof mark === 'string' ? { late: mark } : { state: withEnded(state, key, mark, now, name) }
 }
 
-/** The document of a relation is gone. */
+/** Ends a relation whose document was deleted. */
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
   withEnded(state, key, markNow(state, findMark(state, key), now), now)
 
-/** The relations that the deletion of a document ends: those that it holds, and the one named unless another document holds that by now. */
+/** Lists the relations that end with a document. These are those it declares, and the named one unless another document declares it by now. */
 export const keysOfDocument = (
   { relations }: State,
   named: string | undefined,
@@ -85,7 +85,7 @@ const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined
 const findMark = ({ relations, tombstones }: State, key: string): Mark | undefined =>
   ownValue(relations, key)?.mark ?? ownValue(tombstones, key)?.mark
 
-/** The mark of what is seen now, later than all that is known of it. */
+/** Returns a mark for an observation now, later than all known marks. */
 export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, others: readonly Mark[] = []): Mark => ({
   ...before,
   at: Math.max(
@@ -94,28 +94,28 @@ export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, o
   ),
 })
 
-const withAnnounced = (state: State, told: AnnouncedRelation, mark: Mark, now: Date): State => {
-  const key = String(told.id)
+const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, now: Date): State => {
+  const key = String(announced.id)
   const before = ownValue(state.relations, key)
-  const isSame = before !== undefined && isSameRelation(before, told)
+  const isSame = before !== undefined && isSameRelation(before, announced)
   const { [key]: _tombstone, ...tombstones } = state.tombstones ?? {}
-  const document = told.document ?? (before?.word === 'told' && before.mine ? before.document : undefined)
+  const document = announced.document ?? (before?.word === 'told' && before.mine ? before.document : undefined)
   const entry: RelationEntry = {
     ...(isSame && keepProgress(before)),
-    ...told,
-    ...lastReadableValues(isSame ? before : undefined, told, state.config?.versions),
+    ...announced,
+    ...lastReadableValues(isSame ? before : undefined, announced, state.config?.versions),
     ...(document !== undefined && { document }),
     word: 'told',
     mark,
     mine: true,
   }
   const next = withTombstones(withEntry(isSame ? state : withDisplaced(state, key, now), key, entry), tombstones)
-  // a document that names another relation than before has given the former one up
-  const givenUp = keysOfDocument(next, undefined, told.document).filter((other) => other !== key)
+  // a document that names another relation releases the previous one
+  const givenUp = keysOfDocument(next, undefined, announced.document).filter((other) => other !== key)
   return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
 }
 
-/** The id of a relation goes to another one: what was granted or carried for it is let go of in order, and the other side is told. */
+/** Displaces a relation whose id is reused. Its grants and labels are released in order, and the remote side is notified. */
 const withDisplaced = (state: State, key: string, now: Date): State => {
   const before = ownValue(state.relations, key)
   if (before === undefined || (before.word === 'ended' && before.granted === undefined && !before.holds)) return state
@@ -144,13 +144,13 @@ const isSameRelation = (one: RelationEntry, other: AnnouncedRelation): boolean =
   one.interface === other.interface &&
   one.role === other.role
 
-/** How far both sides are is the same relation's, whoever tells it again. */
+/** Keeps the progress of both sides, whichever side announces the relation again. */
 const keepProgress = ({ says, seen, heard, granted, holds, taking, sent }: RelationEntry): Partial<RelationEntry> =>
   defined({ says, seen, heard, granted, holds, taking, sent })
 
 /**
- * Takes the words of the other side of the same namespace: of two words about one relation the later counts, and of two at once the end.
- * Where nothing is known here a relation is taken from `peer` while it stands, and a tombstone of it is not.
+ * Merges the announcements known to a remote side in the same namespace. Of two about one relation the later counts, at equal marks
+ * the end. An unknown relation is adopted while it exists, its tombstone is not.
  */
 export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State => {
   const numbered = Object.keys(theirs.relations).filter((key) => !isDisplaced(key))
@@ -182,14 +182,14 @@ const mergeOne = (
   if (own === undefined) return adopted(state, peer, other, key, now)
   const [isWithThem, isWithUs] = [isBetween(own, subject, peer), isBetween(other, peer, subject)]
   if (isWithThem && isWithUs && own.interface === other.interface) return mergeWord(state, key, own, other, now)
-  // the id has gone to another relation, here or there
+  // the id was reused on either side
   if (isWithUs && other.word === 'told') return mergeAnother(state, key, own, mirrored(other, peer), now)
   const isOver = isWithThem && compareMarks(own.mark, other.mark) < 0
   const mark = mergeMarks(own.mark, other.mark)
   return isOver ? withWord(state, key, own, { word: 'ended', mark }, now) : state
 }
 
-/** A relation with somebody else is told under the id: what is over stands in nobody's way but its own. */
+/** Replaces a relation by another one announced under its id: an ended relation blocks only itself. */
 const mergeAnother = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
   const rival = own.word === 'ended' ? ownValue(state.relations, displacedKey(other))?.mark : own.mark
   if (rival !== undefined && compareMarks(rival, other.mark) >= 0) return state
@@ -197,7 +197,7 @@ const mergeAnother = (state: State, key: string, own: RelationEntry, other: Rela
   return withEntry(withDisplaced(state, key, now), key, { ...other, mark })
 }
 
-/** What both sides say alike is known: an event is compared with the marks of both. */
+/** Merges two words about one relation: the later counts, and an event is compared with the marks of both. */
 const mergeWord = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
   if (own.word === other.word) return withDocumentOf(state, key, own, other)
   const order = compareMarks(own.mark, other.mark)
@@ -207,7 +207,7 @@ const mergeWord = (state: State, key: string, own: RelationEntry, other: Relatio
   return other.word === 'told' ? withDocumentOf(word, key, word.relations[key] ?? own, other) : word
 }
 
-/** The document in which the other side's platform keeps the relation: that side may lose its memory. */
+/** Adopts the document that declares the relation at the remote side, which may lose its memory. */
 const withDocumentOf = (state: State, key: string, own: RelationEntry, { mine, document }: RelationEntry): State =>
   own.mine || !mine || own.document === document ? state : withEntry(state, key, defined({ ...own, document }))
 
@@ -218,10 +218,10 @@ const withEntry = (state: State, key: string, entry: RelationEntry): State => ({
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
   const { [key]: tombstone, ...tombstones } = state.tombstones ?? {}
-  // an end is news only to whom the other side waits for, and to whom carries labels and does not know for what
+  // an end matters only if the other side waits for it, or labels of an unknown relation are carried
   const isAwaited = other.granted !== undefined || other.holds === true || state.carried === true
   if (other.word === 'ended' && !isAwaited) return state
-  // what did not come to the other side came to this one, before its memory was lost
+  // an announcement not sent to the other side was sent to this one, before its memory was lost
   const entry = { ...mirrored(other, peer), mine: !other.mine }
   if (tombstone === undefined) return withEntry(state, key, entry)
   const mark = mergeMarks(tombstone.mark, other.mark)
@@ -244,8 +244,8 @@ const withWord = (
 }
 
 /**
- * The application is removed: what its own platform told before ends with it, but for what documents say. That, and what the other sides were
- * told, waits for it to come back.
+ * Ends the relations that the platform announced before the removal, except those of documents. These, and what the remote sides know,
+ * wait for the application to return.
  */
 export const endOnRemoval = (state: State, position: Position, now: Date): AnnouncementResult => {
   const before = state.marks?.application
@@ -269,7 +269,7 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
   }
 }
 
-/** What was told to this side before ends; what was told after stands; and documents say what they say for as long as they exist. */
+/** Ends the relations announced before the removal; later ones stay, and so do documents as long as they exist. */
 const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, now: Date): RelationEntry => {
   if (!entry.mine || entry.word === 'ended') return entry
   if (isAfter(entry.mark, position))

@@ -9,7 +9,7 @@ import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './version-1.ts'
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
 const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]
 
-/** The keys that the protocol of an interface owns. */
+/** The keys reserved by the protocol of an interface. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   service_mesh: [...VERSIONED, 'labels', 'mesh_type', 'guard', 'policies', 'guarded', 'enforcement'],
   cross_model_mesh: [...VERSIONED, 'cmr_data'],
@@ -27,24 +27,27 @@ const isOwned = (name: string, key: string): boolean =>
 const omitProtocolKeys = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !isOwned(name, key)))
 
-/** What a databag holds besides what the interface's protocol says in it; undefined where that is nothing. */
-export const selectCustomData = (name: string, said: PublishedData | undefined): CustomData | undefined => {
-  if (said === undefined) return undefined
-  const data = omitProtocolKeys(name, { ...(Object.hasOwn(OWNED, name) && flattenDocument(said.data)), ...said.data })
-  const units = Object.entries(said.units ?? {})
+/** Selects the custom data of a databag, outside the interface's protocol; undefined without any. */
+export const selectCustomData = (name: string, published: PublishedData | undefined): CustomData | undefined => {
+  if (published === undefined) return undefined
+  const data = omitProtocolKeys(name, {
+    ...(Object.hasOwn(OWNED, name) && flattenDocument(published.data)),
+    ...published.data,
+  })
+  const units = Object.entries(published.units ?? {})
     .map(([unit, bag]) => [unit, omitProtocolKeys(name, bag)] as const)
     .filter(([, bag]) => Object.keys(bag).length > 0)
   if (Object.keys(data).length === 0 && units.length === 0) return undefined
   return defined({ data, units: units.length > 0 ? Object.fromEntries(units) : undefined })
 }
 
-/** The settings of an application: what its config says goes before what its leader does. */
+/** Merges the settings; the config's precede the leader's. */
 export const mergeSettings = ({ config, settings }: Pick<State, 'config' | 'settings'>): LeaderSettings => ({
   ...settings,
   ...config?.settings,
 })
 
-/** What is said in version 1 alone is in its document. */
+/** Reads the document of version 1 as flat keys. */
 const flattenDocument = (data: PublishedData['data']): Record<string, string> => {
   const document = documentIn(data)
   const content = 'value' in document ? (document.value ?? {}) : {}
@@ -55,7 +58,7 @@ const flattenDocument = (data: PublishedData['data']): Record<string, string> =>
 
 type Speaker = Pick<State, 'config' | 'databag' | 'units'>
 
-/** What the application itself says in a relation, and each of its units; what the config says goes before what the leader does. */
+/** Collects the custom data of the application and of its units; the config's take precedence over the leader's. */
 const collectCustomData = (
   application: string,
   { config, databag, units }: Speaker,
@@ -70,32 +73,34 @@ const collectCustomData = (
   ),
 })
 
-/** What is said in a relation: what its protocol says, and beside it what the application does. Undefined where neither says anything. */
+/** Merges the custom data into the protocol's; undefined where both are empty. */
 export const withCustomData = (
   application: string,
   speaker: Speaker,
   relation: Relation,
-  said: PublishedData | undefined,
+  published: PublishedData | undefined,
 ): PublishedData | undefined => {
   const own = collectCustomData(application, speaker, relation)
-  const names = Object.keys({ ...own.units, ...said?.units })
-  if (Object.keys(own.data).length === 0 && Object.keys(own.units ?? {}).length === 0) return said
-  const units = names.map((unit) => [unit, { ...ownValue(own.units, unit), ...ownValue(said?.units, unit) }] as const)
+  const names = Object.keys({ ...own.units, ...published?.units })
+  if (Object.keys(own.data).length === 0 && Object.keys(own.units ?? {}).length === 0) return published
+  const units = names.map(
+    (unit) => [unit, { ...ownValue(own.units, unit), ...ownValue(published?.units, unit) }] as const,
+  )
   return {
-    ...said,
-    data: { ...own.data, ...said?.data },
+    ...published,
+    data: { ...own.data, ...published?.data },
     ...(units.length > 0 && { units: Object.fromEntries(units) }),
   }
 }
 
 type Relations = Readonly<Record<string, RelationIdentity>>
 
-/** The keys of a databag that protocols own, a sentence each: they are left out. */
+/** Describes the keys of a databag that a protocol reserves, which are left out. */
 export const ownedKeys = (databag: Databags | undefined, relations: Relations): string[] =>
   Object.values(relations).flatMap(({ endpoint, interface: name }) =>
     Object.keys(ownValue(databag, endpoint) ?? {})
       .filter((key) => isOwned(name, key))
-      .map((key) => `databag.${endpoint}.${key}: the interface ${name} says this itself, it is left out`),
+      .map((key) => `databag.${endpoint}.${key}: the interface ${name} has this key itself; left out`),
   )
 
 /** Throws Refused where a databag has a key that the protocol of a relation owns. */

@@ -5,8 +5,8 @@ import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './version-1.t
 import { type Agreement, negotiate } from './versions.ts'
 
 /**
- * The application databag that says `content`, the flat keys of an interface as they are on its wire, to every side that speaks one of
- * the `local` versions. It does not depend on what the other side says, so nothing vanishes whichever way that side changes.
+ * Encodes `content`, the flat keys of an interface, for sides that speak any of the `local` versions. It does not depend on the remote
+ * side, so nothing vanishes when that changes.
  */
 export const publishable = (
   content: Readonly<Record<string, string>>,
@@ -20,12 +20,12 @@ export const publishable = (
   }
 }
 
-/** The content of a databag and the version it came in, or why there is none. */
+/** The content of a databag and its version, or why there is none. */
 export type Payload = { data: Databag; version: Version } | Exclude<Agreement, { version: Version }>
 
 /**
- * What the application databag `remote` says, in the flat keys of its interface whatever its version. In version 0 it is the databag
- * itself. A side that has announced version 1 and no document yet says what its flat keys do.
+ * Decodes the application databag `remote` into the flat keys of its interface. In version 0 it is the databag itself; a side that
+ * announces version 1 without a document is read by its flat keys.
  */
 export const decodePayload = (remote: Databag, local: readonly Version[]): Payload => {
   const agreement = negotiate(local, remote)
@@ -35,7 +35,7 @@ export const decodePayload = (remote: Databag, local: readonly Version[]): Paylo
   return { data: document.value === undefined ? remote : flatten(document.value), version: agreement.version }
 }
 
-/** A string is written in JSON: what reads it would take the text of a number or an object for one. */
+/** Encodes strings as JSON, since a reader would parse the text of a number or an object. */
 const flatten = (document: Record<string, unknown>): Databag =>
   Object.fromEntries(
     Object.entries(document).map(([key, value]) => [key, typeof value === 'string' ? JSON.stringify(value) : value]),

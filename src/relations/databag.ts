@@ -3,12 +3,12 @@ import { describeIssues } from '../base/issues.ts'
 import { jsonOrText } from '../base/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
 
-/** A value of a databag, or why it cannot be read: an unreadable value never counts as an absent one. */
+/** A value of a databag, or why it is unreadable, which never counts as absent. */
 export type DatabagValue<T> = { value: T | undefined } | { unreadable: string }
 
 /**
- * The value of `key` as `schema` wants it, undefined when it is absent. Juju's databags hold strings of JSON, events may carry the JSON
- * values themselves: both are read, and a plain string where a string is wanted.
+ * Reads `key` with `schema`; undefined when it is absent. Juju's databags hold strings of JSON, events may carry JSON values or plain
+ * strings: all are read.
  */
 export const readValue = <T>(databag: Databag, key: string, schema: z.ZodType<T>): DatabagValue<T> => {
   const raw = databag[key]

@@ -11,9 +11,9 @@ import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote } from '../state/relation.ts'
 import type { AnnouncedRelation } from './announcements.ts'
 
-/** What a ConfigMap that is a document says of the application it names, or why that cannot be read. */
+/** The relation or config in a ConfigMap document, or the reason why it cannot be read. */
 export type Document = { readonly name: string; readonly application?: string } & (
-  | { readonly told: AnnouncedRelation }
+  | { readonly announced: AnnouncedRelation }
   | { readonly config: Config }
   | { readonly problem: string }
 )
@@ -25,7 +25,7 @@ const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIde
 /** Reads configs as they are given. */
 type ConfigSchema = z.ZodType<Config>
 
-/** The documents of a namespace. */
+/** Lists the documents of a namespace. */
 export const listDocuments = async (
   kubernetes: Kubernetes,
   namespace: string,
@@ -35,7 +35,7 @@ export const listDocuments = async (
     (object) => readDocument(object, schema) ?? [],
   )
 
-/** The documents of these names that are there. */
+/** Reads the documents of these names that exist. */
 export const findDocuments = async (
   kubernetes: Kubernetes,
   { namespace }: Subject,
@@ -46,7 +46,7 @@ export const findDocuments = async (
   return found.flatMap((object) => (object && readDocument(object, schema)) ?? [])
 }
 
-/** Undefined for a ConfigMap that is no document. */
+/** Parses a document; undefined for any other ConfigMap. */
 const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document | undefined => {
   const { name } = object.metadata
   try {
@@ -60,7 +60,7 @@ const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document 
     return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({
       name,
       application,
-      told: { ...relation, remote, document: name },
+      announced: { ...relation, remote, document: name },
     }))
   } catch (error) {
     const named = applicationNamedIn(object)
@@ -70,7 +70,7 @@ const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document 
   }
 }
 
-/** Nothing where that cannot be read either: the document may be anybody's. */
+/** Reads the application of a document; empty where it is unreadable. */
 const applicationNamedIn = (object: KubernetesObject): { application?: string } => {
   try {
     return { application: Application.parse(applicationIn(Resource.parse(object))) }
@@ -92,4 +92,4 @@ const parsed = <T>(
 
 const problemIn = (name: string, error: z.ZodError): string => `ConfigMap ${name}: ${describeIssues(error)}; ${STAYS}`
 
-const STAYS = 'what it said before stays'
+const STAYS = 'the last readable data stays in effect'

@@ -13,23 +13,23 @@ import { findMirror, publishedHash, remoteSubject } from './mirror.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
 import { SUPPORTED, spokenVersions } from './versions.ts'
 
-/** The other side of a relation, as its memory has it. */
+/** The remote side of a relation, as read from its memory. */
 export type OtherSide = {
   readonly entry?: RelationEntry | undefined
-  readonly said?: PublishedData | undefined
-  /** The relation is over there: it has ended, or the application was removed. */
+  readonly published?: PublishedData | undefined
+  /** The relation has ended there, or the application was removed. */
   readonly isOver: boolean
-  /** The workload carries labels that the relation asked for; undefined where that is not known. */
+  /** The workload carries labels of the relation; undefined where unknown. */
   readonly holds?: boolean | undefined
   /** The workload is on the mesh, and by no other relation. */
   readonly isEnrolled?: true | undefined
-  /** A hash of all that it shows of the relation. */
+  /** A hash of its public data of the relation. */
   readonly shows?: string | undefined
-  /** Why the memory could not be read. */
+  /** The reason why the memory could not be read. */
   readonly problem?: string | undefined
 }
 
-/** The other side of the relation `key`; an application without a memory shows nothing, and nor does an alias. */
+/** Reads the remote side of the relation `key`; empty for an alias or without a memory. */
 export const otherSide = (subject: Subject, state: State, key: string, peers: Peers): OtherSide => {
   const own = ownValue(state.relations, key)
   const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
@@ -44,8 +44,8 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
   if (entry === undefined) return { isOver: false, holds: Object.keys(peer.labels).length > 0 }
   return {
     entry,
-    said: entry.says === undefined ? undefined : ownValue(peer.state.says, entry.says),
-    // within the namespace its word is merged with ours, and the later counts
+    published: entry.says === undefined ? undefined : ownValue(peer.state.says, entry.says),
+    // within the namespace both words are merged, and the later counts
     isOver: !stands(peer.state, isNear(subject, peer.subject) ? { ...entry, word: 'told' } : entry),
     holds: entry.holds === true,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
@@ -61,42 +61,43 @@ const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer
 
 const isNear = (one: Subject, other: Subject): boolean => one.namespace === other.namespace
 
-/** What the two sides of a relation agree on, in the flat keys of its interface; or why that cannot be told. */
+/** The data of a relation in the flat keys of its interface, or the reason why they are unknown. */
 export type RelationData = { data: Databag } | { incompatible: string } | { unreadable: string }
 
 /**
- * The data of a relation: an application that speaks for itself goes before what a platform says of it. Whoever never asked for policies
- * leaves that to the platform: something else may run it, and ask for it.
+ * Merges the data of a relation; published data precede the platform's. A requirer that never published policies leaves these to the
+ * platform, since another program may request them.
  */
 export const readData = (
   name: string,
   platform: Databag,
-  said: Databag | undefined,
+  published: Databag | undefined,
   versions: Versions = {},
 ): RelationData => {
-  const data = { ...platform, ...said }
+  const data = { ...platform, ...published }
   const read = isVersioned(name) ? decodePayload(data, spokenVersions(name, versions)) : { data }
-  if (!('data' in read) || !said || Object.hasOwn(said, 'policies') || !Object.hasOwn(platform, 'policies')) return read
+  if (!('data' in read) || !published || Object.hasOwn(published, 'policies') || !Object.hasOwn(platform, 'policies'))
+    return read
   return { data: { ...read.data, policies: platform.policies } }
 }
 
 export const isVersioned = (name: string): name is Interface => Object.hasOwn(SUPPORTED, name)
 
-/** The state that everything follows from, and of its relations those that are not what they seem: a sentence each. */
+/** The state with each relation's effective data, and the problems found. */
 export type Effective = {
   readonly state: EffectiveState
   /** Both sides must speak a version in common first. */
   readonly blocked: readonly string[]
   readonly problems: readonly string[]
-  /** What other applications have to do first, a sentence each. */
+  /** The applications that must act first, one sentence each. */
   readonly waiting: readonly string[]
-  /** Relations whose other side is not known, not even from before: what was made for them stays. */
+  /** Relations with unknown data: what was applied for them is kept. */
   readonly unknown: readonly Relation[]
 }
 
 /**
- * The relations that stand at both sides, with their data; where these cannot be read, the last readable ones are in effect. For a provider
- * a relation that is over stands until the requirer carries its labels no more.
+ * Resolves the effective data of all relations; unreadable data are replaced by the last readable ones. For a provider an ended
+ * relation remains until its requirer has removed its labels.
  */
 export const effective = (subject: Subject, state: State, peers: Peers): Effective => {
   const resolved = Object.entries(state.relations)
@@ -121,16 +122,16 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
   }
 }
 
-const STAYS = 'the last readable data stay in effect'
+const STAYS = 'the last readable data stays in effect'
 
-/** Whether the requirer may still carry the labels of a relation that is over: what was granted for them, perhaps before a memory was lost, is not revoked yet. */
+/** Tells if the requirer may still carry the labels of an ended relation. Its grant, perhaps of a lost memory, is not revoked yet. */
 const isLeaving = ({ granted, heard }: RelationEntry, { entry: theirs, holds }: OtherSide): boolean =>
   granted === undefined ? theirs?.holds === true : (holds ?? heard === true)
 
 const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): string | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable)
-    return `${relationName(relation)}: waiting for what ${remote} says; what was made for it stays`
+    return `${relationName(relation)}: waiting for the data of ${remote}; what was applied for it stays in effect`
   return relation.isLeaving ? `${relationName(relation)}: waiting for ${remote} to leave the mesh` : undefined
 }
 
@@ -138,23 +139,23 @@ type Resolved = { relation: Relation; read: RelationData }
 
 const resolve = (
   { remote, kept, heard, says, ...entry }: RelationEntry,
-  { said }: OtherSide,
+  { published }: OtherSide,
   { config, says: contents }: State,
   isOver: boolean,
 ): Resolved => {
-  const read = readData(entry.interface, remote.data, said?.data, config?.versions)
+  const read = readData(entry.interface, remote.data, published?.data, config?.versions)
   const own = says === undefined ? undefined : ownValue(contents, says)
   const data = 'data' in read ? read.data : (kept ?? {})
-  const units = said?.units ?? remote.units
+  const units = published?.units ?? remote.units
   const { id, endpoint, interface: name, role } = entry
-  const isSilent = heard === true && said === undefined && !hasData(remote)
+  const isSilent = heard === true && published === undefined && !hasData(remote)
   const isUnknown = isSilent || (!('data' in read) && kept === undefined)
   const relation: Relation = defined({
     ...{ id, endpoint, interface: name, role, kept },
     remote: defined({ ...remote, data, units }),
-    speaks: said && (true as const),
+    publishes: published && (true as const),
     isConfigured: own && !own.partial ? (true as const) : undefined,
-    told: selectCustomData(entry.interface, said),
+    customData: selectCustomData(entry.interface, published),
     isUnknown: isUnknown ? (true as const) : undefined,
     isLeaving: isOver ? (true as const) : undefined,
   })
@@ -164,7 +165,7 @@ const resolve = (
 const hasData = ({ data, units }: RelationEntry['remote']): boolean =>
   Object.keys(data).length > 0 || Object.keys(units ?? {}).length > 0
 
-/** Whether the relation asks its requirer for labels, and its provider for what these need. */
+/** Tells if the relation enrols its requirer: it carries labels, and policies for them. */
 export const isEnrolling = ({ interface: name }: Pick<Relation, 'interface'>): boolean =>
   name === 'service_mesh' || name === 'cluster'
 
@@ -176,10 +177,10 @@ export const requestedLabels = ({ remote, interface: name }: Relation): Readonly
   return 'value' in labels ? (labels.value ?? {}) : {}
 }
 
-/** Whether a requirer has yet to take the labels of a relation, as far as it has seen itself. */
+/** Tells if a requirer has yet to take the labels of a relation, as far as its own state knows. */
 export const isUnenrolled = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
 
-/** Whether a requirer that died, or was overtaken, over taking the labels of a relation has taken them: no other one brought them. */
+/** Tells if an interrupted requirer has taken the labels of a relation: no other relation brought them. */
 const hasTakenLabels = (
   state: State,
   entry: RelationEntry,
@@ -191,8 +192,8 @@ const hasTakenLabels = (
   Object.entries(requestedLabels(relation)).some(([key, value]) => ownValue(labels, key) === value)
 
 /**
- * A requirer takes the labels of a relation first when its provider has granted what it asks for; later changes do not wait, unless the
- * workload is bare: somebody else took its labels, or made it anew.
+ * Gates enrolment: a requirer first takes labels once its provider has granted its request. Later changes do not wait, unless the
+ * workload lost its labels or was recreated.
  */
 export const gateEnrolment = (
   subject: Subject,
@@ -207,7 +208,7 @@ export const gateEnrolment = (
       entry?.role === 'requires' &&
       isEnrolling(entry) &&
       (isBare || isUnenrolled(entry)) &&
-      relation.speaks &&
+      relation.publishes &&
       !hasTakenLabels(state, entry, relation, labels)
     if (!isWaiting || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
     return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const
@@ -227,15 +228,15 @@ export const gateEnrolment = (
   }
 }
 
-/** Whether labels of some relation wait for its provider: what is carried for another one until then stays, also when that has ended. */
+/** Tells if labels of some relation wait for its provider. Labels carried for another one stay until then, also after its end. */
 export const isAwaiting = ({ state: { relations } }: Effective): boolean =>
   Object.values(relations).some(
     (relation) =>
       relation.awaits !== undefined ||
-      (isEnrolling(relation) && relation.role === 'requires' && !relation.speaks && !hasData(relation.remote)),
+      (isEnrolling(relation) && relation.role === 'requires' && !relation.publishes && !hasData(relation.remote)),
   )
 
-/** The workers that are still on the mesh which their coordinator has left: until then they have to reach each other. */
+/** Lists the workers on a mesh that their coordinator has left: until they leave, they must reach each other. */
 export const leavingWorkers = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
   if (state.config?.coordinator === undefined || desiredMeshLabels(resolved.state)) return []
   return Object.entries(state.relations).flatMap(([key, entry]) =>
@@ -245,22 +246,20 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Effecti
   )
 }
 
-/** What was granted to an application whose config is not known stays, until it is told again. */
+/** Explains grants that are kept while the application's config is unknown. */
 const keptGrants = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const granted = otherSide(subject, state, key, peers).entry?.granted
     const isKept = granted !== undefined && granted !== NOTHING_ASKED && entry.says === undefined
     if (!isKept || state.config !== undefined || state.removed !== undefined || entry.role !== 'requires') return []
-    return [
-      `${relationName(entry)}: waiting for the config of ${subjectName(subject)}; what was granted for it before stays`,
-    ]
+    return [`${relationName(entry)}: waiting for the config of ${subjectName(subject)}; its grants stay in effect`]
   })
 
-/** What is granted to whoever has not said what it asks for. */
+/** The grant of a requirer that has not published any request. */
 export const NOTHING_ASKED = '-'
 
 const isGranted = ({ says }: RelationEntry, { entry }: OtherSide): boolean =>
   entry?.granted !== undefined && entry.granted !== CHANGING && (says === undefined || entry.granted === says)
 
-/** What a provider says while it revokes. */
+/** The grant that a provider publishes while it revokes. */
 export const CHANGING = 'changing'

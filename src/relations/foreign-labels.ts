@@ -3,7 +3,7 @@ import { ENROLMENT_LABEL } from '../istio/names.ts'
 /** Policies of a cluster select pods of their own namespace by it. */
 const PART_OF = 'app.kubernetes.io/part-of'
 
-/** What a mesh asks of pods and Services; a value that would take them off it, or past its waypoint, is none of these. */
+/** The labels that a mesh sets on pods and Services. Values that would take them off it, or past its waypoint, do not match. */
 const MESH: ReadonlyMap<string, RegExp> = new Map([
   [ENROLMENT_LABEL, /^ambient$/],
   ['istio.io/use-waypoint', /^(?!none$)/],
@@ -20,7 +20,7 @@ export const FOREIGN_KEYS: readonly string[] = [...CLUSTER.keys()]
 /** The keys of the labels of a mesh. */
 export const MESH_KEYS: readonly string[] = [...MESH.keys()]
 
-/** The databag keys that carry labels: who may ask for which. */
+/** The databag keys that carry labels, and the labels each may request. */
 const FOREIGN = {
   labels: { known: MESH, whose: 'a beacon', what: 'labels of its mesh' },
   worker_labels: { known: CLUSTER, whose: 'a coordinator', what: 'labels of its cluster and its mesh' },
@@ -30,8 +30,8 @@ const FOREIGN = {
 export type ForeignKey = keyof typeof FOREIGN
 
 /**
- * Why a label that another application asks for is not taken, or undefined when it is one that its protocol is for. Any other could move
- * pods to another Service, out of a selector, into the policies of another cluster or off the mesh. `cluster` is the only one it may name.
+ * Returns the reason why a label requested by another application is refused, if any. Any other label could move pods to another
+ * Service, out of a selector, into another cluster's policies or off the mesh. `cluster` is the only one it may name.
  */
 export const foreignProblem = (
   from: ForeignKey,

@@ -8,7 +8,7 @@ export const Guarded = z.object(
   {
     type: z.enum(['app', 'unit'], 'expected app or unit'),
     service: z.string('expected a Service: a string').min(1).nullish(),
-    /** The endpoints that would let somebody in, where none of them has a relation. */
+    /** Endpoints that would admit someone, all without a relation. */
     unrelated: z.array(z.string('expected an endpoint: a string')).nullish(),
   },
   'expected a target: an object',
@@ -16,12 +16,12 @@ export const Guarded = z.object(
 
 export type Guarded = z.infer<typeof Guarded>
 
-/** The targets of a databag and the problems of the others; or why they cannot be known. */
+/** The targets of a databag and the problems of invalid ones, or why it is unreadable. */
 export type ReadGuards = { guards: Guarded[]; problems: string[] } | { unreadable: string }
 
 export const List = z.array(z.unknown(), 'expected a list of targets')
 
-/** Reads the key `guarded` of a consumer's databag, which stands beside `policies`, the charm library's key. */
+/** Reads `guarded` of a consumer's databag, beside the charm library's `policies`. */
 export const readGuards = (databag: Databag): ReadGuards => {
   const list = readValue(databag, 'guarded', List)
   if ('unreadable' in list) return list

@@ -12,7 +12,7 @@ const Labels = z.record(z.string(), z.unknown())
 
 type Reader = (databag: Databag) => object
 
-/** The keys whose loss would take something from somebody, by interface. */
+/** The keys whose loss would revoke something, by interface. */
 const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   service_mesh: {
     policies: readPolicies,
@@ -22,22 +22,22 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
 }
 
-/** What a platform tells of the other side, with the last readable values of what it told before. */
+/** The platform's data of the remote side, with the last readable values. */
 type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'kept'>
 
 /**
- * The last readable values of what a platform told, as a whole or of single keys: what is unreadable never counts as gone. `versionsBefore`
- * are those that were spoken here until now.
+ * Keeps the last readable values of the platform's data, by key or as a whole: unreadable never counts as absent. `versionsBefore` are
+ * the versions spoken until now.
  */
 export const lastReadableValues = (
   known: Platform | undefined,
-  told: Platform,
+  announced: Platform,
   versions: Versions | undefined,
   versionsBefore = versions,
 ): { kept?: Databag } => {
   const before = known && { ...dataOf(known, versionsBefore), ...known.kept }
-  const now = readData(told.interface, told.remote.data, undefined, versions)
-  const kept = 'data' in now ? lost(told.interface, before ?? {}, now.data) : (before ?? {})
+  const now = readData(announced.interface, announced.remote.data, undefined, versions)
+  const kept = 'data' in now ? lost(announced.interface, before ?? {}, now.data) : (before ?? {})
   return Object.keys(kept).length === 0 ? {} : { kept }
 }
 
@@ -46,7 +46,7 @@ const dataOf = ({ interface: name, remote }: Platform, versions: Versions | unde
   return 'data' in data ? data.data : {}
 }
 
-/** The keys that are there and cannot be read now, with the value that could be read before. */
+/** Selects unreadable keys, with their last readable values. */
 const lost = (name: string, before: Databag, now: Databag): Databag =>
   Object.fromEntries(
     Object.entries(ownValue(READERS, name) ?? {})

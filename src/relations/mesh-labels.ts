@@ -15,11 +15,11 @@ const labelsIn = (databag: Databag): Record<string, string> | undefined => {
   )
 }
 
-/** The labels that a mesh wants on the application's pods, none where all of its namespace is on it; undefined while it is on no mesh. */
+/** Collects the mesh labels for the application's pods; undefined without a mesh. They are empty where the whole namespace is enrolled. */
 export const desiredMeshLabels = (state: EffectiveState): { labels: Record<string, string> } | undefined => {
-  const told = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
+  const requested = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
     .map(({ remote, kept = {} }) => labelsIn(remote.data) ?? labelsIn(kept))
     .filter((labels) => labels !== undefined)
-  // where two want different values the lower id wins
-  return told.length === 0 ? undefined : { labels: Object.assign({}, ...told.toReversed()) }
+  // of different values the lower id wins
+  return requested.length === 0 ? undefined : { labels: Object.assign({}, ...requested.toReversed()) }
 }

@@ -6,19 +6,19 @@ import { type PublicState, type State, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 
-/** How the other side calls its end of a relation, where nobody has told. */
+/** The name of the remote endpoint, where the platform has not sent one. */
 const ENDPOINTS: Readonly<Record<string, string>> = {
   'require-cmr-mesh': 'provide-cmr-mesh',
   'provide-cmr-mesh': 'require-cmr-mesh',
 }
 
-/** The key of a relation whose id went to another one: it is remembered until nothing of it is left. */
+/** Builds the key of a relation whose id was reused, remembered until nothing of it is left. */
 export const displacedKey = ({ id, remote, interface: name }: RelationEntry): string =>
   [id, name, remote.application].join('/')
 
 export const isDisplaced = (key: string): boolean => key.includes('/')
 
-/** The identity that the other side gives a relation. */
+/** Returns the identity of a relation at its remote side. */
 export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
   id,
   endpoint: remote.endpoint ?? ownValue(ENDPOINTS, endpoint) ?? endpoint,
@@ -26,16 +26,16 @@ export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }
   role: OPPOSITE[role],
 })
 
-/** The application at the other side of a relation of `subject`. */
+/** Returns the remote application of a relation of `subject`. */
 export const remoteSubject = ({ namespace }: Subject, { remote }: Pick<RelationEntry, 'remote'>): Subject => ({
   namespace: remote.namespace ?? namespace,
   application: remote.application,
 })
-/** Whether the entry, in the memory of `from`, is of a relation with `to`. */
+/** Tells if the entry, in the memory of `from`, is of a relation with `to`. */
 export const isBetween = (entry: RelationEntry | undefined, from: Subject, to: Subject): boolean =>
   entry !== undefined && isSameSubject(remoteSubject(from, entry), to)
 
-/** The entry of a relation that only `peer`, of the same namespace, was told of. */
+/** Builds the entry of a relation announced only to `peer` in the same namespace. */
 export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
   ...oppositeIdentity(theirs),
   remote: { application: peer.application, endpoint: theirs.endpoint, data: {} },
@@ -47,8 +47,8 @@ export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry =>
 })
 
 /**
- * The other side's entry of a relation: of the same id within a namespace; across namespaces, which count their relations each for
- * itself, the one of the same applications, interface and endpoints, and among several the one of the same rank.
+ * Finds the remote side's entry of a relation. Within a namespace the id matches; across namespaces, which number independently,
+ * applications, interface and endpoints do, and among several the rank.
  */
 export const findMirror = (
   subject: Subject,
@@ -64,7 +64,7 @@ export const findMirror = (
   if (peer.namespace === subject.namespace) {
     const numbered = ownValue(theirs.relations, String(own.id))
     if (isMirror(numbered)) return numbered
-    // the id went to another relation there, and this one is not over yet
+    // the id was reused there before this relation is over
     return Object.values(theirs.relations).find((other) => other.id === own.id && isMirror(other))
   }
   const candidates = alike(theirs, (other) => isPair(own, other) && isBetween(other, peer, subject))
@@ -72,7 +72,7 @@ export const findMirror = (
   return candidates[rivals.findIndex((rival) => rival.id === own.id)] ?? candidates.at(-1)
 }
 
-/** Those that stand before those that are over, by id. */
+/** Sorts existing relations before ended ones, by id. */
 const alike = (state: PublicState, isMeant: (entry: RelationEntry) => boolean): RelationEntry[] =>
   Object.values(state.relations)
     .filter(isMeant)
@@ -89,14 +89,14 @@ const isPair = (one: RelationEntry, other: RelationEntry): boolean =>
 const isAlike = (one: RelationEntry, other: RelationEntry): boolean =>
   one.interface === other.interface && one.role === other.role && one.endpoint === other.endpoint
 
-/** Tells one content from another: a short text. */
+/** Hashes content into a short text. */
 export const contentHash = (content: unknown): string =>
   hash('sha256', JSON.stringify(content), 'base64url').slice(0, 12)
 
-/** A hash of what the other side goes by: what is said and granted, and whether the relation stands. */
+/** Hashes the published data, the grant and the existence of a relation, by which the remote side notices changes. */
 export const publishedHash = (state: Pick<State, 'removed'>, entry: RelationEntry): string =>
   contentHash([stands(state, entry), entry.says ?? null, entry.granted ?? null])
 
-/** Whether the sides of the relation have something to say to each other. */
+/** Tells if the interface has a protocol of ours, so that both sides publish data. */
 export const hasProtocol = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>
   ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'].includes(name)

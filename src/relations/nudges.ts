@@ -9,33 +9,33 @@ import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubjec
 import { isAlias, type Peers } from './peers.ts'
 
 /**
- * Says that it is worth a look at a relation, and to whom: a CloudEvent of type relation-changed or relation-broken. Functions of ours take
- * nothing else from it; for third parties it has the data, too.
+ * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
+ * else of it; it carries the data for third parties.
  */
 export type Nudge = {
   readonly event: Event
   readonly name: string
-  /** The relation, and a hash of what the event says. */
+  /** The relation, and a hash of the event's content. */
   readonly key: string
   readonly shows: string
-  /** The other side has no memory to be read: that it was sent is remembered. */
+  /** The remote side has no readable memory: the sent data are remembered. */
   readonly isRemembered: boolean
 }
 
 type Occasion = {
-  /** The other sides look again, whatever they have seen. */
+  /** The remote sides read again, whatever they have seen. */
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
   readonly isSwept: boolean
   readonly isEcho: boolean
   readonly now: Date
-  /** The state before the step: a relation may have been with somebody else. */
+  /** The state before the step, in which a relation may have had another remote side. */
   readonly before: State
 }
 
 /**
- * The nudges that are due: to each other side that has not seen what this side shows, however often it was told. An application whose
- * memory can be read looks at all of its relations, so that one nudge is enough for it.
+ * Collects the due nudges, one for each remote application that has not seen the current data. One with a readable memory reads all of
+ * its relations, so one nudge is enough.
  */
 export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion: Occasion): Nudge[] => {
   const due = [
@@ -54,7 +54,7 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
   return due.filter((one) => one.isRemembered || first.get(one.event.subject) === one)
 }
 
-/** The relation is with another application now. */
+/** Tells if the relation has another remote application now. */
 const isLeft = (subject: Subject, state: State, key: string, before: RelationEntry): boolean => {
   const now = ownValue(state.relations, key)
   return now !== undefined && !isSameSubject(remoteSubject(subject, now), remoteSubject(subject, before))
@@ -73,7 +73,7 @@ const dueTo = (
   const remote = remoteSubject(subject, entry)
   if (isSameSubject(remote, subject) || isAlias(subject, state, remote)) return undefined
   const isNear = remote.namespace === subject.namespace
-  // across namespaces the words of one side are none of the other's
+  // across namespaces words are not shared
   if (!isNear && entry.says === undefined && !hasProtocol(entry)) return undefined
   const isForced = isResync && !(isSwept && isNear)
   const peer = peers.get(subjectName(remote))
@@ -82,7 +82,7 @@ const dueTo = (
   return isForced || isDue ? { isRemembered: !isReadable } : undefined
 }
 
-/** The other side has no memory to show what it has seen: what was sent once is enough until it changes. */
+/** Tells if the data differ from those sent: without a memory the remote side cannot show what it has seen. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
   entry.sent !== publishedHash(state, entry) &&
   (stands(state, entry) || entry.sent !== undefined || entry.granted !== undefined)
@@ -98,13 +98,13 @@ const isUnseen = (
   const { entry: theirs, isOver } = otherSide(subject, state, key, peers)
   const isStanding = stands(state, entry)
   if (theirs === undefined) return isStanding
-  // a namespace leaves the mesh once labels are carried, and what was granted is revoked once they are not
+  // a namespace leaves the mesh once labels are carried; grants are revoked once they are not
   const isLeft = (isOver || !isStanding) && theirs.granted !== undefined
-  // a worker holds the label of its cluster, whether or not it is on the mesh
+  // a worker keeps the label of its cluster, on the mesh or not
   const isLetGo = !entry.holds || entry.interface === 'cluster'
   const isAwaited =
     (peer.awaits === 'carried' && entry.holds) || (peer.awaits === 'let-go' && isLetGo) || (!entry.holds && isLeft)
-  // the words are merged: where they differ, ours is the later
+  // after the merge a different word of ours is the later one
   return isAwaited || theirs.word !== entry.word || theirs.seen !== publishedHash(state, entry)
 }
 
@@ -137,7 +137,7 @@ const nudge = (
   }
 }
 
-/** The relation and this side of it, for whoever does not read memories. */
+/** Builds the relation and this side's data, for receivers that read no memories. */
 const standing = ({ namespace, application }: Subject, { says }: State, entry: RelationEntry) => {
   const { data = {}, units } = (entry.says === undefined ? undefined : ownValue(says, entry.says)) ?? {}
   const remote = { application, namespace, endpoint: entry.endpoint, data, ...(units && { units }) }

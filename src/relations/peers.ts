@@ -10,29 +10,29 @@ import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { isBetween, remoteSubject } from './mirror.ts'
 
-/** The memory of another application, as it is now, and the labels that its workload carries. */
+/** The public state of another application, and its workload's labels. */
 export type ReadablePeer = { readonly state: PublicState; readonly labels: Readonly<Record<string, string>> }
 
-/** Another application; a memory that cannot be read is unknown, and says why. */
+/** Another application; without a readable memory it is unknown, with the reason. */
 export type Peer = { readonly subject: Subject } & (
   | ReadablePeer
   | {
       readonly unknown: 'missing' | 'unreadable'
       readonly problem: string
-      /** There is no workload of its name either. */
+      /** No workload of its name exists either. */
       readonly isGone?: true
     }
 )
 
-/** The memories of others, by `{namespace}/{application}`. */
+/** Other applications by `{namespace}/{application}`. */
 export type Peers = ReadonlyMap<string, Peer>
 
-/** More remote applications of one namespace than this are listed, in one call, and not read one by one. */
+/** Bounds reads by name: more applications of one namespace are listed in one call. */
 const MOST_READ_BY_NAME = 16
 
 /**
- * The remote applications of the relations in `state`. An alias is nobody: a name that a relation of `cross_model_mesh` without a
- * namespace marks as the local name of an application elsewhere. A peer relation has no other side.
+ * Lists the remote applications of a state. An alias, which a relation of `cross_model_mesh` without a namespace declares, is not one,
+ * and a peer relation has none.
  */
 export const listRemotes = (subject: Subject, { relations }: Pick<State, 'relations'>): Subject[] => {
   const remotes = Object.values(relations).map((entry) => remoteSubject(subject, entry))
@@ -42,7 +42,7 @@ export const listRemotes = (subject: Subject, { relations }: Pick<State, 'relati
   )
 }
 
-/** Whether `remote` is only the name that an application of another namespace goes by here. */
+/** Tells if `remote` is the local alias of an application in another namespace. */
 export const isAlias = ({ namespace }: Subject, { relations }: Pick<State, 'relations'>, remote: Subject): boolean =>
   remote.namespace === namespace &&
   Object.values(relations).some(
@@ -50,7 +50,7 @@ export const isAlias = ({ namespace }: Subject, { relations }: Pick<State, 'rela
       name === 'cross_model_mesh' && word === 'told' && told === namespace && application === remote.application,
   )
 
-/** Reads the memories of `remotes`, by name where they are few. What cannot be read is unknown, and fails nothing. */
+/** Reads the memories of `remotes`. An unreadable one is unknown, and fails nothing. */
 export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peer[]> => {
   const byNamespace = [...Map.groupBy(remotes, ({ namespace }) => namespace)]
   const read = await Promise.all(
@@ -72,7 +72,7 @@ const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer>
   return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)
 }
 
-/** Whoever may not read in another namespace does not know what is there. */
+/** Turns a missing permission in another namespace into an unknown peer. */
 const unlessForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
   try {
     return await reading
@@ -88,7 +88,7 @@ const unreadablePeer = (subject: Subject, { message }: Error): Peer => ({
   problem: message,
 })
 
-/** A memory that is not there. */
+/** Builds the peer without a memory. */
 export const missingPeer = (subject: Subject): Peer => ({
   subject,
   unknown: 'missing',
@@ -101,7 +101,7 @@ const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer
   return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
 }
 
-/** All memories of a namespace, by `{namespace}/{application}`. */
+/** Lists the memories of a namespace by `{namespace}/{application}`. */
 export const listPeers = async (kubernetes: Kubernetes, namespace: string): Promise<Map<string, Peer>> => {
   const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
   const peers = memories.flatMap((memory): Peer[] => {
@@ -113,7 +113,7 @@ export const listPeers = async (kubernetes: Kubernetes, namespace: string): Prom
   return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
 }
 
-/** Whether the memory names `subject` in a relation, or `key` of one, that is not an alias of somebody else there. */
+/** Tells if the memory has a relation with `subject`, which is no local alias of another application. */
 export const isRelatedTo = (peer: Peer, subject: Subject): boolean =>
   'state' in peer &&
   !isSameSubject(peer.subject, subject) &&

@@ -5,14 +5,14 @@ import { MeshPolicy } from '../istio/models.ts'
 import type { Databag } from '../state/relation.ts'
 import { readValue } from './databag.ts'
 
-/** The good policies of a databag, the others with what is wrong with each; or why it cannot be known what is asked for. */
+/** The valid policies of a databag and the problems of the others, or why it is unreadable. */
 export type ReadPolicies =
   | { policies: MeshPolicy[]; invalid: readonly unknown[]; problems: string[] }
   | { unreadable: string }
 
 const List = z.array(z.unknown(), 'expected a list of policies')
 
-/** What a consumer of `service_mesh` asks for: the key `policies` of its application databag. Absent, it asks for nothing. */
+/** Reads the policies that a consumer of `service_mesh` requests; an absent key requests nothing. */
 export const readPolicies = (databag: Databag): ReadPolicies => {
   const list = readValue(databag, 'policies', List)
   if ('unreadable' in list) return list
@@ -27,7 +27,7 @@ export const readPolicies = (databag: Databag): ReadPolicies => {
   }
 }
 
-/** The value of `policies`, byte for byte as the charm library writes it: all keys, in its order, in Python's JSON. */
+/** Encodes `policies` byte for byte as the charm library does: all keys, in its order, in Python's JSON. */
 export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))
 
 const inWireOrder = (policy: MeshPolicy): MeshPolicy => ({

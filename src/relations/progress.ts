@@ -16,10 +16,13 @@ import {
 import { isDisplaced, remoteSubject } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
-/** A step beyond which the other side must not have moved: labels are taken for the first time, or what was granted is revoked. */
+/** A change during which the remote side must not move: a first enrolment, or a revocation. */
 export type Intent = { readonly key: string; readonly remote: Subject; readonly entry: Partial<RelationEntry> }
 
-/** What is to be saved, and the other side read again after that, before it is done: of two sides that move at once one sees the other. */
+/**
+ * Collects the intents to save before the other side is read again and they are done. Of two sides that move at once one then sees the
+ * other.
+ */
 export const dueIntents = (
   subject: Subject,
   state: State,
@@ -39,8 +42,8 @@ const intended = (
   if (isRequirer(entry)) return isUnenrolled(entry) && relation && isCarried(relation) ? TAKING : undefined
   if (!isProvider(entry) || entry.granted === undefined) return undefined
   if (relation === undefined) return entry.granted === CHANGING ? {} : { granted: CHANGING }
-  // what is asked for has changed: it may change back before anything is revoked
-  return other.said && other.entry?.says !== entry.granted ? {} : undefined
+  // the changed request may change back before anything is revoked
+  return other.published && other.entry?.says !== entry.granted ? {} : undefined
 }
 
 const TAKING = { holds: true, taking: true } as const
@@ -64,13 +67,13 @@ const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =
 const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
   isEnrolling(entry) && entry.role === 'provides'
 
-/** Whether labels of the relation are carried from now on. */
+/** Tells if the labels of the relation are carried from now on. */
 const isCarried = (relation: Relation): boolean =>
   relation.awaits === undefined && Object.keys(requestedLabels(relation)).length > 0
 
 /**
- * The state of a memory that was lost while the workload was on the mesh. Whatever asked for that is not given up before it is known, or its
- * end: nobody knows what the application declared, and off the mesh nothing guards it.
+ * Restores the state of a memory lost while the workload was on the mesh. The enrolment is kept until the requesting relation, or its
+ * end, is known: off the mesh nothing guards the application.
  */
 export const withCarried = (state: State): State => {
   const { carried: _, ...others } = withIntents(
@@ -84,20 +87,20 @@ export const withCarried = (state: State): State => {
 
 const CARRIED = { holds: true, heard: true } as const
 
-/** Whether some relation is known that asks for labels. */
+/** Tells if a known relation asks for labels. */
 export const hasLabelRequests = ({ state: { relations } }: Effective): boolean =>
   Object.values(relations).some((relation) => isRequirer(relation) && !relation.isUnknown && isCarried(relation))
 
-/** The application was removed, or a relation that asks for labels has ended. */
+/** Tells if the application was removed, or a relation that enrols it has ended. */
 export const isEndKnown = (state: State): boolean =>
   state.removed !== undefined ||
   Object.values(state.relations).some((entry) => isRequirer(entry) && !stands(state, entry)) ||
   Object.values(state.tombstones ?? {}).some(({ interface: name = '' }) => isEnrolling({ interface: name }))
 
-/** What could not be done: whose requests are not granted, and whether labels stay where they are to go. */
+/** The failures of a step: requesters without their grants, and labels that could not be removed. */
 export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
 
-/** The state once all is done: what is carried and granted, and what of the other sides it was done for. */
+/** Records the progress of a step: labels, grants, and the remote data they were applied for. */
 export const recordProgress = (
   subject: Subject,
   state: State,
@@ -108,7 +111,7 @@ export const recordProgress = (
   const next = (key: string, entry: RelationEntry): RelationEntry => {
     const relation = ownValue(relations, key)
     const other = otherSide(subject, state, key, peers)
-    const { said, shows } = other
+    const { published, shows } = other
     const isFailed =
       relation !== undefined && requesterNames(subject, relation).some((name) => failed.requesters.has(name))
     return defined({
@@ -116,7 +119,7 @@ export const recordProgress = (
       ...carriedNow(entry, relation, failed.isLabelling),
       granted: isProvider(entry) ? grantedNow(state, entry, relation, isFailed, other) : undefined,
       seen: isFailed ? entry.seen : (shows ?? entry.seen),
-      heard: said ? true : entry.heard,
+      heard: published ? true : entry.heard,
     })
   }
   const entries = Object.entries(state.relations).map(([key, entry]) => [key, next(key, entry)] as const)
@@ -126,7 +129,7 @@ export const recordProgress = (
   return { ...state, relations: Object.fromEntries(left) }
 }
 
-/** Something of the relation is left, here or there, or the other side does not know that it is over. */
+/** Tells if a displaced relation has labels or grants left on a side, or its end is unseen. */
 const isDisplacedStill = ({ holds, granted }: RelationEntry, { entry: theirs }: OtherSide): boolean =>
   holds === true || granted !== undefined || theirs?.word === 'told' || theirs?.granted !== undefined
 
@@ -161,13 +164,13 @@ const grantedNow = (
   return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
 }
 
-/** How the requests of a relation are named on what is made for them, by a beacon and by a coordinator. */
+/** Names a relation's requester as a beacon and as a coordinator do. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [
   requesterName(subject, relation),
   `${relationName(relation)} of ${subjectName(subject)}`,
 ]
 
-/** Whether others still carry labels of a mesh, or of a cluster, that the application does not run any more; or whether it does, is not known. */
+/** Tells if consumers still carry labels of a mesh or cluster that the application may not run any more. */
 export const hasLabelledConsumers = (subject: Subject, state: State, resolved: Effective, peers: Peers): boolean =>
   leavingWorkers(subject, state, resolved, peers).length > 0 ||
   isConfigUnknown(state) ||
@@ -177,7 +180,7 @@ export const hasLabelledConsumers = (subject: Subject, state: State, resolved: E
     return otherSide(subject, state, key, peers).holds ?? (entry.granted !== undefined && entry.heard === true)
   })
 
-/** The consumers for which the namespace has to stay on the mesh: they carry no labels of their own yet. */
+/** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */
 export const namespaceAwaits = (
   subject: Subject,
   state: State,
@@ -196,11 +199,11 @@ export const namespaceAwaits = (
   })
 }
 
-/** Whether labels are on its workload: they may be refused there, while all else was done. */
+/** Tells if the workload carries labels: they may be refused there while all else was done. */
 const isLabelled = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'labels' in peer && Object.keys(peer.labels).length > 0
 
-/** A tombstone that everybody has seen goes after a day: nothing of its relation is left. */
+/** Tells if a tombstone may go after a day: both sides have seen the end, and nothing is left. */
 export const isForgotten = (subject: Subject, state: State, key: string, peers: Peers, shows: string): boolean => {
   const entry = ownValue(state.relations, key)
   if (entry === undefined || entry.holds || entry.granted !== undefined) return false

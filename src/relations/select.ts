@@ -3,7 +3,7 @@ import type { EffectiveState } from '../state/state.ts'
 
 type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
 
-/** The relations that are as `wanted`, each with its key in the memory, by id: an order that no event order can change. */
+/** Selects relations by interface and role, with their keys, by id: independent of the order of events. */
 export const relationsWith = (relations: EffectiveState['relations'], wanted: Wanted): (Relation & { key: string })[] =>
   relationsIn({ relations })
     .filter((relation) => wanted.role === undefined || relation.role === wanted.role)

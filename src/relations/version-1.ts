@@ -6,13 +6,13 @@ import { parseJson, readText } from '../base/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
 import type { DatabagValue } from './databag.ts'
 
-/** Where a side says which versions it speaks, as charms with serialized-data-interface do. */
+/** The key of the supported versions, as charms with serialized-data-interface write it. */
 export const VERSIONS_KEY = '_supported_versions'
 
-/** Where version 1 keeps all of its content, which is also where these charms do. */
+/** The key of the document of version 1, as these charms have it. */
 export const DOCUMENT_KEY = 'data'
 
-/** The content of a databag in version 1, undefined when there is none: JSON, or YAML as serialized-data-interface writes it. */
+/** Reads the document of version 1; undefined without one: JSON, or YAML as serialized-data-interface writes it. */
 export const documentIn = (databag: Databag): DatabagValue<Record<string, unknown>> => {
   const raw = ownValue(databag, DOCUMENT_KEY)
   if (raw === undefined || raw === '') return { value: undefined }
@@ -27,8 +27,8 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * What a flat value means: an object, a list or a string where it is the JSON of one, else the text itself. A number stays text, as
- * ports are in `k8s-service`.
+ * Parses a flat value: the object, list or string of its JSON, else the text itself. A number stays text, as ports are in
+ * `k8s-service`.
  */
 export const meaningOf = (text: string): unknown => {
   const value = parseJson(text)
@@ -36,8 +36,8 @@ export const meaningOf = (text: string): unknown => {
 }
 
 /**
- * Whether the flat keys say something else than the document. Who speaks both versions writes both at once, so an older program has
- * written since, which knows nothing of the document and of the versions that it left there.
+ * Tells if the flat keys contradict the document. A side that speaks both versions writes both at once, so an older program, which
+ * does not know the document, has written since.
  */
 export const isLeftBehind = (document: Record<string, unknown>, databag: Databag): boolean => {
   const flat = Object.entries(databag).filter(([key]) => key !== DOCUMENT_KEY && !key.startsWith('_'))

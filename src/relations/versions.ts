@@ -16,12 +16,12 @@ export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
 export const spokenVersions = (name: Interface, config: Versions = {}): readonly Version[] =>
   ownValue(config, name) ?? SUPPORTED[name]
 
-/** The version that both sides speak, or why there is none: `incompatible` is for a person, `unreadable` may pass. */
+/** The common version of both sides, or why there is none: `incompatible` needs a person, `unreadable` may pass. */
 export type Agreement = { version: Version } | { incompatible: string } | { unreadable: string }
 
 /**
- * The highest version that this side, `local`, and the writer of the databag `remote` both speak. A side that publishes no versions
- * speaks version 0 alone. Each side finds it for itself, out of what the other has published: there is nothing to wait for.
+ * Negotiates the highest version that `local` and the writer of `remote` speak. Without published versions a side speaks version 0
+ * alone. Each side computes it from the other's data, so there is nothing to wait for.
  */
 export const negotiate = (local: readonly Version[], remote: Databag): Agreement => {
   const there = spokenBy(remote)
@@ -56,13 +56,13 @@ const publishedBy = (remote: Databag): Spoken => {
   return { unreadable: `${VERSIONS_KEY}: expected versions such as 1 or "v1", got ${printValue(list.value[0])}` }
 }
 
-/** An element that is no version is one that is not spoken here: the others count. */
+/** Parses a version; unknown ones are skipped. */
 const versionIn = (element: unknown): number | undefined => {
   const name = typeof element === 'number' ? `v${element}` : element
   return typeof name === 'string' && /^v\d{1,9}$/.test(name) ? Number(name.slice(1)) : undefined
 }
 
-/** As many as a message should have. */
+/** Bounds the versions in a message. */
 const MOST = 10
 
 const listed = (versions: readonly number[]): string => {

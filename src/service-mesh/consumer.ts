@@ -76,9 +76,9 @@ export const closedTargets = (subject: Subject, state: EffectiveState): string[]
 const Guard = z.string()
 
 /** The beacon guards declared targets; one that runs elsewhere may not. */
-const isGuarding = ({ speaks, remote }: Relation): boolean => {
+const isGuarding = ({ publishes, remote }: Relation): boolean => {
   const guard = readValue(remote.data, 'guard', Guard)
-  return speaks === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
+  return publishes === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 
 /** The policies of the config; a coordinator adds those for metrics scraping. */

@@ -29,8 +29,8 @@ export const announceSettings = (announced: Announced, state: EffectiveState, no
 const currentHashes = (state: EffectiveState): { key: string; hash: string; relation?: Notice['relation'] }[] => {
   const settings = mergeSettings(state)
   const own = Object.keys(settings).length > 0 ? [{ key: OWN, hash: contentHash(settings) }] : []
-  const told = relationsIn(state).flatMap(({ key, id, endpoint, remote: { application }, told }) =>
-    told ? [{ key, hash: contentHash(told), relation: { id, endpoint, application } }] : [],
+  const customData = relationsIn(state).flatMap(({ key, id, endpoint, remote: { application }, customData }) =>
+    customData ? [{ key, hash: contentHash(customData), relation: { id, endpoint, application } }] : [],
   )
-  return [...own, ...told]
+  return [...own, ...customData]
 }

@@ -11,22 +11,22 @@ export const Interface = z.enum(['service_mesh', 'cross_model_mesh', 'cluster', 
 
 export type Interface = z.infer<typeof Interface>
 
-/** Config: the versions an application speaks, by interface, to hold it back. @default all that are spoken here */
+/** The protocol versions an application speaks, by interface. @default all supported ones */
 export const Versions = z.partialRecord(Interface, z.array(Version).min(1, 'expected at least one version'))
 
 export type Versions = z.infer<typeof Versions>
 
 /** The keys of a config that belong to no feature. */
 export const commonConfig = {
-  /** The application's own settings, for its units to read: they go before its leader's. */
+  /** The application's settings for its units, which precede its leader's. */
   settings: LeaderSettings.optional(),
-  /** What it says in its relations besides their protocols, by endpoint: it goes before what its leader says. */
+  /** Custom relation data by endpoint, which take precedence over the leader's. */
   databag: Databags.optional(),
   /** Holds the application back to versions of a protocol, by interface. */
   versions: Versions.optional(),
 }
 
-/** What a charm's author writes in code, here data: every key is optional. Each feature merges the keys that it adds into this type. */
+/** The config of an application: the settings that a charm's author writes in code. Each feature merges its own keys into this type. */
 export interface Config extends z.infer<z.ZodObject<typeof commonConfig>> {}
-/** Whoever tells a spec: what a unit tells may be its own effect, and what a person tells only as an echo of another application. */
+/** The source of a spec. A unit's may be its own effect, a person's the echo of another application. */
 export type SpecSource = 'unit' | 'person' | 'document'

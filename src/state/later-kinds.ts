@@ -31,7 +31,7 @@ const Stored = z.looseObject({
   formerlyOwned: z.record(z.string(), z.string()).default({}),
 })
 
-/** What is stored, with those kinds among the others. What is neither list is left for the schema of a state to refuse. */
+/** Merges the kinds stored apart into the others. Invalid lists are left for the state's schema to refuse. */
 export const withLaterKinds = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || !('later' in value)) return value
   const { later, ...others } = value

@@ -21,32 +21,32 @@ import { emptyState, isEmptyState, PublicState, type State, type StateParts, VER
 export type Memory = {
   readonly state: State
   readonly labels: Readonly<Record<string, string>>
-  /** The ConfigMap this was read from or written to; undefined when there is none. */
+  /** The ConfigMap, as read or written; undefined without one. */
   readonly stored: KubernetesObject | undefined
 }
 
 /** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
 const MAXIMUM_BYTES = 1024 * 1024
 
-/** How much an event may fill: settling may add labels that somebody else has let go of. */
+/** Bounds the memory after an event; resolving may add labels that another manager has released. */
 export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 
 const MEMORY_MANAGER = 'meshstep'
 
 export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
 
-/** The name of the memory's ConfigMap in messages and outcomes. */
+/** Names the memory's ConfigMap in messages and results. */
 export const memoryObject = ({ namespace, application }: Subject): string =>
   nameOf({ kind: 'ConfigMap', namespace, name: memoryName(application) })
 
-/** The resourceVersion of the memory as it is now; undefined when there is none. */
+/** Returns the current resourceVersion of the memory; undefined without one. */
 export const memoryVersion = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
 ): Promise<string | undefined> =>
   (await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))?.metadata.resourceVersion
 
-/** When the memory was written last, in milliseconds since the epoch, as far as the API server says. */
+/** Returns the last write of the memory, in milliseconds since the epoch, as far as the API server knows. */
 export const savedAt = ({ stored }: Memory): number | undefined => {
   const times = (stored?.metadata.managedFields ?? []).map(({ time }) => Date.parse(String(time)))
   const known = times.filter((time) => !Number.isNaN(time))
@@ -55,17 +55,17 @@ export const savedAt = ({ stored }: Memory): number | undefined => {
 
 /** Reads and writes memories. */
 export type Memories = {
-  /** Reads the memory. A ConfigMap that does not parse is left as it is: ConfigurationError says which key, what was expected, and the way out. */
+  /** Reads the memory. An invalid ConfigMap is left untouched: ConfigurationError has the key, the expectation and the remedy. */
   load(kubernetes: Kubernetes, subject: Subject): Promise<Memory>
-  /** The state in a ConfigMap; undefined where only the charm library wrote it, and ConfigurationError where it does not parse. */
+  /** Parses the state in a ConfigMap; undefined where only the charm library wrote it, ConfigurationError where it is invalid. */
   read(stored: KubernetesObject, memo: Memo): State | undefined | ConfigurationError
-  /** `next` says the same as what is stored. */
+  /** Tells if `next` equals the stored content. */
   isStored(memory: Memory, next: Content): boolean
-  /** Writes the memory if nobody did since it was read, and otherwise rejects with an error that isStale. A memory of nothing is deleted. */
+  /** Writes the memory unless it has changed since it was read, which rejects with an error that isStale. An empty memory is deleted. */
   save(kubernetes: Kubernetes, subject: Subject, memory: Memory, next: Content): Promise<Memory>
 }
 
-/** Memories whose state has these parts. */
+/** Creates a store for states of these parts. */
 export const createMemories = (parts: StateParts): Memories => {
   const text = stateAs<State>(
     z.strictObject(Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.schema]))) as never, // an object of the parts' schemas reads what StateParts says that it reads
@@ -80,7 +80,7 @@ export const createMemories = (parts: StateParts): Memories => {
         : { state: emptyState(), labels: {}, stored: undefined }
     },
     read: (stored, memo) =>
-      stored.data?.state === undefined ? undefined : orBroken(() => parseMemory(stored, text, memo).state),
+      stored.data?.state === undefined ? undefined : orConfigurationError(() => parseMemory(stored, text, memo).state),
     isStored: (memory, next) =>
       memory.stored === undefined
         ? isNothing(next)
@@ -95,16 +95,19 @@ export const createMemories = (parts: StateParts): Memories => {
   }
 }
 
-/** What others go by, with the labels that the workload carries; undefined and ConfigurationError as for `Memories.read`. */
+/** Reads the published part of a state, and the workload's labels; undefined and ConfigurationError as for `Memories.read`. */
 export const readPublicState = (
   stored: KubernetesObject,
   memo: Memo,
 ): { readonly state: PublicState; readonly labels: Memory['labels'] } | undefined | ConfigurationError =>
   stored.data?.state === undefined
     ? undefined
-    : orBroken(() => ({ state: parse(stored, TEXTS.shown, memo), labels: parse(stored, TEXTS.labels, memo) }))
+    : orConfigurationError(() => ({
+        state: parse(stored, TEXTS.shown, memo),
+        labels: parse(stored, TEXTS.labels, memo),
+      }))
 
-const orBroken = <T>(parsing: () => T): T | ConfigurationError => {
+const orConfigurationError = <T>(parsing: () => T): T | ConfigurationError => {
   try {
     return parsing()
   } catch (error) {
@@ -119,14 +122,14 @@ const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): M
   if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
   if (!['labels', 'state'].some((key) => Object.hasOwn(data, key))) throw foreign(stored)
   const labels = parse(stored, TEXTS.labels, memo)
-  // without `state` it was the charm library that wrote it
+  // without `state` the charm library wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
   return { state: parse(stored, text, memo), labels, stored }
 }
 
 type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
 
-/** Somebody else's ConfigMap has the memory's name. */
+/** Describes a foreign ConfigMap with the memory's name. */
 const foreign = ({
   data = {},
   metadata: { namespace, name, managedFields = [] },
@@ -176,7 +179,7 @@ const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }:
   }
 }
 
-/** Parses `value` without the keys that `schema` does not know: a newer program, which is being rolled out or back, may have written them. */
+/** Parses `value` without unknown keys, which a newer version may have written during a rollout. */
 const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> => {
   const result = schema.safeParse(value)
   const unknown = (result.error?.issues ?? []).flatMap((issue) =>
@@ -191,10 +194,10 @@ const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResu
   return parseKnown(schema, known)
 }
 
-/** What a ConfigMap is written for. */
+/** The content that a ConfigMap is written for. */
 export type Content = Pick<Memory, 'state' | 'labels'>
 
-/** How large the data of the ConfigMap is, in bytes. */
+/** Measures the data of the ConfigMap in bytes. */
 export const measureContent = (content: Content): number =>
   Object.entries(dataOf(content)).reduce(
     (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
@@ -206,7 +209,7 @@ const dataOf = ({ state, labels }: Content) => ({
   state: JSON.stringify(withLaterKindsApart(state)),
 })
 
-/** Whether it was the charm library that wrote it last. */
+/** Tells if the charm library wrote it last. */
 export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
 
 const write = async (
@@ -234,7 +237,7 @@ const write = async (
   return { state, labels, stored: written }
 }
 
-/** Creates an object in its namespace; Refused says where that is missing, or goes. */
+/** Creates an object. Throws Refused if its namespace is missing or terminating. */
 export const createIn = async (
   kubernetes: Kubernetes,
   object: KubernetesObject,

@@ -4,7 +4,7 @@ import { instantMilliseconds } from '../base/timestamp.ts'
 
 type Fields = Record<string, unknown>
 
-/** The first form of a mark: the last `sequence` or `time` of each source, and since when what it was about is gone. */
+/** The first form of a mark: the last `sequence` or `time` by source, and the time of deletion. */
 const Accepted = z.object({ bySource: z.record(z.string(), z.string()), gone: z.iso.datetime().optional() })
 type Accepted = z.infer<typeof Accepted>
 
@@ -24,8 +24,8 @@ const FirstState = z.looseObject({
 })
 
 /**
- * A state of version 1 in the present form; any other value as it is. What remote applications published then is read in their memories
- * from now on: until they have one of this form, what was made for them stays.
+ * Migrates a state of version 1; other values stay as they are. Data published by remote applications are read from their memories
+ * from now on: until these are migrated, what was applied for them is kept.
  */
 export const migrate = (value: unknown): unknown => {
   if ((value as { version?: unknown } | null)?.version !== 1) return value
@@ -44,7 +44,7 @@ export const migrate = (value: unknown): unknown => {
     relations: Object.fromEntries(
       Object.entries(relations)
         .filter(([, { remote }]) => remote.application !== undefined)
-        // of two relations of one id the one that a platform numbered
+        // of two relations with one id the one numbered by a platform counts
         .toSorted(([one], [other]) => Number(!one.includes('/')) - Number(!other.includes('/')))
         .map(([, relation]) => [String(relation.id), entryOf(relation, accepted)]),
     ),
@@ -88,12 +88,12 @@ const entryOf = (
   accepted: Readonly<Record<string, Accepted>>,
 ): Fields => ({
   ...relation,
-  // what a platform told beside that was not in effect: what the remote application says is read from now on
+  // platform data beside it were not in effect: the remote memory is read from now on
   remote: published === undefined ? remote : { ...remote, data: {}, units: undefined },
   ...(published === undefined && kept !== undefined && { kept }),
   word: 'told',
   mark: markOf(accepted[`relation/${relation.id}`]),
-  // of what a remote application told alone, it is the other side that knows
+  // a relation announced only by the remote application is known to that side
   mine: published === undefined || relation.document !== undefined || Object.keys(remote.data ?? {}).length > 0,
   ...(published !== undefined && { heard: true, ...(relation.role === 'requires' && { holds: true }) }),
 })

@@ -9,7 +9,7 @@ export const Databag = z.record(z.string(), z.unknown())
 
 export type Databag = z.infer<typeof Databag>
 
-/** The remote side of a relation, as a platform tells it. */
+/** The remote side of a relation, as a platform sends it. */
 export const Remote = z.strictObject({
   application: Application,
   namespace: Namespace.optional(),
@@ -27,71 +27,71 @@ export const RelationIdentity = z.strictObject({
 
 export type RelationIdentity = z.infer<typeof RelationIdentity>
 
-/** The databag of one side of a relation, as that side publishes it. */
+/** The databag that one side of a relation publishes. */
 export const PublishedData = z.strictObject({
   data: z.record(z.string(), z.string()),
   units: z.record(z.string(), z.record(z.string(), z.string())).optional(),
-  /** More is said once nothing is missing for it. */
+  /** Published incompletely; more follows. */
   partial: z.literal(true).optional(),
 })
 
 export type PublishedData = z.infer<typeof PublishedData>
 
 /**
- * A relation as one side remembers it: the platform's last word, what this side says, and how far both sides are. What the other side
- * says is read in its memory, and not remembered here.
+ * One side's entry of a relation: the platform's last word, its own published data, and the progress of both sides. The remote data
+ * are in the remote memory.
  */
 export const RelationEntry = z.strictObject({
   ...RelationIdentity.shape,
   remote: Remote,
-  /** The platform's last word of the relation, to whichever side; the mark orders it. */
+  /** The platform's last word about the relation, sent to either side and ordered by the mark. */
   word: z.enum(['told', 'ended']),
   mark: Mark,
-  /** The word came to this side, and not to the other. */
+  /** The word was sent to this side, not to the other. */
   mine: z.boolean(),
-  /** When the word `ended` was heard here: a tombstone stays for a day. */
+  /** The time at which the end became known here: a tombstone stays for a day. */
   since: z.iso.datetime().optional(),
-  /** The ConfigMap that it is kept in. */
+  /** The ConfigMap document that declares the relation. */
   document: ObjectName.optional(),
-  /** The last values of the platform that could be read, of keys that cannot be read now. */
+  /** The last readable values of keys that the platform now sends unreadable. */
   kept: Databag.optional(),
-  /** The key in `says` of what this side says. */
+  /** The key of this side's data in `says`. */
   says: z.string().optional(),
-  /** A hash of what the other side showed when it was acted upon last. */
+  /** A hash of the remote side's public data when last acted upon. */
   seen: z.string().optional(),
-  /** The other side spoke for itself: without its memory its data are unknown, and not what a platform says. */
+  /** The remote application has published its data: without its memory they are unknown, whatever the platform sends. */
   heard: z.literal(true).optional(),
-  /** A provider: a hash of the request that is granted; `changing` before anything is revoked. */
+  /** On a provider, a hash of the granted request; `changing` before a revocation. */
   granted: z.string().optional(),
-  /** A requirer: its workload carries labels that the relation asks for, or may. */
+  /** On a requirer: its workload carries labels of the relation, or may. */
   holds: z.literal(true).optional(),
-  /** `holds` is meant only: it holds once the provider, read after that was saved, has not moved. */
+  /** `holds` is only intended: it takes effect once the provider, read after it was saved, has not moved. */
   taking: z.literal(true).optional(),
-  /** A hash of what was sent to a remote application that has no memory. */
+  /** A hash of the data sent to a remote application without a memory. */
   sent: z.string().optional(),
 })
 
 export type RelationEntry = z.infer<typeof RelationEntry>
 
-/** A relation that stands, with the data of its other side, wherever these come from. */
+/** An existing relation with the remote data, from whichever source. */
 export type Relation = RelationIdentity & {
   readonly remote: z.infer<typeof Remote>
   readonly kept?: Databag | undefined
-  /** The remote application speaks for itself: its identity is known. */
-  readonly speaks?: true
-  /** The other side spoke for itself before, and what it says now is not known. */
+  /** The remote application publishes its own data: its identity is known. */
+  readonly publishes?: true
+  /** The remote application has published data that are unknown now. */
   readonly isUnknown?: true
-  /** It is over, and the requirer carries its labels still. */
+  /** The relation has ended, but its requirer still carries its labels. */
   readonly isLeaving?: true
-  /** What the other side says besides the protocol. */
-  readonly told?: CustomData
-  /** What its labels wait for. */
+  /** The remote side's custom data, outside the protocol. */
+  readonly customData?: CustomData
+  /** The application that its labels wait for. */
   readonly awaits?: string
-  /** The other side was told all there is to tell before. */
+  /** This side has published completely. */
   readonly isConfigured?: true
 }
 
-/** The relations in the order of their ids, which no order of events can change. */
+/** Lists the relations by id, independent of the order of events. */
 export const relationsIn = <R extends Pick<Relation, 'id'>>({
   relations,
 }: {
@@ -101,17 +101,17 @@ export const relationsIn = <R extends Pick<Relation, 'id'>>({
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
 
-/** How a relation is named in messages. */
+/** Names a relation in messages. */
 export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>): string =>
   `relation ${id} (${endpoint})`
-/** What an application, or a unit, says in its relations besides what their protocols say: by endpoint, key and value. */
+/** Custom data of an application or a unit, outside the protocols: by endpoint and key. */
 export const Databags = z.record(z.string().min(1).max(253), LeaderSettings)
 
 export type Databags = z.infer<typeof Databags>
 
-/** What one side of a relation says besides its protocol. */
+/** The custom data of one side of a relation. */
 export type CustomData = Pick<PublishedData, 'data' | 'units'>
-/** How the requests of a relation are named, in messages and on what is made for them. */
+/** Names the requester of a policy, in messages and on the objects made for it. */
 export const requesterName = (
   { namespace: own }: Subject,
   relation: Pick<Relation, 'id' | 'endpoint' | 'remote'>,

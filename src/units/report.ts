@@ -2,20 +2,20 @@ import * as z from 'zod'
 
 const STATUSES = ['error', 'blocked', 'maintenance', 'waiting', 'active'] as const
 
-/** Juju's, the worse before the better. */
+/** Juju's statuses, the worse before the better. */
 export const WorkloadStatus = z.enum(STATUSES, `expected a status, one of ${STATUSES.join(' ')}`)
 export type WorkloadStatus = z.infer<typeof WorkloadStatus>
 
 export const LONGEST_MESSAGE = 200
 
-/** What a unit says of itself. */
+/** The status that a unit reports. */
 export const Report = z.strictObject({
   status: WorkloadStatus,
   message: z.string().max(LONGEST_MESSAGE, `expected at most ${LONGEST_MESSAGE} characters`),
 })
 export type Report = z.infer<typeof Report>
 
-/** How bad a status is, 0 being the worst. */
+/** Ranks a status by severity, 0 being the worst. */
 export const statusRank = (status: WorkloadStatus): number => STATUSES.indexOf(status)
 /** The status of an application, as Juju has it; the message of an active one may be empty. */
 export type ApplicationStatus = { readonly status: WorkloadStatus; readonly message: string }

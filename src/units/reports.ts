@@ -2,13 +2,10 @@ import { advance, type Position } from '../base/event-order.ts'
 import type { Report } from './report.ts'
 import { findUnitNumber, type Unit, type Units } from './units.ts'
 
-/** Who reports: a pod by its uid, or a unit by its name. */
+/** The sender of a report: a pod by its uid, or a unit by its name. */
 export type Reporter = { readonly uid?: string | undefined; readonly unit?: string | undefined }
 
-/**
- * The units with what one of them says of itself, unless it has said something else since. A unit that is gone, or was never seen, has
- * no say.
- */
+/** Records a unit's report, unless a later one counts. Reports of departed or unknown units are ignored. */
 export const withReport = (
   units: Units,
   application: string,
@@ -23,7 +20,7 @@ export const withReport = (
     return { ...unit, report, ...(mark && { reported: mark }), ...started }
   })
 
-/** The units with what one of them says in the relations of its application, whole, in the same way. */
+/** Records a unit's relation data as a whole, under the same rules. */
 export const withDatabag = (
   units: Units,
   application: string,

@@ -1,13 +1,13 @@
 import type { Report } from './report.ts'
 import { type Unit, type Units, unitName } from './units.ts'
 
-/** A new pod has been told all there is to know by then. */
+/** Bounds the start of a pod: by then it has received all of its data. */
 const STARTING_MILLISECONDS = 5 * 60 * 1_000
 
 /**
- * What the units that are there make of their application's status. While one takes over from another (its pod came later, a few minutes ago,
- * and it was not active yet), it may just not have been told what it misses, and the other may say its last: `blocked` counts as waiting
- * then, and what the new one misses is nothing to tell while another is active. An error is always one.
+ * Derives the statuses of the present units. During a takeover (a pod created minutes ago that was never active) the new unit may lack
+ * data and the old one may be leaving: `blocked` counts as waiting, and the new unit is silent while another is active. An error
+ * always counts.
  */
 export const unitStatuses = (application: string, units: Units, now: Date): Report[] => {
   const present = Object.values(units.present)

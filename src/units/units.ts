@@ -5,35 +5,35 @@ import { compareTimes, isTimestamp } from '../base/timestamp.ts'
 import { LeaderSettings } from './leader-settings.ts'
 import { Report } from './report.ts'
 
-/** A pod that is there, and the number of the unit that it is. */
+/** A present pod, and the number of its unit. */
 const Unit = z.strictObject({
   pod: z.string(),
   number: z.int().nonnegative(),
-  /** When the pod was created (RFC 3339). */
+  /** The creation time of the pod (RFC 3339). */
   created: z.string().optional(),
   report: Report.optional(),
-  /** The last report that counted. */
+  /** The mark of the last report. */
   reported: Mark.optional(),
-  /** What the unit says in the relations of its application, by endpoint, and the last time that counted. */
+  /** The unit's own relation data by endpoint; `told` is the mark of the last that counted. */
   databag: z.record(z.string(), LeaderSettings).optional(),
   told: Mark.optional(),
-  /** It was active once, so that it is not starting any more. */
+  /** Active once, and so not starting any more. */
   started: z.literal(true).optional(),
 })
 export type Unit = z.infer<typeof Unit>
 
-/** The name and the number are those it had, where the pod was seen before it went. */
+/** A departed pod; name and number are known if the pod was seen before. */
 const Departed = z.strictObject({
   uid: z.string(),
   pod: z.string().optional(),
   number: z.int().nonnegative().optional(),
 })
 
-/** The units of an application, as far as events have told. */
+/** The units of an application known from events. */
 export const Units = z.strictObject({
   /** By pod uid, in the order in which they came. */
   present: z.record(z.string(), Unit),
-  /** Pods that are gone, in the order in which they went: what is still said about them is late. */
+  /** Departed pods, the latest last: events about them are late. */
   departed: z.array(Departed),
   /** Higher than the number of any unit there ever was. */
   next: z.int().nonnegative(),
@@ -43,8 +43,8 @@ export type Units = z.infer<typeof Units>
 export const noUnits = (): Units => ({ present: {}, departed: [], next: 0 })
 
 /**
- * A pod of the application. With `created` (RFC 3339) a late event cannot put an earlier pod in the place of its successor; `number` is
- * that of its unit, where whoever tells of the pod gives out the numbers.
+ * A pod of the application. With `created` (RFC 3339) a late event cannot replace its successor by an earlier pod; `number` comes from
+ * sources that number their units.
  */
 export type UnitPod = {
   readonly name: string
@@ -54,23 +54,23 @@ export type UnitPod = {
 }
 
 /**
- * What was seen of the pods: one started; one is gone, or going, as that cannot be taken back; or all that live. `live` is believed even
- * where it says that a departed pod is there: it must have been listed after the memory was read.
+ * An observation of pods: one started, one gone or going, or all live ones. A departed pod in `live` counts as present: the list was
+ * read after the memory.
  */
 export type PodObservation =
   | { readonly added: UnitPod }
   | { readonly gone: string }
   | { readonly live: readonly UnitPod[] }
 
-/** The workload whose pods they are; where its type is not known, the name of a pod tells it. */
+/** The workload of the pods; without its type, the pod's name decides. */
 export type Deployed = { readonly workload: string; readonly type?: 'stateless' | 'stateful' | undefined }
 
-/** As many pods as are remembered of each, present and departed: the ones of longest ago go first. */
+/** Bounds the remembered pods, present and departed each: the oldest go first. */
 export const MOST_PODS = 500
 
 /**
- * The units after an observation. A unit of a stateful application has the number of its pod, whatever the pod's uid; a stateless one gets
- * a number that no pod had before. What comes late about a departed pod changes nothing.
+ * Applies an observation of pods. A stateful unit has the number of its pod, whatever its uid; a stateless one gets a new number. Late
+ * events about a departed pod change nothing.
  */
 export const observePods = (units: Units, observation: PodObservation, deployed: Deployed): Units => {
   if ('gone' in observation) return withoutPod(units, observation.gone)
@@ -82,14 +82,14 @@ export const observePods = (units: Units, observation: PodObservation, deployed:
   return live.reduce((before, pod) => withPod(revived(before, pod.uid), pod, deployed, numberOf(left, pod.uid)), left)
 }
 
-/** The unit that a pod is, or was. */
+/** Finds the unit number of a present or departed pod. */
 const numberOf = ({ present, departed }: Units, uid: string): number | undefined =>
   ownValue(present, uid)?.number ?? departed.find((gone) => gone.uid === uid)?.number
 
 const revived = (units: Units, uid: string): Units =>
   isDeparted(units, uid) ? { ...units, departed: units.departed.filter((gone) => gone.uid !== uid) } : units
 
-/** Whether the pod is known to be gone: of the last ones that went. */
+/** Tells if the pod is among the last departed ones. */
 export const isDeparted = ({ departed }: Units, uid: string): boolean => departed.some((gone) => gone.uid === uid)
 
 const withoutPod = (units: Units, uid: string): Units => {
@@ -112,7 +112,7 @@ const withPod = (units: Units, pod: UnitPod, deployed: Deployed, before?: number
   return bounded({ ...others, present: added, next: Math.max(units.next, number + 1) })
 }
 
-/** The pods of a StatefulSet are numbered by their names. Another pod that only carries its labels is no unit of it. */
+/** Parses a StatefulSet pod's number. Another pod with the same labels is no unit. */
 const ordinalOf = ({ name }: UnitPod, { workload }: Deployed): number | undefined => numberAfter(`${workload}-`, name)
 
 const isFree = ({ present, departed }: Units, number: number | undefined): boolean =>
@@ -131,22 +131,19 @@ const bounded = (units: Units): Units => {
 
 export const unitName = (application: string, number: number): string => `${application}/${number}`
 
-/** The number of a unit that is named `web/3`, or after its pod; undefined where no such unit is known. */
+/** Finds the number of a unit by its name `web/3` or its pod's; undefined for an unknown unit. */
 export const findUnitNumber = ({ present, departed }: Units, application: string, name: string): number | undefined =>
   numberAfter(`${application}/`, name) ??
   [...Object.values(present), ...departed].find(({ pod }) => pod === name)?.number
 
-/**
- * Whether the unit of that name was there and is not any more. One that was never seen may only be new: the event about its pod can come
- * later than what it says itself.
- */
+/** Tells if the unit was present and is not any more. One never seen may be new: the event about its pod may come later than its own. */
 export const hasLeft = (units: Units, application: string, name: string): boolean => {
   const number = findUnitNumber(units, application, name)
   const isNumber = (unit: { number?: number | undefined }) => number !== undefined && unit.number === number
   return units.departed.some(isNumber) && !Object.values(units.present).some(isNumber)
 }
 
-/** Whether the unit of that name is there; where nothing is known of the pods, one that has not left is taken to be. */
+/** Tells if the unit is present. While no pods are known, a unit that has not left counts as present. */
 export const isPresent = (units: Units, application: string, name: string): boolean => {
   const number = findUnitNumber(units, application, name)
   const present = Object.values(units.present)

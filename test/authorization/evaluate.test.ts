@@ -441,7 +441,7 @@ describe('HTTP at a ztunnel', () => {
       'an operation that says nothing matches nothing',
       where('ALLOW', [{ to: [{ operation: {} }] }]),
       false,
-      'a part of it says nothing to a ztunnel, which takes that for no match',
+      'a part of it is empty for a ztunnel, which never matches that',
     ],
     ['CUSTOM is not known there', where('CUSTOM', [{}]), true, 'a ztunnel has no CUSTOM action'],
   ])('%s', (_, at, allowed, note) => {

@@ -64,8 +64,8 @@ const observed = (policies: readonly KubernetesObject[], gateways: readonly Kube
 }
 
 const answer = (policies: readonly KubernetesObject[], gateways: readonly KubernetesObject[] = [waypoint()]) => {
-  const { request, world } = buildInput(question, observed(policies, gateways))
-  return evaluate(request, world)
+  const { request, snapshot } = buildInput(question, observed(policies, gateways))
+  return evaluate(request, snapshot)
 }
 
 const KEYS = ['selector', 'targetRefs', 'rules', 'action', 'matchLabels', 'from', 'source', 'planets', '__proto__']
@@ -81,8 +81,8 @@ const spec = fc.dictionary(fc.constantFrom(...KEYS), anything) as fc.Arbitrary<R
 
 test('whatever the object of a policy holds, it makes no yes out of a no, and where nobody knows where it holds, a yes no more', () => {
   const allowedWith = (odd: KubernetesObject, method: 'GET' | 'POST') => {
-    const { request, world } = buildInput({ ...question, method }, observed([...managed, odd], [waypoint()]))
-    const { allowed, policy } = evaluate(request, world)
+    const { request, snapshot } = buildInput({ ...question, method }, observed([...managed, odd], [waypoint()]))
+    const { allowed, policy } = evaluate(request, snapshot)
     return { allowed, isByIt: policy === `${odd.metadata.namespace}/odd` }
   }
   fc.assert(

@@ -37,16 +37,21 @@ describe('body (HTTP binding 3.1.2)', () => {
       'JSON that is not UTF-8',
       'application/json',
       Uint8Array.of(34, 0xe9, 34),
-      '400 data: expected UTF-8, got 3 bytes that are not',
+      '400 data: expected UTF-8, got 3 bytes that are not valid UTF-8',
     ],
-    ['text that is not UTF-8', 'text/plain', Uint8Array.of(0xe9), '400 data: expected UTF-8, got 1 bytes that are not'],
+    [
+      'text that is not UTF-8',
+      'text/plain',
+      Uint8Array.of(0xe9),
+      '400 data: expected UTF-8, got 1 bytes that are not valid UTF-8',
+    ],
   ]
   for (const [what, type, body, expected] of refused) {
     test(`refuses ${what}`, () => expect(refusal(binary({ 'content-type': type }, body))).toBe(expected))
   }
 
   const garbage: [body: string, where: RegExp][] = [
-    ['{"a":1 "b":2}', /^400 data: expected JSON, got text that is none: .*position 7/],
+    ['{"a":1 "b":2}', /^400 data: expected JSON, got invalid JSON: .*position 7/],
     ['garbage', /^400 data: expected JSON, .*"garbage"/],
     ['[1,\n2,}\n]', /^400 data: expected JSON, .*'}'/],
     ['1 2', /^400 data: expected JSON, .*position 2/],

@@ -45,10 +45,10 @@ describe('header values (HTTP binding 3.1.3.2)', () => {
   const control = (got: string): string =>
     `400 subject: expected neither control characters nor noncharacters, got ${JSON.stringify(got)}`
   const rows: [what: string, value: string, expected: string][] = [
-    ['an overlong encoding', '%C0%A0', '400 subject: expected UTF-8, got 2 bytes that are not'],
-    ['a lone byte, encoded', 'caf%E9', '400 subject: expected UTF-8, got 4 bytes that are not'],
-    ['a lone byte, raw', 'caf\xe9', '400 subject: expected UTF-8, got 4 bytes that are not'],
-    ['an encoded surrogate', '%ED%A0%80', '400 subject: expected UTF-8, got 3 bytes that are not'],
+    ['an overlong encoding', '%C0%A0', '400 subject: expected UTF-8, got 2 bytes that are not valid UTF-8'],
+    ['a lone byte, encoded', 'caf%E9', '400 subject: expected UTF-8, got 4 bytes that are not valid UTF-8'],
+    ['a lone byte, raw', 'caf\xe9', '400 subject: expected UTF-8, got 4 bytes that are not valid UTF-8'],
+    ['an encoded surrogate', '%ED%A0%80', '400 subject: expected UTF-8, got 3 bytes that are not valid UTF-8'],
     ['a character no header carries', '€', '400 subject: expected a header value of single bytes, got "€"'],
     ['a tab', 'a\tb', control('a\tb')],
     ['an encoded line feed', 'a%0Ab', control('a\nb')],

@@ -8,7 +8,7 @@ describe('the envelope (JSON format 3)', () => {
   const rows: Refused[] = [
     ['an empty body', json(''), /^400 body: expected JSON, .*end of JSON/],
     ['garbage', json('{"id":1 x}'), /^400 body: expected JSON, .*position 8/],
-    ['not UTF-8', json(Uint8Array.of(0xff)), '400 body: expected UTF-8, got 1 bytes that are not'],
+    ['not UTF-8', json(Uint8Array.of(0xff)), '400 body: expected UTF-8, got 1 bytes that are not valid UTF-8'],
     ['an array', json('[]'), '400 body: expected a JSON object, got an array'],
     ['null', json('null'), '400 body: expected a JSON object, got null'],
     ['a string', json('"a"'), '400 body: expected a JSON object, got "a"'],

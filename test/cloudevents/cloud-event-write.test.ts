@@ -39,7 +39,11 @@ describe('writeEvent refuses, as a defect of the caller and not of a request', (
       event({ extensions: { id: '2' } }),
       'id: expected no extension of this name, got "2"',
     ],
-    ['bytes that are not text', event({ data: Uint8Array.of(255) }), 'data: expected UTF-8, got 1 bytes that are not'],
+    [
+      'bytes that are not text',
+      event({ data: Uint8Array.of(255) }),
+      'data: expected UTF-8, got 1 bytes that are not valid UTF-8',
+    ],
     [
       'an object as text',
       event({ datacontenttype: 'text/plain', data: {} }),

@@ -70,7 +70,7 @@ describe('what has no effect, or another one, is told', () => {
     [
       'a dry run at pods',
       policy({ selector, rules: [{}] }, 'shop', { 'istio.io/dry-run': 'true' }),
-      'is not told of dry runs',
+      'ignores dry runs',
     ],
     [
       'a selector of no labels',

@@ -104,16 +104,20 @@ export const refused: [name: string, spec: unknown, message: string, annotations
     'key: is not supported',
   ],
   ['an empty list of sources', { rules: [{ from: [] }] }, 'spec.rules.0.from: expected something in from'],
-  ['a source that is not there', { rules: [{ from: [{}] }] }, 'from.0.source: expected a source that says something'],
-  ['a source that says nothing', from({}), 'from.0.source: expected a source that says something'],
-  ['a source of empty lists', from({ principals: [] }), 'expected a source that says something'],
+  [
+    'a source that is not there',
+    { rules: [{ from: [{}] }] },
+    'from.0.source: expected a source with at least one field',
+  ],
+  ['a source that says nothing', from({}), 'from.0.source: expected a source with at least one field'],
+  ['a source of empty lists', from({ principals: [] }), 'expected a source with at least one field'],
   ['an empty list of operations', { rules: [{ to: [] }] }, 'spec.rules.0.to: expected something in to'],
   [
     'an operation that is not there',
     { rules: [{ to: [{}] }] },
-    'to.0.operation: expected an operation that says something',
+    'to.0.operation: expected an operation with at least one field',
   ],
-  ['an operation that says nothing', to({}), 'expected an operation that says something'],
+  ['an operation that says nothing', to({}), 'expected an operation with at least one field'],
   ...['principals', 'notPrincipals', 'namespaces', 'notNamespaces', 'requestPrincipals', 'notRequestPrincipals'].map(
     (field): [string, unknown, string] => [
       `an empty value in ${field}`,

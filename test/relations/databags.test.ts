@@ -159,7 +159,7 @@ describe('a key that a protocol owns', () => {
   ])('of %s is refused, with the reason: %s', async (name, key) => {
     const world = await related(name)
     const databag = { website: { [key]: 'forged' } }
-    const reason = `data.databag.website.${key}: the interface ${name} says this itself`
+    const reason = `data.databag.website.${key}: the interface ${name} has this key itself`
     expect(await refusal(world, 'config-changed', { databag })).toEqual([400, expect.stringContaining(reason)])
     expect(await refusal(world, 'config-changed', { config: { databag } })).toEqual([
       400,
@@ -172,7 +172,7 @@ describe('a key that a protocol owns', () => {
     await world.send('config-changed', { config: { databag: { website: { policies: '[]', colour: 'blue' } } } })
     const outcome = await world.send('relation-changed', http('web', 'proxy', 'provides', 'service_mesh'))
     expect(outcome.messages.join()).toContain(
-      'databag.website.policies: the interface service_mesh says this itself, it is left out',
+      'databag.website.policies: the interface service_mesh has this key itself; left out',
     )
     expect(JSON.stringify(world.memory()?.state.says)).toContain('blue')
   })

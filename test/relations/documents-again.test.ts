@@ -214,7 +214,7 @@ describe('a document that cannot be read', () => {
       expect(effects(world)).toEqual(WORKING)
       const { messages } = await world.send('resync', { application: 'details' })
       expect(messages).toEqual([expect.stringContaining(problem)])
-      expect(messages).toEqual([expect.stringContaining('what it said before stays')])
+      expect(messages).toEqual([expect.stringContaining('the last readable data stays in effect')])
       expect(effects(world)).toEqual(WORKING)
     },
   )

@@ -39,7 +39,7 @@ describe('an id that goes to another relation at the beacon', () => {
     await calm(world)
     for (const name of ['details', 'beacon']) {
       const { messages } = await resync(world, name)
-      expect(messages.filter((message) => message.includes('waiting for what'))).toEqual([])
+      expect(messages.filter((message) => message.includes('waiting for the data'))).toEqual([])
     }
     expect(effects(world)).toEqual({ mesh: 'off', principals: [] })
   })

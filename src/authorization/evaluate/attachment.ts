@@ -6,31 +6,31 @@ import type { EnforcementPoint } from './enforcement-point.ts'
 /** The policies of a point. */
 type AttachedPolicies = Pick<EnforcementPoint, 'policies' | 'unreadable'>
 
-/** Whether a policy of `namespace` holds at a point. */
+/** Tells if a policy of `namespace` is attached to an enforcement point. */
 type IsAttached = (namespace: string, attachment: Attachment) => boolean
 
 /**
- * The policies that the ztunnel of a workload enforces: those without a target reference, in the workload's namespace or in the root
- * namespace, whose selector the workload has.
+ * Selects the policies that a workload's ztunnel enforces. They have no target reference, are in the workload's or the root namespace,
+ * and select its labels.
  */
-export const ztunnelPolicies = (world: ClusterSnapshot, { namespace, labels }: WorkloadSnapshot): AttachedPolicies =>
+export const ztunnelPolicies = (snapshot: ClusterSnapshot, { namespace, labels }: WorkloadSnapshot): AttachedPolicies =>
   selectAttached(
-    world,
+    snapshot,
     [namespace],
     (policyNamespace, attachment) =>
       targetReferences(attachment).length === 0 &&
-      [namespace, world.rootNamespace].includes(policyNamespace) &&
+      [namespace, snapshot.rootNamespace].includes(policyNamespace) &&
       hasLabels(labels, attachment.selector?.matchLabels),
   )
 
 type Named = { readonly namespace: string; readonly name: string }
 
 /**
- * The policies that a waypoint enforces: those that refer to its Gateway, to all waypoints, or to the Service that is asked for, which
- * there is none of on the way to a pod.
+ * Selects the policies that refer to the waypoint's Gateway, to all waypoints, or to the requested Service. On the way to a pod there
+ * is no Service.
  */
 export const waypointPolicies = (
-  world: ClusterSnapshot,
+  snapshot: ClusterSnapshot,
   service: Named | undefined,
   waypoint: Waypoint,
 ): AttachedPolicies => {
@@ -39,24 +39,24 @@ export const waypointPolicies = (
     const type = targetType(target)
     if (type === '/Service') return namespace === service?.namespace && name === service.name
     if (type === 'gateway.networking.k8s.io/GatewayClass')
-      return namespace === world.rootNamespace && name === 'istio-waypoint'
+      return namespace === snapshot.rootNamespace && name === 'istio-waypoint'
     return isGateway(namespace, target, waypoint)
   }
   const namespaces = [...(service ? [service.namespace] : []), waypoint.namespace]
-  return selectAttached(world, namespaces, (namespace, attachment) =>
+  return selectAttached(snapshot, namespaces, (namespace, attachment) =>
     targetReferences(attachment).some((target) => isMet(namespace, target)),
   )
 }
 
 type GatewayPods = Named & { readonly labels: Readonly<Record<string, string>> }
 
-/** The policies that the proxy of a Gateway enforces: those that refer to it, and those that select its pods, by labels or all. */
-export const gatewayPolicies = (world: ClusterSnapshot, gateway: GatewayPods): AttachedPolicies =>
-  selectAttached(world, [gateway.namespace], (namespace, attachment) => {
+/** Selects the policies of a Gateway's proxy: those that refer to it, or select its pods. */
+export const gatewayPolicies = (snapshot: ClusterSnapshot, gateway: GatewayPods): AttachedPolicies =>
+  selectAttached(snapshot, [gateway.namespace], (namespace, attachment) => {
     const targets = targetReferences(attachment)
     if (targets.length > 0) return targets.some((target) => isGateway(namespace, target, gateway))
     return (
-      [gateway.namespace, world.rootNamespace].includes(namespace) &&
+      [gateway.namespace, snapshot.rootNamespace].includes(namespace) &&
       hasLabels(gateway.labels, attachment.selector?.matchLabels)
     )
   })
@@ -69,7 +69,7 @@ const isGateway = (namespace: string, target: TargetRef, gateway: Named): boolea
   [undefined, '', namespace].includes(target.namespace) &&
   target.name === gateway.name
 
-/** Of one whose attachment cannot be read it counts that it could hold there: it is in one of `namespaces`, or in the root namespace. */
+/** Selects attached policies. An unreadable attachment counts in each of `namespaces` and in the root namespace. */
 const selectAttached = (
   { policies, unreadable = [], rootNamespace }: ClusterSnapshot,
   namespaces: string[],
@@ -82,8 +82,9 @@ const selectAttached = (
 })
 
 /**
- * What istiod adds with auto-allow, for each waypoint of the workload and of its Services: an ALLOW policy, which lets the waypoint
- * through and so closes the workload to everybody whom no other ALLOW policy lets through. Perhaps, where the flag is not known.
+ * Builds the ALLOW policies that istiod adds with auto-allow. There is one for each waypoint of the workload and of its Services: it
+ * lets the waypoint through, and so denies everybody whom no other ALLOW policy admits. They are conditional while the flag is
+ * unknown.
  */
 export const autoAllowPolicies = (
   { autoAllowWaypoint, trustDomain }: ClusterSnapshot,

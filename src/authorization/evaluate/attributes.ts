@@ -22,15 +22,17 @@ const identityAttribute = (
   absent: NO_IDENTITY,
 })
 
-export const sourcePrincipal = (facts: RequestContext): Attribute => {
-  const fact = identityAttribute('source', facts, principal)
-  const { envoy } = facts
-  return envoy ? { ...fact, matches: (pattern) => fact.matches(inTrustDomain(pattern, envoy.trustDomain)) } : fact
+export const sourcePrincipal = (context: RequestContext): Attribute => {
+  const attribute = identityAttribute('source', context, principal)
+  const { envoy } = context
+  return envoy
+    ? { ...attribute, matches: (pattern) => attribute.matches(inTrustDomain(pattern, envoy.trustDomain)) }
+    : attribute
 }
 
 /**
- * For an Envoy `cluster.local`, and a pattern that the own trust domain matches, stand for the own trust domain
- * (istio.io/latest/docs/tasks/security/authorization/authz-td-migration).
+ * Replaces the trust domain of a pattern as Envoy does. `cluster.local`, and a pattern that matches the own trust domain, mean the own
+ * one (istio.io/latest/docs/tasks/security/authorization/authz-td-migration).
  */
 const inTrustDomain = (pattern: string, trustDomain: string): string => {
   const [named = '', ...rest] = pattern.split('/')
@@ -39,20 +41,20 @@ const inTrustDomain = (pattern: string, trustDomain: string): string => {
   return isOwn ? [trustDomain, ...rest].join('/') : pattern
 }
 
-/** An Envoy looks for the pattern anywhere behind `/ns/`, where its `*` also stands for slashes. */
-export const sourceNamespace = (facts: RequestContext): Attribute => {
-  const { envoy, identity } = facts
-  const fact = identityAttribute('source namespace', facts, ({ namespace }) => namespace)
-  if (envoy === undefined || identity === undefined) return fact
-  return { ...fact, matches: (pattern) => matchesGlob(`*/ns/${pattern}/*`, principal(identity)) }
+/** Matches the namespace as Envoy does: anywhere behind `/ns/`, where `*` also matches slashes. */
+export const sourceNamespace = (context: RequestContext): Attribute => {
+  const { envoy, identity } = context
+  const attribute = identityAttribute('source namespace', context, ({ namespace }) => namespace)
+  if (envoy === undefined || identity === undefined) return attribute
+  return { ...attribute, matches: (pattern) => matchesGlob(`*/ns/${pattern}/*`, principal(identity)) }
 }
 
-export const sourceTrustDomain = (facts: RequestContext): Attribute =>
-  identityAttribute('trust domain', facts, ({ trustDomain }) => trustDomain)
+export const sourceTrustDomain = (context: RequestContext): Attribute =>
+  identityAttribute('trust domain', context, ({ trustDomain }) => trustDomain)
 
 /** A pattern is `namespace/name`, or `name` for one in `policyNamespace`. */
-export const sourceServiceAccount = (facts: RequestContext, policyNamespace: string): Attribute => {
-  const value = facts.identity && `${facts.identity.namespace}/${facts.identity.serviceAccount}`
+export const sourceServiceAccount = (context: RequestContext, policyNamespace: string): Attribute => {
+  const value = context.identity && `${context.identity.namespace}/${context.identity.serviceAccount}`
   return {
     name: 'service account',
     value,
@@ -67,7 +69,7 @@ export const sourceAddress = ({ address }: RequestContext): Attribute => ({
   matches: (block) => address !== undefined && isInBlock(address, block),
 })
 
-/** The blocks that say something: every address is in one of them where both families are there as a whole. */
+/** Drops blocks that cover all addresses of both families, since they restrict nothing. */
 export const restrictingBlocks = (blocks: readonly string[] = []): readonly string[] => {
   const whole = blocks.filter((block) => block.endsWith('/0'))
   const hasBoth = whole.some((block) => block.includes(':')) && whole.some((block) => !block.includes(':'))
@@ -97,7 +99,7 @@ export const requestPath = ({ path }: RequestContext): Attribute => ({
   matches: (pattern) => path !== undefined && matchesPath(pattern, path),
 })
 
-/** Of a fact that no offline answer has: a token, the client behind a proxy, a header. */
+/** Of a attribute that no offline answer has: a token, the client behind a proxy, a header. */
 export const unknownAttribute = (name: string): Attribute => ({ name, value: undefined, matches: () => undefined })
 
 /** Undefined where either is not an address. */

@@ -6,11 +6,11 @@ export type Waypoint = { readonly namespace: string; readonly name: string; read
 export type ServiceSnapshot = {
   readonly namespace: string
   readonly name: string
-  /** Which pods are behind it. @default those of the application of its name */
+  /** Selects the pods behind it. @default those of the application of its name */
   readonly selector?: Readonly<Record<string, string>> | undefined
   /** The one that traffic to the Service passes, by the Service's own labels or its namespace's. */
   readonly waypoint?: Waypoint | undefined
-  /** Why there is none, where the labels name one: `the waypoint shop/w does not exist`. */
+  /** The reason why no waypoint is used although labels name one: `the waypoint shop/w does not exist`. */
   readonly bypassed?: string | undefined
 }
 
@@ -24,18 +24,18 @@ export type WorkloadSnapshot = {
   readonly waypoint?: Waypoint | undefined
 }
 
-/** What a decision depends on. */
+/** The cluster state that an evaluation depends on. */
 export type ClusterSnapshot = {
   /** Of all namespaces: one that is missing here could have decided otherwise. */
   readonly policies: readonly AuthorizationPolicy[]
-  /** Where one of these may hold, what no other policy refuses is undecided. @default none */
+  /** Policies that cannot be read: where one may apply, what no other policy denies is undecided. @default none */
   readonly unreadable?: readonly UnreadablePolicy[] | undefined
   /** Istio's; policies in it hold for every namespace. */
   readonly rootNamespace: string
   readonly trustDomain: string
   readonly services: readonly ServiceSnapshot[]
   readonly workloads: readonly WorkloadSnapshot[]
-  /** Whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; undefined where that is not known. */
+  /** PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod; undefined where it is unknown. */
   readonly autoAllowWaypoint?: boolean | undefined
   /** Of all namespaces. @default none: plaintext is taken everywhere */
   readonly peerAuthentications?: readonly PeerAuthentication[] | undefined
@@ -46,7 +46,7 @@ export type ClusterSnapshot = {
 export type AccessRequest = {
   readonly from: {
     readonly namespace: string
-    /** What a sentence calls a client that is outside the mesh. */
+    /** Names a client outside the mesh in a sentence. */
     readonly application?: string | undefined
     /** Undefined when the client is outside the mesh. */
     readonly serviceAccount?: string | undefined
@@ -62,7 +62,7 @@ export type AccessRequest = {
     readonly service?: string | undefined
     /** The port of the pod that the Service sends it on to. @default the port of the request */
     readonly podPort?: number | undefined
-    /** What the Service says that its port carries. @default not said: the waypoint looks at each connection */
+    /** The protocol that the Service declares for its port. @default none: the waypoint detects it by connection */
     readonly protocol?: 'http' | 'tcp' | undefined
     /** The request ends at the proxy of a Gateway of that name, whose pods have these labels. */
     readonly gateway?: { readonly name: string; readonly labels: Readonly<Record<string, string>> } | undefined
@@ -73,7 +73,7 @@ export type AccessRequest = {
   readonly host?: string | undefined
 }
 
-/** Whether something with `labels` is selected: it has all of `wanted`. */
+/** Tells if `labels` include all of `wanted`. */
 export const hasLabels = (
   labels: Readonly<Record<string, string>>,
   wanted: Readonly<Record<string, string>> = {},

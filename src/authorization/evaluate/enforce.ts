@@ -12,18 +12,18 @@ import { type MatchResult, nearestMiss } from './match-result.ts'
 
 type Finding = {
   readonly outcome: 'allowed' | 'denied' | 'undecided'
-  /** The one that decided, or could; of several ALLOW policies that do not match, the one that came nearest to it. */
+  /** The policy that decided, or could; of several ALLOW policies without a match, the nearest miss. */
   readonly policy?: AuthorizationPolicy | undefined
   readonly because: string
 }
 
 export type EnforcementResult = Finding & { readonly steps: readonly TraceStep[] }
 
-type PolicyMatch = { readonly policy: AuthorizationPolicy; readonly truth: MatchResult; readonly perhaps?: string }
+type PolicyMatch = { readonly policy: AuthorizationPolicy; readonly result: MatchResult; readonly perhaps?: string }
 
 /**
- * CUSTOM, then DENY, then ALLOW. No ALLOW policy: allowed; some: one must match. A request is allowed or denied only where it is so
- * whatever that may be which cannot be known offline; else it is undecided. A certain denial needs nothing else to be known.
+ * Enforces CUSTOM, then DENY, then ALLOW policies. Without ALLOW policies the request is allowed, otherwise one must match. The result
+ * is certain only if no unknown could change it; a certain denial needs nothing else to be known.
  */
 export const enforce = (point: EnforcementPoint): EnforcementResult => {
   if (point.at === 'ztunnel' || point.protocol !== undefined) return enforceOne(point)
@@ -42,7 +42,7 @@ const enforceOne = (point: EnforcementPoint): EnforcementResult => {
   const look = (action: Action): PolicyMatch[] =>
     sorted
       .filter(({ policy }) => actionOf(policy) === action && ignoreReason(policy, point) === undefined)
-      .map((one) => ({ ...one, truth: matchPolicy(one.policy, point) }))
+      .map((one) => ({ ...one, result: matchPolicy(one.policy, point) }))
   const [customs, denies, allows] = [look('CUSTOM'), look('DENY'), look('ALLOW')]
   const byAllow = findAllow(allows)
   const isClosed = byAllow.outcome === 'denied' && point.unreadable.length === 0
@@ -57,7 +57,7 @@ const enforceOne = (point: EnforcementPoint): EnforcementResult => {
     steps: [
       ...refusalStep(point),
       ...sorted.flatMap(({ policy }) => ignoredStep(policy, point)),
-      ...[...customs, ...denies, ...allows].map((looked) => stepOf(looked, point)),
+      ...[...customs, ...denies, ...allows].map((match) => stepOf(match, point)),
       ...point.unreadable.map((policy) => unreadableStep(policy, point)),
     ],
   }
@@ -67,30 +67,30 @@ const findRefusal = ({ refuses }: EnforcementPoint): Finding | undefined =>
   refuses === undefined ? undefined : { outcome: 'denied', because: refuses }
 
 const findCustom = (customs: readonly PolicyMatch[]): Finding | undefined => {
-  const policy = customs.find(({ truth }) => truth.is !== 'no')?.policy
+  const policy = customs.find(({ result }) => result.is !== 'no')?.policy
   const provider = policy?.spec.provider?.name ?? 'of no name'
   return policy && { outcome: 'undecided', policy, because: `the external authorizer ${provider} decides` }
 }
 
 const findDeny = (denies: readonly PolicyMatch[], is: 'yes' | 'unknown'): Finding | undefined => {
-  const hit = denies.find(({ truth }) => truth.is === is)
+  const hit = denies.find(({ result }) => result.is === is)
   if (hit === undefined) return undefined
-  const { policy, truth } = hit
-  return truth.is === 'yes'
+  const { policy, result } = hit
+  return result.is === 'yes'
     ? { outcome: 'denied', policy, because: 'it matches' }
-    : { outcome: 'undecided', policy, because: truth.because }
+    : { outcome: 'undecided', policy, because: result.because }
 }
 
 const findUnreadable = ({ unreadable: [first] }: EnforcementPoint): Finding | undefined =>
   first && { outcome: 'undecided', because: `it may enforce a policy that cannot be read: ${first.unreadable}` }
 
-/** A policy that is perhaps not there allows nothing for certain, and closes nothing. */
+/** Finds the deciding ALLOW policy. A conditional policy allows nothing for certain, and closes nothing. */
 const findAllow = (allows: readonly PolicyMatch[]): Finding => {
   const certain = allows.filter(({ perhaps }) => perhaps === undefined)
-  const hit = certain.find(({ truth }) => truth.is === 'yes')
+  const hit = certain.find(({ result }) => result.is === 'yes')
   if (hit) return { outcome: 'allowed', policy: hit.policy, because: 'it matches' }
-  const possible = allows.find(({ perhaps, truth }) => perhaps !== undefined && truth.is !== 'no')
-  const nearest = nearestMiss(certain, ({ truth }) => truth)
+  const possible = allows.find(({ perhaps, result }) => perhaps !== undefined && result.is !== 'no')
+  const nearest = nearestMiss(certain, ({ result }) => result)
   if (nearest === undefined) return findConditional(allows)
   const { policy } = nearest.item
   if (nearest.miss.is === 'unknown') return { outcome: 'undecided', policy, because: nearest.miss.because }
@@ -98,10 +98,10 @@ const findAllow = (allows: readonly PolicyMatch[]): Finding => {
   return { outcome: 'denied', policy, because: nearest.miss.because }
 }
 
-/** Where no ALLOW policy is there for certain, those that may be, all or none, must let the request through. */
+/** Evaluates conditional ALLOW policies alone: the request must pass with all of them, and with none. */
 const findConditional = (allows: readonly PolicyMatch[]): Finding => {
   const [closing] = allows
-  if (closing?.perhaps === undefined || allows.some(({ truth }) => truth.is === 'yes'))
+  if (closing?.perhaps === undefined || allows.some(({ result }) => result.is === 'yes'))
     return { outcome: 'allowed', because: 'no ALLOW policy applies and no DENY policy matches' }
   return { outcome: 'undecided', policy: closing.policy, because: closing.perhaps }
 }
@@ -122,10 +122,10 @@ const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at 
   note: `it cannot be read: ${unreadable}`,
 })
 
-const stepOf = ({ policy, truth, perhaps }: PolicyMatch, { at }: EnforcementPoint): TraceStep => ({
+const stepOf = ({ policy, result, perhaps }: PolicyMatch, { at }: EnforcementPoint): TraceStep => ({
   at,
   policy: policyName(policy),
   action: actionOf(policy),
-  matches: truth.is,
-  note: `${truth.is === 'yes' ? 'a rule matches' : truth.because}${perhaps === undefined ? '' : `; ${perhaps}`}`,
+  matches: result.is,
+  note: `${result.is === 'yes' ? 'a rule matches' : result.because}${perhaps === undefined ? '' : `; ${perhaps}`}`,
 })

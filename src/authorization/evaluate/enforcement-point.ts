@@ -6,29 +6,29 @@ import { any, type MatchResult, no } from './match-result.ts'
 import type { RequestContext } from './request-context.ts'
 import { matchRule } from './rule.ts'
 
-/** A policy that is there only under a condition of which nobody knows whether it holds: `perhaps` says which. */
+/** A policy that exists only under an unknown condition, named by `perhaps`. */
 export type ConditionalPolicy = { readonly policy: AuthorizationPolicy; readonly perhaps: string }
 
 /** A proxy that a request passes, what it knows of the request, and the policies that it enforces. */
 export type EnforcementPoint = {
   readonly at: 'waypoint' | 'gateway' | 'ztunnel'
   readonly name: string
-  readonly facts: RequestContext
-  /** What an Envoy takes the connection for; absent where that is not known. */
+  readonly context: RequestContext
+  /** The protocol an Envoy assumes; absent where it is unknown. */
   readonly protocol?: 'http' | 'tcp' | undefined
   readonly policies: readonly AuthorizationPolicy[]
   readonly perhaps: readonly ConditionalPolicy[]
-  /** Those of which it is not known what they do. */
+  /** Policies whose spec cannot be read. */
   readonly unreadable: readonly UnreadablePolicy[]
-  /** Why the point takes no such connection at all, whatever the policies say. */
+  /** The reason why the connection is refused before any policy is evaluated. */
   readonly refuses?: string | undefined
-  /** Dry runs count as if they were enforced. */
+  /** Evaluates dry runs as enforced. */
   readonly enforcesDryRuns?: boolean | undefined
 }
 
 export type Action = 'CUSTOM' | 'DENY' | 'ALLOW' | 'AUDIT'
 
-/** One policy that was looked at, as `namespace/name`, and why it matched or did not; or what else to know about the way. */
+/** One evaluated policy, as `namespace/name`, with the reason for its result; or a note on the way. */
 export type TraceStep = {
   readonly at: EnforcementPoint['at'] | 'client' | 'destination'
   readonly policy?: string
@@ -41,7 +41,7 @@ export const policyName = ({ metadata }: AuthorizationPolicy): string => `${meta
 
 export const actionOf = ({ spec }: AuthorizationPolicy): Action => spec.action ?? 'ALLOW'
 
-/** Why a policy has no say at `point`; undefined when it has. An Envoy asks the external authorizer also in a dry run. */
+/** Returns the reason why a policy is not evaluated at `point`, if any. An Envoy asks the external authorizer in a dry run too. */
 export const ignoreReason = (policy: AuthorizationPolicy, point: EnforcementPoint): string | undefined => {
   const action = actionOf(policy)
   if (action === 'AUDIT') return 'AUDIT decides nothing'
@@ -52,7 +52,7 @@ export const ignoreReason = (policy: AuthorizationPolicy, point: EnforcementPoin
   return isDryRun(policy) && action !== 'CUSTOM' && !point.enforcesDryRuns ? 'it is a dry run' : undefined
 }
 
-/** Whether a rule of `policy` matches at `point`. One without rules allows nothing, and is the farthest miss of all. */
+/** Matches the rules of `policy` at `point`. A policy without rules allows nothing, and is the farthest miss. */
 export const matchPolicy = (policy: AuthorizationPolicy, point: EnforcementPoint): MatchResult => {
   const rules = policy.spec.rules ?? []
   if (rules.length === 0) return { ...no('it has no rules, and so allows nothing'), met: -1 }
@@ -64,5 +64,5 @@ const seenAt = ({ at, protocol }: EnforcementPoint, rule: Rule, action: Action):
   return protocol === 'tcp' ? asTcpSees(rule, action) : { rule }
 }
 
-const matchAt = ({ facts }: EnforcementPoint, seen: VisibleRule, policy: AuthorizationPolicy): MatchResult =>
-  'never' in seen ? no(seen.never) : matchRule(seen.rule, facts, policy.metadata.namespace)
+const matchAt = ({ context }: EnforcementPoint, seen: VisibleRule, policy: AuthorizationPolicy): MatchResult =>
+  'never' in seen ? no(seen.never) : matchRule(seen.rule, context, policy.metadata.namespace)

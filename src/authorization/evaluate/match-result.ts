@@ -1,27 +1,29 @@
-/** What does not hold, or cannot be known offline: why, and how many conditions did hold before it. */
+/** A condition that fails, or is unknown offline: the reason, and the number of conditions met before it. */
 export type Mismatch = { readonly is: 'no' | 'unknown'; readonly because: string; readonly met: number }
 
-/** Whether a condition holds. */
+/** The result of matching a condition. */
 export type MatchResult = { readonly is: 'yes' } | Mismatch
 
 export const yes: MatchResult = { is: 'yes' }
 export const no = (because: string): Mismatch => ({ is: 'no', because, met: 0 })
 export const unknown = (because: string): Mismatch => ({ is: 'unknown', because, met: 0 })
 
-/** Every one must hold, in this order: the first that does not is the reason. */
-export const all = (truths: readonly MatchResult[]): MatchResult => {
-  const failed = truths.filter((truth) => truth.is !== 'yes')
+/** Requires all conditions, in this order: the first that fails is the reason. */
+export const all = (results: readonly MatchResult[]): MatchResult => {
+  const failed = results.filter((result) => result.is !== 'yes')
   const first = failed.find(({ is }) => is === 'no') ?? failed[0]
   if (first === undefined) return yes
-  const before = truths.slice(0, truths.indexOf(first)).filter(({ is }) => is === 'yes').length
+  const before = results.slice(0, results.indexOf(first)).filter(({ is }) => is === 'yes').length
   return { ...first, met: before + first.met }
 }
 
-/** One must hold. Where none does, the nearest miss is the reason. */
-export const any = (truths: readonly MatchResult[]): MatchResult =>
-  truths.some(({ is }) => is === 'yes') ? yes : (nearestMiss(truths, (truth) => truth)?.miss ?? no('there is nothing'))
+/** Requires one condition; without any, the nearest miss is the reason. */
+export const any = (results: readonly MatchResult[]): MatchResult =>
+  results.some(({ is }) => is === 'yes')
+    ? yes
+    : (nearestMiss(results, (result) => result)?.miss ?? no('there is nothing'))
 
-/** Of items none of which holds, the one that came nearest to it: it might hold, or more of its conditions do. The first, of several. */
+/** Finds the item nearest to a match: an unknown one, or the one with most conditions met. The first, of several. */
 export const nearestMiss = <T>(
   items: readonly T[],
   truthOf: (item: T) => MatchResult,

@@ -1,14 +1,14 @@
 import { joinOr } from '../../base/printed.ts'
 import { all, any, type MatchResult, no, unknown, yes } from './match-result.ts'
 
-/** A fact that rules are about. */
+/** A attribute that rules are about. */
 export type Attribute = {
-  /** What a sentence calls it. */
+  /** The attribute's name in a sentence. */
   readonly name: string
   readonly value: string | undefined
-  /** Why it is certain that there is no value, which no pattern matches. A value that is undefined without a reason is not known. */
+  /** The reason why no value exists, so that no pattern matches; undefined with an undefined value is unknown. */
   readonly absent?: string | undefined
-  /** Undefined where the pattern is none that can be compared. */
+  /** Compares with a pattern; undefined where that is impossible. */
   readonly matches: (pattern: string) => boolean | undefined
 }
 
@@ -17,13 +17,15 @@ export type Attribute = {
  * empty matches everything.
  */
 export const matchValues = (
-  fact: Attribute,
+  attribute: Attribute,
   values: readonly string[] = [],
   notValues: readonly string[] = [],
 ): MatchResult =>
   all([
-    values.length === 0 ? yes : any(values.map((pattern) => compare(fact, pattern, `is not ${joinOr(values)}`))),
-    ...notValues.map((pattern) => unless(compare(fact, pattern, ''), `${fact.name} ${fact.value} is excluded`)),
+    values.length === 0 ? yes : any(values.map((pattern) => compare(attribute, pattern, `is not ${joinOr(values)}`))),
+    ...notValues.map((pattern) =>
+      unless(compare(attribute, pattern, ''), `${attribute.name} ${attribute.value} is excluded`),
+    ),
   ])
 
 const compare = ({ name, value, absent, matches }: Attribute, pattern: string, otherwise: string): MatchResult => {
@@ -33,7 +35,7 @@ const compare = ({ name, value, absent, matches }: Attribute, pattern: string, o
   return isMatch ? yes : no(`${name} ${value} ${otherwise}`)
 }
 
-const unless = (truth: MatchResult, because: string): MatchResult => {
-  if (truth.is === 'unknown') return truth
-  return truth.is === 'yes' ? no(because) : yes
+const unless = (result: MatchResult, because: string): MatchResult => {
+  if (result.is === 'unknown') return result
+  return result.is === 'yes' ? no(because) : yes
 }

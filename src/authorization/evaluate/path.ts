@@ -1,8 +1,8 @@
 import { matchesText } from './text.ts'
 
 /**
- * Whether the waypoint takes `path` for `pattern`: a string match, or a template with `{*}` (one segment, or what is left of one) and
- * `{**}` (any number of segments). As Envoy does, the path is first normalized and loses its query: `/a/../b?c` is `/b`.
+ * Matches a path against a string or a template. `{*}` is one segment, or the rest of one, and `{**}` any number of segments. Envoy
+ * first normalizes the path and drops its query: `/a/../b?c` is `/b`.
  */
 export const matchesPath = (pattern: string, path: string): boolean => {
   const normalized = normalize(path)
@@ -15,7 +15,7 @@ const normalize = (path: string): string =>
 
 const LITERAL = /[-a-zA-Z0-9._~%!$&'()+,;:@=]/
 
-/** Which ends of `path` are reached after each piece of the template: no backtracking, so no path can make it slow. */
+/** Tracks the ends reached after each piece of the template: without backtracking no path makes it slow. */
 const matchesTemplate = (template: string, path: string): boolean => {
   const pieces = template.split(/(\{\*\*?\})/).filter((piece) => piece !== '')
   let reached = new Set([0])

@@ -3,7 +3,7 @@ import { hasLabels, type WorkloadSnapshot } from './cluster-snapshot.ts'
 
 export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
 
-/** What a PeerAuthentication says, https://istio.io/latest/docs/reference/config/security/peer_authentication/ */
+/** A PeerAuthentication, https://istio.io/latest/docs/reference/config/security/peer_authentication/ */
 export type PeerAuthentication = {
   readonly namespace: string
   readonly name: string
@@ -16,8 +16,8 @@ export type PeerAuthentication = {
 }
 
 /**
- * Why the ztunnel of `workload` takes no plaintext on `port` of its pods; undefined where it does. As istiod translates it (its
- * pilot/pkg/serviceregistry/ambient/authorization.go), also where that takes more than was meant.
+ * Returns the reason why the ztunnel of `workload` refuses plaintext on `port`, if it does. It follows istiod's translation
+ * (pilot/pkg/serviceregistry/ambient/authorization.go), also where that admits more than was meant.
  */
 export const refusesPlaintext = (
   all: readonly PeerAuthentication[],
@@ -47,7 +47,7 @@ const isForAll = ({ selector = {} }: PeerAuthentication): boolean => Object.keys
 const sorted = (some: readonly PeerAuthentication[]): PeerAuthentication[] =>
   groups(some, ({ created, namespace, name }) => `${created} ${namespace}/${name}`).flatMap(([, same]) => same)
 
-/** What holds for the pods of a policy that says nothing itself. */
+/** The mode inherited by a policy whose own is UNSET. */
 type Above = { readonly isStrict: boolean; readonly isOfMesh: boolean; readonly isSaid: boolean }
 
 const isStrictAt = ({ mode, ports }: PeerAuthentication, port: string, above: Above): boolean => {
@@ -55,10 +55,10 @@ const isStrictAt = ({ mode, ports }: PeerAuthentication, port: string, above: Ab
   const has = (...modes: Mode[]) => Object.values(ports).some((one) => modes.includes(one))
   const isExempt = own === 'PERMISSIVE' || own === 'DISABLE'
   if (mode === 'STRICT') return !isExempt
-  // istiod takes such a port for guarded by the mesh's policy, which the pods' own one has replaced
+  // istiod counts such a port as guarded by the mesh policy, which the pods' own policy has replaced
   if (mode !== 'UNSET') return own === 'STRICT' && !(above.isStrict && above.isOfMesh)
   if (!above.isStrict) return own === 'STRICT'
   if (!has('PERMISSIVE')) return true
-  // with a policy of the namespace that says nothing, what istiod makes of the exception is empty
+  // below a namespace policy without a mode istiod drops the exception
   return !(above.isSaid && above.isOfMesh) && !isExempt
 }

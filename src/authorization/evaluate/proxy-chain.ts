@@ -12,40 +12,40 @@ import type { EnforcementPoint, TraceStep } from './enforcement-point.ts'
 import { refusesPlaintext } from './peer-authentication.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** The proxies that a request passes, in order, and what there is to know about the way. */
+/** The proxies that a request passes, in order, with notes on the way. */
 export type ProxyChain = {
   readonly points: readonly EnforcementPoint[]
   readonly steps: readonly TraceStep[]
-  /** Why there is no waypoint, where the client would pass one. */
+  /** The reason why the client passes no waypoint, where labels name one. */
   readonly bypassed?: string | undefined
 }
 
 /**
- * A client on the mesh reaches a Service that has a waypoint through it, and so it does pods; the pod's ztunnel then sees the waypoint
- * instead of the client. From outside the mesh there is only the ztunnel, and none where the pod is not on the mesh. What is sent to a
- * Gateway ends at its proxy.
+ * Finds the proxies that a request passes. A client on the mesh reaches Services and pods through their waypoint, if any; the pod's
+ * ztunnel then sees the waypoint instead. From outside the mesh there is only the ztunnel, and none for a pod off the mesh. A request
+ * to a Gateway ends at its proxy.
  */
-export const findProxyChain = (request: AccessRequest, world: ClusterSnapshot): ProxyChain => {
-  const service = findService(request, world)
-  const { workload, isKnown } = findWorkload(request, world)
-  const client = requestContext(request, world)
-  if (request.to.gateway) return { points: [gatewayPoint(request, world, client)], steps: clientNotes(request) }
+export const findProxyChain = (request: AccessRequest, snapshot: ClusterSnapshot): ProxyChain => {
+  const service = findService(request, snapshot)
+  const { workload, isKnown } = findWorkload(request, snapshot)
+  const client = requestContext(request, snapshot)
+  if (request.to.gateway) return { points: [gatewayPoint(request, snapshot, client)], steps: clientNotes(request) }
   const { waypoint, bypassed } = selectWaypoint(request, service, workload)
   const atPod: RequestContext = { ...client, port: request.to.podPort ?? client.port }
   const behind: RequestContext = waypoint
-    ? { ...atPod, identity: { trustDomain: world.trustDomain, ...waypoint }, address: undefined }
+    ? { ...atPod, identity: { trustDomain: snapshot.trustDomain, ...waypoint }, address: undefined }
     : atPod
   return {
     points: [
-      ...(waypoint ? [waypointPoint(request, world, waypoint, service ? client : atPod)] : []),
-      ...(workload.onMesh ? [ztunnelPoint(request, world, workload, behind)] : []),
+      ...(waypoint ? [waypointPoint(request, snapshot, waypoint, service ? client : atPod)] : []),
+      ...(workload.onMesh ? [ztunnelPoint(request, snapshot, workload, behind)] : []),
     ],
     steps: [...clientNotes(request), ...notes(request, service, workload, isKnown), ...bypassedStep(bypassed)],
     bypassed,
   }
 }
 
-/** A Service that has none sends on to its pods, past theirs. */
+/** Selects the waypoint. A Service without one sends straight to its pods, past their waypoint. */
 const selectWaypoint = (
   { from, to }: AccessRequest,
   service: ServiceSnapshot | undefined,
@@ -81,17 +81,17 @@ const requestContext = (
   return { identity, address, port, method, path, host }
 }
 
-type Envoy = Pick<EnforcementPoint, 'facts' | 'protocol' | 'perhaps' | 'enforcesDryRuns'>
+type Envoy = Pick<EnforcementPoint, 'context' | 'protocol' | 'perhaps' | 'enforcesDryRuns'>
 
-/** What of HTTP is asked about says that the connection carries it, where the port says nothing. */
+/** Builds the Envoy part of an enforcement point. Attributes of HTTP in the query imply HTTP where the port declares no protocol. */
 const envoy = (
   { trustDomain, enforcesDryRuns }: ClusterSnapshot,
-  facts: RequestContext,
+  context: RequestContext,
   protocol: EnforcementPoint['protocol'],
 ): Envoy => {
-  const isHttp = [facts.method, facts.path, facts.host].some((value) => value !== undefined)
+  const isHttp = [context.method, context.path, context.host].some((value) => value !== undefined)
   return {
-    facts: { ...facts, envoy: { trustDomain } },
+    context: { ...context, envoy: { trustDomain } },
     protocol: protocol ?? (isHttp ? 'http' : undefined),
     perhaps: [],
     enforcesDryRuns,
@@ -100,50 +100,52 @@ const envoy = (
 
 const waypointPoint = (
   { to }: AccessRequest,
-  world: ClusterSnapshot,
+  snapshot: ClusterSnapshot,
   waypoint: Waypoint,
-  facts: RequestContext,
+  context: RequestContext,
 ): EnforcementPoint => ({
   at: 'waypoint',
   name: `the waypoint ${waypoint.namespace}/${waypoint.name}`,
-  ...envoy(world, facts, to.service === undefined ? undefined : to.protocol),
-  ...waypointPolicies(world, to.service === undefined ? undefined : { ...to, name: to.service }, waypoint),
+  ...envoy(snapshot, context, to.service === undefined ? undefined : to.protocol),
+  ...waypointPolicies(snapshot, to.service === undefined ? undefined : { ...to, name: to.service }, waypoint),
 })
 
-/** It ends the connection, which comes as plaintext or with TLS of its own: it sees no identity of the mesh. */
-const gatewayPoint = ({ to }: AccessRequest, world: ClusterSnapshot, facts: RequestContext): EnforcementPoint => {
+/** Builds the gateway's enforcement point. It ends the connection, plaintext or TLS, and sees no mesh identity. */
+const gatewayPoint = ({ to }: AccessRequest, snapshot: ClusterSnapshot, context: RequestContext): EnforcementPoint => {
   const { name, labels } = to.gateway ?? { name: to.application, labels: {} }
   return {
     at: 'gateway',
     name: `the gateway ${to.namespace}/${name}`,
-    ...envoy(world, { ...facts, identity: undefined, port: to.podPort ?? facts.port }, to.protocol),
-    ...gatewayPolicies(world, { namespace: to.namespace, name, labels }),
+    ...envoy(snapshot, { ...context, identity: undefined, port: to.podPort ?? context.port }, to.protocol),
+    ...gatewayPolicies(snapshot, { namespace: to.namespace, name, labels }),
   }
 }
 
 const ztunnelPoint = (
   { to }: AccessRequest,
-  world: ClusterSnapshot,
+  snapshot: ClusterSnapshot,
   workload: WorkloadSnapshot,
-  facts: RequestContext,
+  context: RequestContext,
 ): EnforcementPoint => {
-  const ofServices = world.services
+  const ofServices = snapshot.services
     .filter((service) => service.namespace === to.namespace)
     .filter((service) => service.name === to.service || isBehind(workload, service))
     .map(({ waypoint }) => waypoint)
   const waypoints = [...ofServices, workload.waypoint].filter((waypoint) => waypoint !== undefined)
   const distinct = new Map(waypoints.map((waypoint) => [`${waypoint.namespace}/${waypoint.name}`, waypoint]))
-  const { policies, unreadable } = ztunnelPolicies(world, workload)
-  const added = autoAllowPolicies(world, [...distinct.values()])
-  const { peerAuthentications = [], rootNamespace } = world
+  const { policies, unreadable } = ztunnelPolicies(snapshot, workload)
+  const added = autoAllowPolicies(snapshot, [...distinct.values()])
+  const { peerAuthentications = [], rootNamespace } = snapshot
   return {
     at: 'ztunnel',
     name: `the ztunnel of ${workload.namespace}/${workload.name}`,
-    facts,
+    context,
     policies: [...policies, ...added.policies],
     perhaps: added.perhaps,
     unreadable,
-    refuses: facts.identity ? undefined : refusesPlaintext(peerAuthentications, workload, facts.port, rootNamespace),
+    refuses: context.identity
+      ? undefined
+      : refusesPlaintext(peerAuthentications, workload, context.port, rootNamespace),
   }
 }
 

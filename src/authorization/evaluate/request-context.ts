@@ -1,11 +1,11 @@
-/** Who a workload is on the mesh. */
+/** The mesh identity of a workload. */
 export type Identity = {
   readonly trustDomain: string
   readonly namespace: string
   readonly serviceAccount: string
 }
 
-/** What a proxy knows of a request. What is undefined is not known offline; a client outside the mesh has no identity. */
+/** The request attributes that a proxy sees. Undefined is unknown offline; a client outside the mesh has no identity. */
 export type RequestContext = {
   readonly identity?: Identity | undefined
   /** The IP address that the connection comes from. */
@@ -14,6 +14,6 @@ export type RequestContext = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
-  /** Set at an Envoy, which compares principals and namespaces in a way of its own: the trust domain that it belongs to. */
+  /** The trust domain of an Envoy, which compares principals and namespaces in its own way; absent at a ztunnel. */
   readonly envoy?: { readonly trustDomain: string } | undefined
 }

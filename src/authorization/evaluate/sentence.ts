@@ -13,14 +13,14 @@ type Decided = {
 type Explanation = {
   readonly decided?: Decided | undefined
   readonly bypassed?: string | undefined
-  /** Why it would be otherwise, were dry runs enforced. */
+  /** The reason for another result if dry runs were enforced. */
   readonly enforced?: string | undefined
   readonly requesters: Requesters
 }
 
 const UNGUARDED = 'its pods are not on the mesh, where nothing guards them'
 
-/** One sentence for a person: who may or may not do what, where that is decided, by which policy, who asked for it, and why. */
+/** Writes one sentence for a person: the client, the request, the result, the deciding policy, its requesters, and the reason. */
 export const writeSentence = (
   request: AccessRequest,
   { decided, bypassed, enforced, requesters }: Explanation,
@@ -55,7 +55,7 @@ const destination = ({ to }: AccessRequest): string => {
     : `the Service ${to.namespace}/${to.service}`
 }
 
-/** Where, by which policy and why it is decided so. */
+/** Explains which policy decides, where, and why. */
 export const explain = (decided: Decided, requesters: Requesters): string => {
   const { outcome } = decided.verdict
   if (outcome === 'undecided') return doubt(decided, requesters)

@@ -31,7 +31,7 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
 /** The application that a document names, whether or not the rest can be read. Throws Refused. */
 export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', readScalar)
 
-/** What a deleted document said last may be unreadable, and then its own name says which relation goes. */
+/** Reads the relation's id from the document's own name: the last data of a deleted document may be unreadable. */
 const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
   try {
     return { relation: RelationId.parse(valueIn(document, 'relation')) }
@@ -42,7 +42,7 @@ const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
 
 const RelationId = z.object({ id: z.int().nonnegative() })
 
-/** How many characters of YAML a value of a document may have. */
+/** Bounds the YAML of one value in a document, in characters. */
 const LONGEST_YAML = 64 * 1024
 
 /** A value of a document, JSON or YAML. */

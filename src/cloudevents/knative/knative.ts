@@ -11,7 +11,7 @@ const APPLICATION_LABEL = 'app.kubernetes.io/name'
 
 const TYPE = /^dev\.knative\.apiserver\.(resource|ref)\.(add|update|delete)$/
 
-/** The object that an ApiServerSource in mode Reference names; undefined when the event carries it itself, or it is gone for good. */
+/** Finds the object that an ApiServerSource in mode Reference names; undefined when the event carries it, or it was deleted. */
 export const referenceIn = ({ type, data }: Event): (Reference & { namespace: string }) | undefined => {
   if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
   const reference = ObjectReference.safeParse(data)
@@ -23,8 +23,8 @@ export const referenceIn = ({ type, data }: Event): (Reference & { namespace: st
 const ObjectReference = z.object({ kind: z.enum(['Pod', 'ConfigMap']), namespace: Namespace, name: ObjectName })
 
 /**
- * The pod that holds the Lease of an event: `tempo-0`, or `tempo-0_{uuid}`, is held by tempo-0. Undefined for other events, and for a Lease
- * that nobody holds.
+ * Finds the pod that holds an event's Lease: both `tempo-0` and `tempo-0_{uuid}` mean tempo-0. Undefined for other events, and for a
+ * Lease without a holder.
  */
 export const holderIn = ({ type, data }: Event): Holder | undefined => {
   if (!/^dev\.knative\.apiserver\.resource\.(add|update)$/.test(type)) return undefined
@@ -36,7 +36,7 @@ export const holderIn = ({ type, data }: Event): Holder | undefined => {
   return { pod: { kind: 'Pod', namespace, name: name.data }, isLabelled: labels?.[APPLICATION_LABEL] !== undefined }
 }
 
-/** A pod that may hold a Lease, and whether that says itself whose it is. */
+/** A pod that may hold a Lease, and whether its labels name its application. */
 export type Holder = { readonly pod: Reference & { namespace: string }; readonly isLabelled: boolean }
 
 const podOf = ({ spec }: Resource): string | undefined => spec?.holderIdentity?.split('_')[0]
@@ -48,13 +48,14 @@ export const withObject = (event: Event, object: KubernetesObject): Event => ({
   data: object,
 })
 
-/** Whether the event is one of Knative's ApiServerSource or PingSource. */
+/** Tells if the event comes from Knative's ApiServerSource or PingSource. */
 export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.knative.')
 
 /**
- * An event of Knative's sources as one of ours, with the same id, source and time. A Pod `add` or `delete` is pod-restarted, a Lease, with
- * the pod that holds it where there is one, leader-elected, a document relation-changed or config-changed and its deletion relation-broken
- * or application-removed; a ping is resync (knative.dev/docs/eventing/sources). Throws Refused for a document that cannot be read.
+ * Translates an event of Knative's sources into ours, with the same id, source and time. A Pod `add` or `delete` becomes
+ * pod-restarted, a Lease (with its holder's pod) leader-elected, a document relation-changed or config-changed and its deletion
+ * relation-broken or application-removed, a ping resync (knative.dev/docs/eventing/sources). Throws Refused for an unreadable
+ * document.
  */
 export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ignored => {
   if (event.type === 'dev.knative.sources.ping') return fromPing(event)
@@ -67,7 +68,7 @@ export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ig
     throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
   const translated = translate(object.data, verb, holder)
   if ('ignored' in translated) return translated
-  // of documents a wrong name is an error, but pods and Leases of others are none of ours
+  // a wrong name is an error in a document, but pods and Leases may be foreign
   if (object.data.kind !== 'ConfigMap' && !Application.safeParse(translated.data.application).success)
     return {
       ignored: `${object.data.kind} ${object.data.metadata.name} belongs to nothing that could be an application`,

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
-/** Why an event of Knative's means nothing here. */
+/** The reason why an event of Knative's is ignored. */
 export type Ignored = { ignored: string }
 
 /** The data of one of our events, and the name of the function it is for. */
 export type Translated = { name: string; data: { application: unknown } & Record<string, unknown> }
 
-/** What is read of a Pod, a Lease or a ConfigMap; all else may be anything. */
+/** The fields read of a Pod, a Lease or a ConfigMap; all others are unchecked. */
 export const Resource = z.object({
   kind: z.string(),
   metadata: z.object({

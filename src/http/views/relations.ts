@@ -32,7 +32,7 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
     const own = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
-    const { said } = otherSide(subject, state, key, peers)
+    const { published } = otherSide(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },
       remote: subjectName(remoteSubject(subject, entry)),
@@ -40,7 +40,7 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
       stands: stands(state, entry),
       document,
       says: own?.data ?? {},
-      hears: said?.data ?? remote.data,
+      hears: published?.data ?? remote.data,
       granted: entry.granted === undefined ? undefined : entry.granted !== 'changing',
       holds: entry.holds,
     })
