@@ -1,0 +1,49 @@
+import { createServer as createSinkServer } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+
+/** What the process that measures asks of this one, which is the API server and the sink of what it measures. */
+export type Ask = { readonly seed?: readonly KubernetesObject[] } | { readonly counts: 'take' }
+
+/** The calls since the last time, those of them that write, and the bytes of all answers. */
+export type Counts = { calls: number; writes: number; memories: number; bytes: number }
+
+const NOTHING: Counts = { calls: 0, writes: 0, memories: 0, bytes: 0 }
+
+const [cert = '', key = ''] = [process.env.CERT, process.env.KEY]
+const api = createEmbeddedApi()
+let counts = { ...NOTHING }
+
+const server = createServer({ cert, key }, async (request, response) => {
+  const { method = 'GET', url: path = '/' } = request
+  const body = (await buffer(request)).toString()
+  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+  const answer = api.handle({ method, path, headers, ...(body !== '' && { body }) })
+  const isWrite = method !== 'GET'
+  counts.calls += 1
+  counts.writes += isWrite ? 1 : 0
+  counts.memories += isWrite && path.includes('/configmaps') ? 1 : 0
+  counts.bytes += answer.body.length
+  response.writeHead(answer.status, answer.headers).end(answer.body)
+})
+const sink = createSinkServer(
+  (request, response) => void request.resume().on('end', () => response.writeHead(202).end()),
+)
+
+const listening = (one: typeof server | typeof sink) =>
+  new Promise<number>((resolve) => one.listen(0, '127.0.0.1', () => resolve((one.address() as AddressInfo).port)))
+
+process.on('message', (ask: Ask) => {
+  if ('counts' in ask) {
+    process.send?.(counts)
+    counts = { ...NOTHING }
+    return
+  }
+  api.seed(ask.seed ?? [], { manager: 'juju' })
+  process.send?.({})
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ port: await listening(server), sink: await listening(sink) })

@@ -1,0 +1,199 @@
+import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { Ask, Counts } from './api.ts'
+
+const run = promisify(execFile)
+
+export const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** A program that is measured: what Node runs, with which arguments of its own and which environment. */
+export type Program = {
+  readonly name: string
+  readonly entry: string
+  readonly flags?: readonly string[]
+  readonly environment?: Record<string, string>
+}
+
+/** An API server over TLS in a process of its own, and the programs that use it as a pod does. */
+export type Ground = {
+  readonly programs: { readonly bare: Program; readonly floor: Program; readonly hono: Program }
+  /** Every bundle of meshstep that is compared. */
+  readonly bundles: readonly Program[]
+  readonly environment: Record<string, string>
+  readonly sink: string
+  seed(objects: readonly KubernetesObject[]): Promise<void>
+  counts(): Promise<Counts>
+  close(): Promise<void>
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+const makeCertificate = async (directory: string): Promise<{ cert: string; key: string }> => {
+  const [certFile, keyFile] = [join(directory, 'ca.crt'), join(directory, 'tls.key')]
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
+  const names = ['-subj', '/CN=bench', '-addext', 'subjectAltName=IP:127.0.0.1']
+  await run('openssl', ['req', ...kind, ...names, '-keyout', keyFile, '-out', certFile])
+  return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') }
+}
+
+/** The bundle as it is in the image, but for the folder of its credentials, which only root may make. */
+const placed = async (directory: string, name: string, bundle: string, credentials: string): Promise<Program> => {
+  const folder = join(directory, name)
+  await mkdir(folder)
+  const source = await readFile(bundle, 'utf8')
+  if (!source.includes(SERVICE_ACCOUNT)) throw new Error(`${bundle} reads no credentials from ${SERVICE_ACCOUNT}`)
+  const entry = join(folder, 'server.mjs')
+  await writeFile(entry, source.replaceAll(SERVICE_ACCOUNT, credentials))
+  return { name, entry, environment: { NODE_COMPILE_CACHE: join(folder, 'cache') } }
+}
+
+/** Asks a forked process, and waits for its answer: it answers in turn. */
+const asking = (child: ChildProcess) => {
+  let last: Promise<unknown> = Promise.resolve()
+  return <T>(ask: Ask): Promise<T> => {
+    const answered = last.then(async () => {
+      const answer = once(child, 'message')
+      child.send(ask)
+      return (await answer)[0] as T
+    })
+    last = answered
+    return answered
+  }
+}
+
+/** `others` are bundles of other versions, by name, to compare with. */
+export const createGround = async (others: Readonly<Record<string, string>>): Promise<Ground> => {
+  const directory = await mkdtemp(join(tmpdir(), 'meshstep-bench-'))
+  const { cert, key } = await makeCertificate(directory)
+  await writeFile(join(directory, 'token'), 'token')
+  const child = fork(here('api.ts'), { env: { ...process.env, CERT: cert, KEY: key } })
+  const [{ port, sink }] = (await once(child, 'message')) as [{ port: number; sink: number }]
+  const ask = asking(child)
+  const hono = join(directory, 'hono.mjs')
+  await build({
+    entryPoints: [here('peers/hono.ts')],
+    outfile: hono,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    minify: true,
+  })
+  const all = Object.entries({ meshstep: here('../../dist/server.mjs'), ...others })
+  const cache = { NODE_COMPILE_CACHE: join(directory, 'cache') }
+  return {
+    programs: {
+      bare: { name: 'bare node:http', entry: here('peers/bare.mjs'), environment: cache },
+      floor: { name: 'the same and the reads of a no-op (floor)', entry: here('peers/floor.mjs'), environment: cache },
+      hono: { name: 'Hono and its adaptor', entry: hono, environment: cache },
+    },
+    bundles: await Promise.all(all.map(([name, bundle]) => placed(directory, name, bundle, directory))),
+    environment: {
+      KUBERNETES_SERVICE_HOST: '127.0.0.1',
+      KUBERNETES_SERVICE_PORT: String(port),
+      CREDENTIALS: directory,
+      NODE_ENV: 'production',
+    },
+    sink: `http://127.0.0.1:${sink}`,
+    seed: async (seed) => void (await ask({ seed })),
+    counts: () => ask<Counts>({ counts: 'take' }),
+    close: async () => {
+      child.disconnect()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A program that runs. Its answers are of one connection at a time, unless more are asked at once. */
+export type Running = {
+  post(event: Sent): Promise<{ status: number; body: string }>
+  get(path: string): Promise<number>
+  /** CPU of all its threads so far, in milliseconds. */
+  cpu(): Promise<number>
+  /** Resident memory in MB. */
+  rss(): Promise<number>
+  descriptors(): Promise<number>
+  stop(signal?: NodeJS.Signals): Promise<void>
+}
+
+/** An event of ours as a broker hands it over. */
+export type Sent = { readonly type: string; readonly id?: string; readonly data: Record<string, unknown> }
+
+let serial = 0
+
+const headersOf = ({ type, id = `event-${++serial}` }: Sent) => ({
+  'content-type': 'application/json',
+  'ce-specversion': '1.0',
+  'ce-id': id,
+  'ce-source': '/bench',
+  'ce-type': `dev.meshstep.${type}.v1`,
+})
+
+/** Sent over node:http, so that a slow fetch here is not measured there. */
+const ask = (
+  options: { port: number; agent: Agent; path: string; method: string; headers?: Record<string, string> },
+  body?: string,
+): Promise<{ status: number; body: string }> =>
+  new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', ...options }, (response) => {
+      text(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
+    })
+      .on('error', reject)
+      .end(body)
+  })
+
+const PORT = /"port":(\d+)/
+
+/** Starts a program, and waits until it listens. */
+export const start = async (
+  { environment: shared }: Pick<Ground, 'environment'>,
+  { entry, flags = [], environment }: Program,
+  more: Record<string, string> = {},
+): Promise<Running> => {
+  const env = { PORT: '0', ...shared, ...environment, ...more }
+  const child = spawn(process.execPath, [...flags, entry], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  const agent = new Agent({ keepAlive: true, maxSockets: 2_000 })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      const [, found] = PORT.exec(String(chunk)) ?? []
+      if (found !== undefined) resolve(Number(found))
+    })
+    ended.then(() => reject(new Error(`${entry} ended before it listened`)))
+  })
+  const proc = `/proc/${child.pid}`
+  return {
+    post: ({ data, ...event }) =>
+      ask({ port, agent, path: '/', method: 'POST', headers: headersOf({ ...event, data }) }, JSON.stringify(data)),
+    get: async (path) => (await ask({ port, agent, path, method: 'GET' })).status,
+    cpu: async () => {
+      const tasks = await readdir(`${proc}/task`)
+      const times = await Promise.all(
+        tasks.map((task) => readFile(`${proc}/task/${task}/schedstat`, 'utf8').catch(() => '0')),
+      )
+      return times.reduce((sum, time) => sum + Number(time.split(' ')[0]) / 1e6, 0)
+    },
+    rss: async () => {
+      const status = await readFile(`${proc}/status`, 'utf8')
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+    },
+    descriptors: async () => (await readdir(`${proc}/fd`)).length,
+    stop: async (signal = 'SIGKILL') => {
+      agent.destroy()
+      process.off('exit', kill)
+      child.kill(signal)
+      await ended
+    },
+  }
+}
