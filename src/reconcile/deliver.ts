@@ -1,6 +1,7 @@
 import pMap from 'p-map'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { causedBy, traceOf } from '../cloudevents/trace.ts'
@@ -103,15 +104,16 @@ const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[])
   return {
     observation: true,
     note: true,
-    fold: (state) => ({ state: sent.reduce(withSent, features.announced(state, numbers)) }),
+    fold: (state) => ({ state: withSent(features.announced(state, numbers), sent) }),
   }
 }
 
-const withSent = (state: State, { key, shows }: Nudge): State => {
-  const { [key]: entry, ...others } = state.relations
-  return entry === undefined || entry.sent === shows
-    ? state
-    : { ...state, relations: { ...others, [key]: { ...entry, sent: shows } } }
+const withSent = (state: State, sent: readonly Nudge[]): State => {
+  const told = sent.flatMap(({ key, shows }) => {
+    const entry = ownValue(state.relations, key)
+    return entry === undefined || entry.sent === shows ? [] : [[key, { ...entry, sent: shows }] as const]
+  })
+  return told.length === 0 ? state : { ...state, relations: { ...state.relations, ...Object.fromEntries(told) } }
 }
 
 type Sent = { message: Message; more?: Followed | undefined; error?: Error }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Refused } from '../base/errors.ts'
+import type { Mark } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
@@ -108,14 +109,20 @@ const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): numbe
 }
 
 /** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
-const marksOf =
-  ({ namespace }: Subject, peers: Peers): KnownMarks =>
-  (key) =>
-    [...peers.values()].flatMap((peer) => {
-      if (!('state' in peer) || peer.subject.namespace !== namespace) return []
-      const known = ownValue(peer.state.relations, key) ?? ownValue(peer.state.tombstones, key)
-      return known ? [known.mark] : []
-    })
+const marksOf = ({ namespace }: Subject, peers: Peers): KnownMarks => {
+  const readable = [...peers.values()].flatMap((peer) =>
+    'state' in peer && peer.subject.namespace === namespace ? peer.state : [],
+  )
+  const known = new Map<string, Mark[]>()
+  const add = ([key, { mark }]: [string, { readonly mark: Mark }]) => known.set(key, [...(known.get(key) ?? []), mark])
+  for (const { relations, tombstones = {} } of readable) {
+    Object.entries(relations).forEach(add)
+    Object.entries(tombstones)
+      .filter(([key]) => ownValue(relations, key) === undefined)
+      .forEach(add)
+  }
+  return (key) => known.get(key) ?? []
+}
 
 /** The config was kept in a document, and so the application goes with it. */
 const withoutConfig = (features: Features, state: State, now: Date): State => {

@@ -25,9 +25,10 @@ export const announceRelation = (
 ): AnnouncementResult => {
   const key = String(announced.id)
   // a document keeps its position, whichever relation it named before
-  const held = Object.values(state.relations).filter(
-    ({ document }) => document !== undefined && document === announced.document,
-  )
+  const held =
+    announced.document === undefined
+      ? []
+      : Object.values(state.relations).filter(({ document }) => document === announced.document)
   const others = [state.marks?.application, ...known(key), ...held.map((entry) => entry.mark)]
   const mark = advance(findMark(state, key), position, others)
   if (typeof mark === 'string') return { late: mark }
@@ -75,12 +76,12 @@ export const keysOfDocument = (
 ): string[] => {
   const holder = named === undefined ? undefined : ownValue(relations, named)?.document
   const isMeant = document === undefined || holder === undefined || holder === document
-  const held = Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
+  const held = document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
   return [...new Set([...(named !== undefined && isMeant ? [named] : []), ...held])]
 }
 
-const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
-  document !== undefined && entry?.document === document && entry.word === 'told'
+const isHeldIn = (entry: RelationEntry | undefined, document: string): boolean =>
+  entry?.document === document && entry.word === 'told'
 
 const findMark = ({ relations, tombstones }: State, key: string): Mark | undefined =>
   ownValue(relations, key)?.mark ?? ownValue(tombstones, key)?.mark

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { ConfigurationError, Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
+import { jsonBytes } from '../base/json-bytes.ts'
 import type { Memo } from '../base/memo.ts'
 import { pythonJson } from '../base/python-json.ts'
 import type { Subject } from '../base/subject.ts'
@@ -197,12 +198,15 @@ const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResu
 /** The content that a ConfigMap is written for. */
 export type Content = Pick<Memory, 'state' | 'labels'>
 
-/** Measures the data of the ConfigMap in bytes. */
-export const measureContent = (content: Content): number =>
-  Object.entries(dataOf(content)).reduce(
-    (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
-    0,
-  )
+/** Parts of a state are measured each by itself down to this depth: an entry of a relation, or a published databag. */
+const DEPTH_OF_ENTRIES = 2
+
+/** Measures the data of the ConfigMap in bytes. A part that was measured before is not serialised again. */
+export const measureContent = ({ state, labels }: Content): number =>
+  'labels'.length +
+  Buffer.byteLength(pythonJson(labels)) +
+  'state'.length +
+  jsonBytes(withLaterKindsApart(state), DEPTH_OF_ENTRIES)
 
 const dataOf = ({ state, labels }: Content) => ({
   labels: pythonJson(labels),

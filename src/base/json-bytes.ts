@@ -1,0 +1,26 @@
+/** Nobody changes what was measured. */
+const sizes = new WeakMap<object, number>()
+
+/**
+ * The length of a value as JSON, in bytes of UTF-8. Maps are measured member by member down to `depth`, and each of these once: of a
+ * large value of which one member was replaced, one is serialised.
+ */
+export const jsonBytes = (value: unknown, depth: number): number => {
+  if (typeof value !== 'object' || value === null) return textBytes(value)
+  const known = sizes.get(value)
+  if (known !== undefined) return known
+  const size = depth === 0 || Array.isArray(value) ? textBytes(value) : mapBytes(value as Members, depth)
+  sizes.set(value, size)
+  return size
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+const textBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+const mapBytes = (members: Members, depth: number): number => {
+  let size = 1
+  for (const key in members)
+    if (members[key] !== undefined) size += textBytes(key) + jsonBytes(members[key], depth - 1) + 2
+  return Math.max(2, size)
+}
