@@ -1,3 +1,4 @@
+import pMap from 'p-map'
 import { describeRefusal, isRefusal, isStale } from '../kubernetes/api-error.ts'
 import { writeLabels } from '../kubernetes/apply-labels.ts'
 import { applyObject } from '../kubernetes/apply-objects.ts'
@@ -37,17 +38,80 @@ export const execute = async (
   /** What was made or changed in this run: several writes to one object follow each other. */
   const applied = new Map<string, KubernetesObject>()
   const reports: Report[] = []
-  for (const operation of operations) {
+  const report = (one: Report): void => {
+    if (isFailed(one)) broken.add(one.operation.id)
+    reports.push(one)
+  }
+  for (let left = operations; left.length > 0; left = operations.slice(reports.length)) {
+    const together = sideBySide(left, broken, applied)
+    if (together.length > 0) {
+      for (const one of await attemptAll(kubernetes, together, applied)) report(one)
+      continue
+    }
+    const [operation] = left as [Operation]
     const skipped = operation.after.find((id) => broken.has(id))
     if (skipped === undefined && isRolling(operation) && !(await isCurrent())) return undefined
-    const report =
+    report(
       skipped === undefined
         ? await attempt(kubernetes, operation, applied)
-        : { operation, skipped, isWritten: false, conflicts: [] }
-    if (isFailed(report)) broken.add(operation.id)
-    reports.push(report)
+        : { operation, skipped, isWritten: false, conflicts: [] },
+    )
   }
   return reports
+}
+
+/**
+ * The first operations as far as their order among each other does not matter: touches, and policies that are made to allow something, each
+ * of which only adds to what another of its target allows.
+ */
+const sideBySide = (
+  operations: readonly Operation[],
+  broken: ReadonlySet<string>,
+  applied: ReadonlyMap<string, KubernetesObject>,
+): Operation[] => {
+  const [ids, objects] = [new Set<string>(), new Set<string>()]
+  const together: Operation[] = []
+  const [first] = operations
+  for (const operation of operations) {
+    const { id, object, after, verb } = operation
+    const isFree = isFreelyOrdered(operation) && !applied.has(object) && !objects.has(object)
+    if (!isFree || verb !== first?.verb || after.some((one) => ids.has(one) || broken.has(one))) break
+    ids.add(id)
+    objects.add(object)
+    together.push(operation)
+  }
+  return together
+}
+
+const isFreelyOrdered = (operation: Operation): boolean =>
+  operation.verb === 'touch' ||
+  (operation.verb === 'apply' &&
+    operation.phase === 'allow' &&
+    operation.found === undefined &&
+    operation.desired.kind === 'AuthorizationPolicy')
+
+const AT_ONCE = 8
+
+/** Attempts all of them; when one rejects, no more are begun, and it rejects when those in flight are answered. */
+const attemptAll = async (
+  kubernetes: Kubernetes,
+  operations: readonly Operation[],
+  applied: Map<string, KubernetesObject>,
+): Promise<Report[]> => {
+  const errors: unknown[] = []
+  const reports = await pMap(
+    operations,
+    async (operation) => {
+      if (errors.length > 0) return []
+      return await attempt(kubernetes, operation, applied).catch((error: unknown) => {
+        errors.push(error)
+        return []
+      })
+    },
+    { concurrency: AT_ONCE },
+  )
+  if (errors.length > 0) throw errors[0]
+  return reports.flat()
 }
 
 /** Reports operations that all wait for what failed. */
