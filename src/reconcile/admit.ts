@@ -62,7 +62,7 @@ export const admit = async ({
       permits.check(change, before, after)
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
-    const remembered = remember(features, memory, subject, changes, judged, now, check, conceal)
+    const remembered = await remember(features, memory, subject, changes, judged, now, check, conceal)
     // whoever may not ask for it need not know whether it would be taken
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Refused } from '../base/errors.ts'
 import type { Mark } from '../base/event-order.ts'
@@ -55,7 +56,7 @@ export type Remembered = { readonly state: State; readonly taken: readonly Taken
  * word as they are now, and each change is folded in on its own; one that fails, that is refused, or that would not fit, leaves the others as
  * they are.
  */
-export const remember = (
+export const remember = async (
   features: Features,
   memory: Memory,
   subject: Subject,
@@ -65,7 +66,7 @@ export const remember = (
   /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
   check: (change: Change, before: State, after: State) => void = () => undefined,
   conceal: Conceal = (config) => config,
-): Remembered => {
+): Promise<Remembered> => {
   const derive = (before: State, after: State, by: SpecSource = 'document') =>
     derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
   const known = marksOf(subject, peers)
@@ -96,9 +97,16 @@ export const remember = (
     state = candidate
     return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
   }
-  const taken = changes.map((change) => orError(() => take(change)))
+  const taken: Taken[] = []
+  for (const change of changes) {
+    taken.push(orError(() => take(change)))
+    // a large batch must not keep the process from all else
+    if (taken.length % TAKEN_IN_A_ROW === 0) await turn()
+  }
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
 }
+
+const TAKEN_IN_A_ROW = 32
 
 const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }
 

@@ -338,7 +338,7 @@ const note = async (
   changes: readonly Change[],
   progress: Progress,
 ): Promise<Attempted> => {
-  const { state, taken } = remember(features, memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
+  const { state, taken } = await remember(features, memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
   const content = { state, labels: memory.labels }
   const { memories } = features
   if (memory.stored !== undefined && !memories.isStored(memory, content))

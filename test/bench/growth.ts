@@ -68,7 +68,7 @@ const burst = async (ground: Ground, running: Running, events: readonly Sent[], 
   const send = async () => {
     for (let event = left.shift(); event; event = left.shift()) {
       const { status, body } = await running.post(event)
-      if (status === 429) left.push(event)
+      if (status === 429 || status === 503) left.push(event)
       else if (status !== 200) throw new Error(`${status}: ${body}`)
     }
   }

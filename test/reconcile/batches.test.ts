@@ -1,0 +1,47 @@
+import { expect, test, vi } from 'vitest'
+import { APPLICATION, createWorld, event, isWrite } from '../helpers/world.ts'
+
+const COUNT = 200
+
+const related = (id: number) =>
+  event('relation-changed', {
+    relation: { id, endpoint: 'details', interface: 'http', role: 'provides' },
+    remote: { application: `remote-${id}`, data: {} },
+  })
+
+/** One event is taken by itself, and those that wait for it meanwhile together. */
+const sendAll = async () => {
+  const world = createWorld()
+  const responses = await Promise.all(Array.from({ length: COUNT }, (_, index) => world.post(related(index + 1))))
+  expect(responses.filter(({ status }) => status !== 200)).toEqual([])
+  expect(Object.keys(world.memory()?.state.relations as object)).toHaveLength(COUNT)
+  return world
+}
+
+test('many events of one application are saved together', async () => {
+  const world = await sendAll()
+  const memory = `/configmaps/juju-service-mesh-${APPLICATION}-labels`
+  const saves = world.calls.filter((call) => isWrite(call) && (call.includes(memory) || call.includes('/configmaps?')))
+  expect(saves.length).toBeLessThanOrEqual(6)
+})
+
+test('no entry of the memory is serialised for each event', async () => {
+  const stringify = vi.spyOn(JSON, 'stringify')
+  await sendAll()
+  const large = stringify.mock.results.filter(({ value }) => typeof value === 'string' && value.length > 10_000)
+  stringify.mockRestore()
+  expect(large.length).toBeLessThan(40)
+})
+
+test('others have a turn while many events are taken', async () => {
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  await sendAll()
+  isOver = true
+  expect(turns).toBeGreaterThanOrEqual(Math.floor((COUNT - 1) / 32))
+})
