@@ -47,6 +47,9 @@ type Options = {
   log: Log
 }
 
+/** How long the events of one application are waited for when several of them came at once. */
+const GATHERING_MILLISECONDS = 5
+
 /** How long an event may take: less than the request timeout of any Knative hop. */
 const TIMEOUT_MILLISECONDS = 20_000
 
@@ -77,7 +80,9 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   const handle = createHandler({
     features,
     functions,
-    enqueue: createQueue(createStep({ features, connect, clock, environment, guard })),
+    enqueue: createQueue(createStep({ features, connect, clock, environment, guard }), () =>
+      clock.sleep(GATHERING_MILLISECONDS),
+    ),
     connect,
     publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
     authenticate,

@@ -13,9 +13,10 @@ export type Enqueue = (subject: Subject, change: Change, deadline: number) => Pr
 
 /**
  * One step at a time for each application; the changes that come meanwhile wait, and are taken together by the next one. What waits here
- * is not acknowledged yet: a crash loses nothing that its sender does not send again.
+ * is not acknowledged yet: a crash loses nothing that its sender does not send again. Those whose changes were taken together send their next
+ * ones at about the same time: `gather` is a moment to wait for these.
  */
-export const createQueue = (step: Step): Enqueue => {
+export const createQueue = (step: Step, gather = async (): Promise<void> => undefined): Enqueue => {
   const queues = new Map<string, Waiting[]>()
 
   const take = async (subject: Subject, batch: readonly Waiting[]): Promise<void> => {
@@ -36,7 +37,11 @@ export const createQueue = (step: Step): Enqueue => {
   }
 
   const drain = async (key: string, subject: Subject, waiting: Waiting[]): Promise<void> => {
-    while (waiting.length > 0) await take(subject, waiting.splice(0))
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0)
+      await take(subject, batch)
+      if (batch.length > 1) await gather()
+    }
     queues.delete(key)
   }
 
