@@ -1,9 +1,12 @@
+import { mkdir, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cold } from './cold.ts'
 import { markdown, type Table } from './figures.ts'
 import { createGround, type Ground } from './ground.ts'
-import { growth } from './growth.ts'
+import { type Growth, growth } from './growth.ts'
+import { plot } from './plot.ts'
+import { simulation } from './simulate.ts'
 import { steps } from './steps.ts'
 
 const { values } = parseArgs({
@@ -12,13 +15,16 @@ const { values } = parseArgs({
     cold: { type: 'boolean' },
     steps: { type: 'boolean' },
     growth: { type: 'boolean' },
+    simulate: { type: 'boolean' },
+    /** A folder to write plots to. */
+    plots: { type: 'string' },
     rounds: { type: 'string', default: '21' },
     /** Another bundle to compare with, as `name=dist/server.mjs`. */
     with: { type: 'string', multiple: true, default: [] },
   },
 })
 
-const isAll = !values.cold && !values.steps && !values.growth
+const isAll = !values.cold && !values.steps && !values.growth && !values.simulate
 const rounds = Number(values.rounds)
 const others = Object.fromEntries(values.with.map((one) => one.split('=', 2)))
 
@@ -26,8 +32,27 @@ const measure = async (ground: Ground): Promise<Table[]> => {
   const tables: Table[] = []
   if (isAll || values.cold) tables.push(await cold(ground, rounds))
   if (isAll || values.steps) tables.push(await steps(ground, rounds))
-  if (isAll || values.growth) tables.push((await growth(ground)).table)
+  if (isAll || values.growth) {
+    const grown = await growth(ground)
+    tables.push(grown.table)
+    if (values.plots !== undefined) await draw(values.plots, grown)
+  }
+  if (isAll || values.simulate) tables.push(simulation(COSTS))
   return tables
+}
+
+/** A change of an application, as the table of steps has it; a pod of an image that is on its node is there in about two seconds. */
+const COSTS = { cpu: 12, wait: 155, calls: 9, writes: 4, start: 2_000 }
+
+const draw = async (folder: string, { points }: Growth): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  const own = points.filter(({ program }) => program === 'meshstep')
+  const lines = [...Map.groupBy(own, ({ what }) => what)].map(([name, all]) => ({
+    name,
+    points: all.map(({ size, cpu }) => [size, cpu] as const),
+  }))
+  const axes = { x: 'how many', y: 'CPU ms' }
+  await writeFile(`${folder}/growth.svg`, plot('How cost grows', axes, lines))
 }
 
 const load = () =>
