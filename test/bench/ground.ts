@@ -76,6 +76,7 @@ export const createGround = async (others: Readonly<Record<string, string>>): Pr
   const { cert, key } = await makeCertificate(directory)
   await writeFile(join(directory, 'token'), 'token')
   const child = fork(here('api.ts'), { env: { ...process.env, CERT: cert, KEY: key } })
+  child.once('exit', (code) => code === 0 || process.exit(1))
   const [{ port, sink }] = (await once(child, 'message')) as [{ port: number; sink: number }]
   const ask = asking(child)
   const hono = join(directory, 'hono.mjs')

@@ -222,7 +222,6 @@ const SCENARIOS: readonly Scenario[] = [
 /** How cost grows with what there is. */
 export const growth = async (ground: Ground): Promise<Growth> => {
   const points: Point[] = []
-  await ground.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }])
   for (const scenario of SCENARIOS)
     for (const program of ground.bundles)
       await scenario(ground, program, (what, size, measured) => {
