@@ -144,7 +144,10 @@ const changesBetween = (before: readonly KubernetesObject[], after: readonly Kub
     (objects) => new Map(objects.filter(isTold).map((object) => [keyOf(object), readable(object)])),
   )
   const keys = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])].toSorted()
-  return keys.flatMap((key) => changeOf(key, old?.get(key), now?.get(key)) ?? [])
+  return keys.flatMap((key) => {
+    const found = old?.get(key)
+    return changeOf(key, concealed(found, found), concealed(now?.get(key), found)) ?? []
+  })
 }
 
 const changeOf = (
@@ -165,6 +168,18 @@ const changeOf = (
     { context: 3, headerOptions: { includeIndex: false, includeUnderline: false, includeFileHeaders: true } },
   )
   return { object, change, ...(before && { before }), ...(after && { after }), diff }
+}
+
+/** A Secret without its values: they are told apart from those `found` there, and shown to nobody. */
+const concealed = (
+  object: KubernetesObject | undefined,
+  found: KubernetesObject | undefined,
+): KubernetesObject | undefined => {
+  if (object?.kind !== 'Secret') return object
+  const values = Object.entries({ ...object.data, ...(object.stringData as Record<string, string> | undefined) })
+  const { stringData: _, ...others } = object
+  const isSame = ([key, value]: [string, string]) => found?.data?.[key] === value
+  return { ...others, data: Object.fromEntries(values.map((one) => [one[0], isSame(one) ? '…' : '… (another value)'])) }
 }
 
 /** Pods follow from workloads, and a memory is no matter of anybody else. */

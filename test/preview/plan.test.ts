@@ -37,6 +37,16 @@ const related3 = async (options: Parameters<typeof createPlace>[1] = {}): Promis
 const lines = ({ access }: Plan): string[] => access.map(({ line }) => line)
 
 describe('a plan', () => {
+  test('shows that a value of a Secret changes, and never the value', async () => {
+    const place = await related3()
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } }
+    place.api.seed([{ ...secret, data: { kept: 'b2xk', changed: 'b2xk' } }], { manager: 'somebody' })
+    const { objects } = await place.plan({ objects: [{ ...secret, data: { kept: 'b2xk', changed: 'bmV3' } }] })
+    expect(objects.map(({ object, change }) => [object, change])).toEqual([['Secret shop/s', 'changed']])
+    expect(objects[0]?.diff).toContain('+  changed: … (another value)')
+    expect(JSON.stringify(objects)).not.toMatch(/b2xk|bmV3/)
+  })
+
   test('shows who loses access by a typo in a policy’s relation', async () => {
     const place = await related3()
     const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
@@ -130,8 +140,8 @@ describe('a plan', () => {
   test.each<[string, KubernetesObject, RegExp]>([
     [
       'of a kind that it does not know',
-      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } },
-      /Secret shop\/s: a plan knows no objects of this kind/,
+      { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 's', namespace: 'shop' } },
+      /Endpoints shop\/s: a plan knows no objects of this kind/,
     ],
     [
       'that the API server refuses',
