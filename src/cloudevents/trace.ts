@@ -16,7 +16,7 @@ export const withTraceOf = (event: Event, headers: Readonly<Record<string, strin
     ? { ...event, extensions: { ...event.extensions, ...tracesIn(headers) } }
     : event
 
-/** What an event says that follows from `cause`: https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/correlation.md */
+/** The extensions of an event that follows from `cause`: https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/correlation.md */
 export const causedBy = (cause: Event): Record<string, string> => ({
   ...tracesIn(cause.extensions),
   causationid: cause.id,

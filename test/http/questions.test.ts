@@ -65,7 +65,7 @@ describe('GET /applications', () => {
       headers: {},
     })
     const view = await get<ApplicationView>(place, 'shop/db')
-    expect(view.waiting).toEqual([expect.stringContaining('waiting for what shop/beacon says')])
+    expect(view.waiting).toEqual([expect.stringContaining('waiting for the data of shop/beacon')])
   })
 
   test('lists all of a namespace, also where a memory cannot be read', async () => {

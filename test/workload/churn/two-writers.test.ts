@@ -23,7 +23,7 @@ const STATELESS = { workload: 'web', type: 'stateless' } as const
 
 const settled = (memory: Memory): Memory => {
   if (memory.pending === undefined) return memory
-  const result = resolvePending({ application: 'con6', ...memory }, memory.pending)
+  const result = resolvePending({ application: 'web', ...memory }, memory.pending)
   return 'due' in result ? { ...memory, spec: result.due, pending: undefined } : memory
 }
 
@@ -55,7 +55,7 @@ const reports =
 const sets =
   (unit: string, spec: string): Fold =>
   (memory) => {
-    const authority = checkAuthority({ application: 'con6', ...memory }, { unit })
+    const authority = checkAuthority({ application: 'web', ...memory }, { unit })
     if (authority === 'now') return { ...memory, spec }
     if ('refused' in authority) return memory
     return { ...memory, pending: laterPending(memory.pending, { ...authority.pending, data: spec }) }
