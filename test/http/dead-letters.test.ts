@@ -12,7 +12,16 @@ import { deadLetterEvent } from '../../src/http/dead-letter-event.ts'
 import { lettersInEvents, lettersInFile, resend } from '../../src/http/dead-letters.ts'
 import { createWorld, event, MESH_LABELS, meshRelation } from '../helpers/world.ts'
 
-const failed = (letter: Event): Event => ({ ...letter, extensions: { ...letter.extensions, knativeerrorcode: '500' } })
+/** What an in-memory broker of Knative Eventing adds to an event, and then to a dead letter. */
+const delivery = {
+  knativebrokerttl: '255',
+  knativearrivaltime: '2026-11-22T09:36:13.223814738Z',
+  knativeerrorcode: '400',
+  knativeerrordata: 'eyJzdGF0dXMiOjQwMH0=',
+  knativeerrordest: 'http://meshstep.shop.svc.cluster.local',
+}
+
+const failed = (letter: Event): Event => ({ ...letter, extensions: { ...letter.extensions, ...delivery } })
 
 const told = (letter: Event, now = new Date(0)) => {
   const object = deadLetterEvent(failed(letter), 'why', now)
