@@ -70,14 +70,10 @@ const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
   listAppliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
 /** The state with the units that run, where something depends on them. */
-export const withUnits = (
-  features: Features,
-  { application }: Subject,
-  state: State,
-  { workload, pods }: Running,
-): State => {
-  const deployed = deployedAs(application, state, workload)
-  const left = isUndeployed(state) ? observePods(state.units, { live: [] }, deployed) : state.units
+export const withUnits = (features: Features, subject: Subject, state: State, running: Running): State => {
+  const { workload, pods } = running
+  const deployed = deployedAs(subject.application, state, workload)
+  const left = isUndeployed(subject, state, running) ? observePods(state.units, { live: [] }, deployed) : state.units
   const isAsked = pods !== undefined && dependsOnUnits(features, { ...state, units: left })
   const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
   return units === state.units ? state : { ...state, units }
@@ -85,9 +81,11 @@ export const withUnits = (
 
 const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config) !== undefined
 
-/** The workload was the application's own, and goes. */
-const isUndeployed = (state: State): boolean =>
-  !isOwn(state) && (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet')
+/** The workload was the application's own, and goes. A memory that looks for such kinds does not say that there are any. */
+const isUndeployed = (subject: Subject, state: State, { workload, pods = [] }: Running): boolean =>
+  !isOwn(state) &&
+  (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet') &&
+  (workload === undefined ? pods.length === 0 : isDeployedBy(subject, workload))
 
 /** Whether anything goes by which units there are: what is said in a cluster, a leader, what waits for one, or what a unit said. */
 export const dependsOnUnits = (features: Features, state: State): boolean =>

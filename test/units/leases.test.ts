@@ -194,3 +194,15 @@ test('the pod of a Deployment that holds a Lease is the leader, however many dig
   expect(Number(leader?.unit.split('/')[1])).toBeLessThan(3)
   expect([await ask(world, name, 'blue'), await colourOf(world)]).toEqual([200, 'blue'])
 })
+
+describe('an application that was removed and has a config again', () => {
+  test.each(['Deployment', 'StatefulSet'] as const)('knows the units of a %s of others', async (kind) => {
+    const world = await ofOthers(kind)
+    scale(world, 2, kind)
+    await world.send('application-removed', {})
+    await world.send('config-changed', { config: {} })
+    for (const pod of pods(world)) await world.post(fromApiServer('add', pod))
+    await world.send('resync', {})
+    expect((await view(world)).units).toHaveLength(2)
+  })
+})
