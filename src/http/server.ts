@@ -48,7 +48,7 @@ type Options = {
 }
 
 /** How long the events of one application are waited for when several of them came at once. */
-const GATHERING_MILLISECONDS = 5
+const GATHERING_MILLISECONDS = 20
 
 /** How long an event may take: less than the request timeout of any Knative hop. */
 const TIMEOUT_MILLISECONDS = 20_000

@@ -52,6 +52,7 @@ export const plot = (
   })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(title)}: ${escaped(axes.y)} by ${escaped(axes.x)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="white"/>`,
     `<g stroke="#ddd">${grid.join('')}</g>`,
     ...labels,
