@@ -10,6 +10,7 @@ import { plan } from './commands/plan.ts'
 import { record } from './commands/record.ts'
 import { relate } from './commands/relate.ts'
 import { replay } from './commands/replay.ts'
+import { resend } from './commands/resend.ts'
 import { send } from './commands/send.ts'
 import { tail } from './commands/tail.ts'
 import { unrelate } from './commands/unrelate.ts'
@@ -49,6 +50,7 @@ for (const command of [
   map,
   record,
   replay,
+  resend,
   completion,
 ])
   command(program)

@@ -146,6 +146,32 @@ describe('the command', () => {
     })
   })
 
+  test('resend sends what the log of the dead-letter sink has, and says what cannot be sent again', async () => {
+    const event = {
+      ...{
+        specversion: '1.0',
+        id: 'letter',
+        source: '/test',
+        type: 'dev.meshstep.resync.v1',
+        subject: 'bookinfo/details',
+      },
+      ...{ datacontenttype: 'application/json', data: {} },
+    }
+    const log = [
+      { msg: 'listening' },
+      { msg: 'dead letter', event },
+      { msg: 'dead letter', event: { ...event, id: 'hidden' }, isRedacted: true },
+    ]
+    const { run } = await withMesh()
+    const resent = await run(['resend', '-'], log.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    expect(resent).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('letter'),
+      stderr: expect.stringContaining('1 cannot be sent again'),
+    })
+    expect(resent.stdout).not.toContain('hidden')
+  })
+
   test('reaches a cluster through a port-forward of kubectl', async () => {
     const { server } = await withMesh()
     const folder = await temporaryDirectory()

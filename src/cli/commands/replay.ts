@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import type { Handled } from '../../reconcile/handle.ts'
 import { Failure } from '../failure.ts'
 import { readInput, withServer } from '../options.ts'
-import { printAs, say, table } from '../output.ts'
+import { say } from '../output.ts'
+import { sendLines } from '../send-lines.ts'
 
 type Options = { shuffle?: string | true; repeat: string }
 
@@ -19,54 +19,16 @@ export const replay = (program: Command): void => {
       withServer(command, async ({ server, format }) => {
         const lines = (await readInput(path)).split('\n').filter((line) => line.trim() !== '')
         const repeated = Array.from({ length: Number(repeat) }, () => lines).flat()
-        const answers: Answer[] = []
-        for (const line of shuffle === undefined ? repeated : shuffled(repeated, seedOf(shuffle))) {
-          answers.push(await sendLine(line, (body) => server.post<Handled>('/', 'application/cloudevents+json', body)))
-          progress(answers.length, repeated.length)
-        }
-        printAs(format, answers, answerTable)
-        const refused = answers.filter(({ status }) => status === 'refused').length
-        if (refused > 0) throw new Failure(`${refused} of ${answers.length} events were refused`, 2)
+        await sendLines(shuffle === undefined ? repeated : shuffled(repeated, seedOf(shuffle)), server, format)
       }),
     )
 }
-
-type Answer = { readonly id: string; readonly status: string; readonly message: string }
-
-const answerTable = (answers: readonly Answer[]): string =>
-  table(
-    ['ID', 'STATUS', 'MESSAGE'],
-    answers.map(({ id, status, message }) => [id, status, message]),
-  )
 
 const seedOf = (shuffle: string | true): number => {
   const seed = shuffle === true ? Math.floor(Math.random() * 2 ** 31) : Number(shuffle)
   if (!Number.isSafeInteger(seed)) throw new Failure(`--shuffle ${shuffle}: expected a number`)
   say(`seed ${seed}`)
   return seed
-}
-
-const progress = (done: number, of: number): void => {
-  if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${of}${done === of ? '\n' : ''}`)
-}
-
-const sendLine = async (line: string, post: (body: string) => Promise<Handled>) => {
-  const id = idIn(line)
-  try {
-    const { status, messages } = await post(line)
-    return { id, status, message: messages.join('; ') }
-  } catch (error) {
-    if (error instanceof Failure) return { id, status: 'refused', message: error.message }
-    throw error
-  }
-}
-
-const idIn = (line: string): string => {
-  try {
-    return String((JSON.parse(line) as { id: unknown }).id)
-  } catch (error) {
-    throw new Failure(`not a line of JSON: ${line.slice(0, 80)}`, 1, { cause: error })
-  }
 }
 
 /** Fisher and Yates, by a generator of Park and Miller. */

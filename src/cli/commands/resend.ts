@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { structuredEvent } from '../../cloudevents/cloud-event.ts'
+import { lettersInFile } from '../../http/dead-letters.ts'
+import { readInput, withServer } from '../options.ts'
+import { say } from '../output.ts'
+import { sendLines } from '../send-lines.ts'
+
+export const resend = (program: Command): void => {
+  program
+    .command('resend')
+    .summary('send dead letters again')
+    .description('Sends what could not be delivered, with the ids that it had. Exit code 2 when one is refused.')
+    .argument('<file>', 'the log of the dead-letter sink, or events one a line; - for stdin')
+    .addHelpText('after', '\nExample:\n  kubectl -n meshstep logs deploy/dead-letter | meshstep resend -')
+    .action((path: string, _options: object, command: Command) =>
+      withServer(command, async ({ server, format }) => {
+        const { letters, unreadable } = lettersInFile(await readInput(path))
+        if (unreadable > 0)
+          say(`${unreadable} cannot be sent again: they cannot be read, or held secrets, which are not kept`)
+        await sendLines(
+          letters.map((letter) => JSON.stringify(structuredEvent(letter))),
+          server,
+          format,
+        )
+      }),
+    )
+}
