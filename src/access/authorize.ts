@@ -68,7 +68,7 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
   }
 }
 
-/** Whether a sender may look at an application; everybody may where senders are not known. */
+/** Tells if a sender may look at an application. Everybody may where senders are not authenticated. */
 export const maySee = async (
   sender: Sender | undefined,
   about: { readonly namespace: string; readonly application?: string | undefined },

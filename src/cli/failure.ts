@@ -1,4 +1,4 @@
-/** What ends a command: 1 when it could not be done, 2 when the answer is one that a script has to notice. */
+/** The exit code of a command: 1 if it could not be done, 2 if scripts must notice its answer. */
 export type ExitCode = 1 | 2
 
 /** Ends the command with a message on stderr and an exit code. */

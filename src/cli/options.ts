@@ -6,7 +6,7 @@ import { Failure } from './failure.ts'
 import type { Format } from './output.ts'
 import { connect, type Server } from './server.ts'
 
-/** What every command knows. */
+/** The settings that all commands share. */
 export type Settings = {
   readonly namespace: string
   readonly format: Format

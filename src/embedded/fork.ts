@@ -11,7 +11,7 @@ import { sourceEvent } from './source-event.ts'
 /** Reads from the cluster that is forked: there is no way to write to it. */
 export type Read = (path: string) => Promise<Answer>
 
-/** What became of one object. A side is absent where it is not there. */
+/** The change of one object. A side is absent where the object does not exist. */
 export type ObjectChange = {
   /** `AuthorizationPolicy shop/web` */
   readonly object: string
@@ -29,7 +29,7 @@ export type Fork = {
   readonly after: (request: Request) => Promise<Answer>
   /** The events that sources of Knative would send of what was written since the last call. */
   events(): Event[]
-  /** What was written so far, but for pods and for what Istio makes of Gateways. */
+  /** Lists all writes so far, except to pods and to the objects that Istio creates for Gateways. */
   changes(): ObjectChange[]
   /** All objects that were read, and what became of them. */
   objects(): { readonly before: readonly KubernetesObject[]; readonly after: readonly KubernetesObject[] }
@@ -189,7 +189,7 @@ const isTold = ({ kind, metadata }: KubernetesObject): boolean =>
   !(kind === 'ConfigMap' && metadata.name.startsWith('juju-service-mesh-')) &&
   !((metadata.ownerReferences ?? []) as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
 
-/** What a person wrote or would write: not what the API server counts. */
+/** Returns an object without its status and without the fields that the API server maintains. */
 const readable = ({ status: _, ...object }: KubernetesObject): KubernetesObject => {
   const {
     uid: _u,

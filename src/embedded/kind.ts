@@ -15,11 +15,11 @@ export type Kind = {
   readonly custom: boolean
   /** Has a status subresource, so status is not written through the object itself. */
   readonly status: boolean
-  /** Whether metadata.generation counts the changes of everything outside metadata and status. */
+  /** Changes of all fields but metadata and status increment metadata.generation. */
   readonly counted: boolean
   readonly names: 'subdomain' | 'label' | 'label-1035'
   readonly shape: Shape
-  /** What an empty object of this kind already has: its members are never owned by who first fills them. */
+  /** The fields of an empty object of this kind. A client that first fills them does not own them. */
   readonly zero: JsonMap
   /** A replace of a missing object creates it. */
   readonly createOnPut: boolean
@@ -76,5 +76,5 @@ export const custom = (group: string, version: string, entry: Entry): Kind => ({
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`
 
-/** Whether its replicas can be set apart, by its subresource `scale`. */
+/** Tells if the kind has the subresource `scale`, which sets its replicas. */
 export const isScalable = ({ kind }: Pick<Kind, 'kind'>): boolean => kind === 'Deployment' || kind === 'StatefulSet'

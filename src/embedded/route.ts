@@ -12,7 +12,7 @@ export type Request = {
 
 export type Answer = { readonly status: number; readonly headers: Record<string, string>; readonly body: string }
 
-/** What a path of the Kubernetes API names. */
+/** The resource that a path of the Kubernetes API names. */
 export type Target = {
   readonly kind: Kind
   readonly namespace: string | undefined

@@ -4,7 +4,7 @@ import type { ChangeEvent } from './api.ts'
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
-/** What the manifests' sources watch, and of Pods only what their Triggers let through. */
+/** Tells if the manifests' sources watch an object. Of Pods, their Triggers pass on only additions. */
 const isWatched = ({ kind, metadata }: KubernetesObject): boolean =>
   kind === 'Pod' ||
   (kind === 'ConfigMap' && ['relation', 'config'].includes(metadata.labels?.['meshstep.dev/kind'] ?? ''))

@@ -5,7 +5,7 @@ import { kinds } from './kinds.ts'
 export type Change = {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: KubernetesObject
-  /** What was stored before, for watches whose selector the object left or joined. */
+  /** The object as stored before, for watches whose selector it left or joined. */
   readonly previous: KubernetesObject | undefined
   readonly kind: Kind
   readonly revision: number

@@ -77,7 +77,7 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
   update(world, workload, { ...workload, status: plan.status(ready) }, { kind, writer, dryRun: false })
 }
 
-/** What the controllers do after a write by a client: `object` is what was stored, or what was deleted. */
+/** Runs the controllers after a client's write. `object` is the one that was stored, or deleted. */
 export const settle = (world: World, kind: Kind, object: KubernetesObject): void => {
   const { namespace, name } = object.metadata
   const owner = kind.kind === 'Pod' ? ownerOf(object) : { kind: kind.kind, name }

@@ -70,7 +70,9 @@ export const createApp = ({
     })
   }
 
-  /** What must not happen does not, also where the extension is none that is known or nobody can plan. */
+  /**
+   * Plans an event instead of taking it. Throws Refused, 400, for any value but `true` and where no plans can be made: a dry run never acts.
+   */
   const rehearse = async (context: Context, event: Event, dryrun: string): Promise<Response> => {
     if (dryrun !== 'true') throw new Refused(400, `dryrun: expected true or false, got ${dryrun.slice(0, 20)}`)
     if (preview === undefined) throw new Refused(400, 'dryrun: no plans are made here')

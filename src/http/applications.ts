@@ -31,7 +31,7 @@ import { findUnitNumber, type Units, unitName } from '../units/units.ts'
 import { type PolicyView, policyViews } from './views/policies.ts'
 import { type RelationView, relationViews } from './views/relations.ts'
 
-/** What is remembered of an application, for any of its pods to read. All of it is JSON. */
+/** The view of an application's memory that any of its pods may read. All of it is JSON. */
 export type ApplicationView = {
   readonly namespace: string
   readonly application: string
@@ -41,7 +41,7 @@ export type ApplicationView = {
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
-  /** What a person should know: the targets that nobody may reach, and why, and who guards its documents. */
+  /** Messages for people: targets that nobody may reach, with reasons, and who guards the application's documents. */
   readonly messages: readonly string[]
   /** The labels that are held on the workload, and those that are wanted there. */
   readonly labels: Readonly<Record<string, string>>
@@ -49,13 +49,13 @@ export type ApplicationView = {
   readonly config: Config
   readonly relations: readonly RelationView[]
   readonly policies: readonly PolicyView[]
-  /** What others have to do first, a sentence each. */
+  /** Sentences, one for each thing that others have to do first. */
   readonly waiting: readonly string[]
-  /** When a step saved something last. */
+  /** The time at which a step last saved the memory. */
   readonly saved?: string
   /** The Services that are offered to the application, by relation id. */
   readonly services: readonly Service[]
-  /** What the other sides of its relations say besides their protocols. */
+  /** The custom data of the other sides: their databags without the protocols. */
   readonly databags: readonly (CustomData & {
     readonly relation: number
     readonly endpoint: string

@@ -27,7 +27,7 @@ export const keptLetter = (event: Event): Record<string, string> | undefined => 
   return Buffer.byteLength(text) > LONGEST_KEPT ? undefined : { [ANNOTATION]: text }
 }
 
-/** What Knative adds tells of the delivery that failed: how often it was sent on, when it arrived, and the error. */
+/** Removes the extensions that Knative adds about the failed delivery: its retries, its arrival, and the error. */
 const withoutDelivery = ({ extensions, ...event }: Event): Event => ({
   ...event,
   extensions: Object.fromEntries(Object.entries(extensions).filter(([name]) => !name.startsWith('knative'))),

@@ -15,7 +15,7 @@ type Dependencies = {
   /** Without it, whoever reaches the process may ask. */
   authenticate?: Authenticate | undefined
   clock: Clock
-  /** How long an answer may take. */
+  /** The time limit for an answer. */
   timeoutMilliseconds: number
 }
 
@@ -27,9 +27,9 @@ export type Explanation = Decision & {
 }
 
 /**
- * Whether a request would pass in the cluster as it is now, and why. Throws Refused for a question that is not valid (400), is about
- * something that does not exist (404), or comes from somebody who may not send events about both its sides (401, 403). Policies of
- * namespaces whose policies the sender may not read are not named.
+ * Explains whether the cluster as it is now would allow a request. Throws Refused for a query that is not valid (400), is about something
+ * that does not exist (404), or comes from somebody who may not send events about both its sides (401, 403). Policies of namespaces whose
+ * policies the sender may not read are not named.
  */
 export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
 

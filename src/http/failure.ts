@@ -12,8 +12,8 @@ export const respond = ({ status, headers, body }: Failure): Response => new Res
 const MAXIMUM_BYTES = 768
 
 /**
- * What a sender is told. 4xx: the event is wrong and Knative does not send it again; 429 and 503: it is worth sending again; 500: somebody has to
- * repair something first.
+ * Converts an error to the answer for the sender. 4xx: the event is wrong and Knative does not send it again; 429 and 503: it is worth
+ * sending again; 500: somebody has to repair something first.
  */
 export const failureOf = (error: unknown): Failure => {
   const message = error instanceof Error ? error.message : String(error)

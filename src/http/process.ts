@@ -19,7 +19,7 @@ export const runUntilSignal = async (start: () => Promise<{ stop(): Promise<void
   }
 }
 
-/** Why a port could not be opened, in words that name the setting. */
+/** Explains why a port could not be opened, and names the setting to change. */
 export const portProblem = (error: NodeJS.ErrnoException, setting: string, port: number): Error =>
   error.code === 'EADDRINUSE' || error.code === 'EACCES'
     ? new ConfigurationError(

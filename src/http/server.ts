@@ -47,10 +47,10 @@ type Options = {
   log: Log
 }
 
-/** How long the events of one application are waited for when several of them came at once. */
+/** The time that the queue waits for more events of an application when several came at once. */
 const GATHERING_MILLISECONDS = 20
 
-/** How long an event may take: less than the request timeout of any Knative hop. */
+/** The time limit of an event: less than the request timeout of any Knative hop. */
 const TIMEOUT_MILLISECONDS = 20_000
 
 /** Time that a connection has, in milliseconds. */
@@ -124,7 +124,7 @@ export const startServer = async ({ settings, names, transport, log }: Options):
   }
 }
 
-/** How long it may take to make an Event of a dead letter. */
+/** The time limit for recording a dead letter as a Kubernetes Event. */
 const RECORD_MILLISECONDS = 5_000
 
 /** Serves the dead-letter sink. Without an API server it only logs. */
@@ -147,7 +147,7 @@ export const startDeadLetterServer = async ({
 /** The cluster's DNS, which this process asks itself; Node names a port other than 53 beside the address. */
 const resolverOf = ([server = '127.0.0.1']: readonly string[]): string => /^\[(.*)\]/.exec(server)?.[1] ?? server
 
-/** Where this process runs in no pod there is nothing to read. */
+/** Reads the cluster's domain; undefined outside a pod, where there is none to read. */
 const readClusterDomain = async (): Promise<string | undefined> =>
   parseClusterDomain(await readFile('/etc/resolv.conf', 'utf8').catch(() => ''))
 

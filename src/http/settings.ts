@@ -2,16 +2,16 @@ import * as z from 'zod'
 import { ConfigurationError } from '../base/errors.ts'
 
 const Schema = z.object({
-  /** Where the process listens; 0 for any free port. */
+  /** The port that the process listens on; 0 for any free one. */
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
-  /** Where events are published. @default the process itself */
+  /** The URL that events are published to. @default the process itself */
   K_SINK: z.url().optional(),
-  /** When set, events must carry a bearer token for this audience. */
+  /** The audience of bearer tokens. If set, every event must carry a token for it. */
   EVENT_AUDIENCE: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** kubeconfig files, outside a cluster. */
   KUBECONFIG: z.string().min(1).optional(),
-  /** Where `npm start` serves its embedded Kubernetes API. */
+  /** The port of the embedded Kubernetes API that `npm start` serves. */
   EMBEDDED_PORT: z.coerce.number().int().min(0).max(65_535).default(8001),
 })
 export type Settings = z.infer<typeof Schema>

@@ -24,10 +24,10 @@ type Dependencies = {
 
 const Query = z.strictObject({ namespace: Namespace })
 
-/** Whoever watches holds a connection, and what it has not read. */
+/** The limit of watchers: each holds a connection, and the steps that it has not read. */
 const MOST_WATCHERS = 20
 
-/** Who is so far behind is let go of. */
+/** The limit of unread steps: a watcher with more is disconnected. */
 const MOST_WAITING = 1_000
 
 type Watcher = { readonly namespace: string; readonly controller: ReadableStreamDefaultController<Uint8Array> }

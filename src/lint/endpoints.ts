@@ -30,7 +30,7 @@ const suggestion = (endpoint: string, present: ReadonlySet<string>): string => {
   return near === undefined ? '' : `: is ${near} meant?`
 }
 
-/** How many letters have to be changed, added or left out to get from one to the other. */
+/** Counts the letters to change, add or leave out to get from one to the other. */
 const distance = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...one].entries()) {

@@ -21,7 +21,7 @@ import { endpointFindings } from './endpoints.ts'
 import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
 
-/** What is probably not meant: of which rule, about an application or an object, and what to do. */
+/** A probable mistake: the rule, the application or object that it is about, and what to do. */
 export type Finding = { readonly rule: string; readonly about: string; readonly message: string }
 
 /** Answers what is probably not meant in a namespace. Rejects with Refused for a sender that may not send events about all of it. */

@@ -36,7 +36,7 @@ type Side = {
   readonly memories: Pick<Memories, 'read'>
   readonly kubernetes: Kubernetes
   readonly question: Partial<Pick<Query, 'autoAllowWaypoint'>>
-  /** What passes only because no policy is there counts as denied. */
+  /** Requests that pass only because no policy exists count as denied. */
   readonly isByPolicy?: boolean
 }
 
@@ -44,8 +44,8 @@ type Side = {
 const OUTSIDE = '203.0.113.1'
 
 /**
- * What changes for requests from `from` to `to`, of every port, method and path that the policies of either side tell apart. `from` is
- * absent for a client outside the mesh.
+ * Compares the access from `from` to `to`, for every port, method and path that policies of either side distinguish. `from` is absent for a
+ * client outside the mesh.
  */
 export const accessChanges = async (
   from: Subject | undefined,

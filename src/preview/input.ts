@@ -6,7 +6,7 @@ import { Refused } from '../base/errors.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
-/** What is to be tried: events, and objects as `kubectl apply` would make them, in this order. */
+/** The input of a plan: events, and objects as `kubectl apply` would make them, in this order. */
 export type Proposal = {
   readonly events: readonly Event[]
   readonly objects: readonly KubernetesObject[]

@@ -17,7 +17,7 @@ import { rehearse } from './rehearse.ts'
 import { servedBy } from './served-by.ts'
 import { isTelling, type Told } from './told.ts'
 
-/** What events and documents would do. All of it is JSON. */
+/** The effects that events and documents would have. All of it is JSON. */
 export type Plan = {
   /** The steps that would change something, or wait, in their order. */
   readonly steps: readonly Told[]
@@ -26,13 +26,13 @@ export type Plan = {
   readonly objects: readonly ObjectChange[]
   readonly access: readonly AccessChange[]
   readonly expectations: readonly Expected[]
-  /** What of the answer is not whole, and why. */
+  /** Explains which parts of the answer are incomplete, and why. */
   readonly messages: readonly string[]
 }
 
 export type Preview = (proposal: Proposal, asked: Asked) => Promise<Plan>
 
-/** How a plan is asked for. */
+/** The options of a plan. */
 export type Asked = {
   readonly authorization?: string | undefined
   /** Documents are deleted instead of applied. */
@@ -188,7 +188,7 @@ const compareAccess = async (
   return { access, messages: left > 0 ? [`access was not compared for ${left} more pairs of applications`] : [] }
 }
 
-/** Whoever may reach whom is compared for all of a namespace, though a step reads no more than it needs. */
+/** Loads the workloads and Services of a namespace. A step reads no more than it needs, but access is compared for all of them. */
 const loadApplications = async (kubernetes: Kubernetes, namespace: string): Promise<void> => {
   for (const kind of ['StatefulSet', 'Deployment', 'Service'] as const) await kubernetes.list(kind, namespace)
 }

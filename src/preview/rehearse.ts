@@ -31,10 +31,10 @@ type Performance = {
   readonly isDeletion: boolean
 }
 
-/** What a cluster tells in turn of one event ends; what does not is a loop. */
+/** The limit of events that follow from one. More of them are taken for a loop. */
 const MOST_EVENTS = 2_000
 
-/** How often those that wait look again, as they would with each event or ping. */
+/** The limit of rounds in which waiting applications look again, as they would with each event or ping. */
 const MOST_LOOKS = 3
 
 /** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken, in their order. */
@@ -58,7 +58,7 @@ export const rehearse = async (
     })
   const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
 
-  /** What the cluster's sources send because of what was written. */
+  /** Handles the events that the cluster's sources send for the writes so far. */
   const settle = async (): Promise<void> => {
     let left = MOST_EVENTS
     for (let events = fork.events(); events.length > 0 && left > 0; events = fork.events())

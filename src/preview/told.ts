@@ -5,5 +5,5 @@ export type Told = Omit<DoneStep, 'time' | 'milliseconds' | 'effects' | 'publish
 
 export const told = ({ time: _, milliseconds: _m, effects: _e, published: _p, ...step }: DoneStep): Told => step
 
-/** Whether there is anything to say of a step: not of one that wrote no more than its memory. */
+/** Tells if a step is worth reporting: not if it wrote no more than its memory. */
 export const isTelling = ({ status, messages }: Told): boolean => status !== 'unchanged' || messages.length > 0

@@ -110,7 +110,7 @@ const concealedIn = ({ name, application }: Document, config: Config, conceal: C
   }
 }
 
-/** Whoever sent a document that is refused is told so, and who looked at it is told as well. */
+/** Reports a refused document: to its sender as an error, to others whose changes looked at it as a message. */
 const told = (
   { state, taken }: Remembered,
   { application }: Subject,

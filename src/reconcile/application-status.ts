@@ -12,7 +12,7 @@ import { desiredReplicas, reportHealth } from '../workload/health.ts'
 import { combineStatuses } from '../workload/status.ts'
 import type { Running } from './observe-units.ts'
 
-/** What is seen of an application, now: what runs, and which objects are missing that are to carry labels. */
+/** The observation of an application: its workload and pods, missing objects that are to carry labels, and the time. */
 export type Sight = { readonly running: Running; readonly missing: readonly LabelTarget[]; readonly now: Date }
 
 /**

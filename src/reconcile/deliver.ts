@@ -14,7 +14,7 @@ import type { Change } from './remember.ts'
 import type { FollowedStep, Outcome } from './result.ts'
 import type { Due } from './step.ts'
 
-/** What others are to be told of one application, and the event that its step was for. */
+/** The messages due to others because of one application, and the event that its step was for. */
 export type DueOf = { readonly subject: Subject; readonly due: Due; readonly cause: Event }
 
 /** A step that was taken in this process, and what its application has to tell in turn. */
@@ -23,7 +23,7 @@ export type Followed = { readonly outcome: Outcome; readonly next: DueOf }
 /** Hands an event over; answers with the step of its receiver, where the process is its own sink. */
 export type Send = (event: Event, deadline: number) => Promise<Followed | undefined>
 
-/** What was told to whom, what could not be told, a sentence each, and the steps that followed, in the order they ended. */
+/** The result of a delivery: published messages, refusals, a sentence each, and the steps that followed, in order of completion. */
 export type Delivered = { published: string[]; refused: string[]; effects: FollowedStep[] }
 
 /** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
@@ -33,7 +33,7 @@ type Dependencies = { features: Pick<Features, 'announced'>; send: Send; enqueue
 
 const AT_ONCE = 8
 
-/** What was sent is noted also when the time for the event is over: the next one need not send it again. */
+/** The time limit for noting deliveries. They are noted even after the event's deadline, so that the next event need not repeat them. */
 const NOTE_MILLISECONDS = 5_000
 
 /**
@@ -70,7 +70,7 @@ export const createDelivery =
     return delivered
   }
 
-/** What there is to say of a step that followed: nothing of one that wrote no more than its memory. */
+/** Reports a step that followed: nothing if it wrote no more than its memory. */
 export const effectOf = ({ outcome, next: { subject } }: Followed): FollowedStep[] => {
   const { status, written, removed, conflicts, messages } = outcome
   const isQuiet = status === 'unchanged' && messages.length === 0
@@ -93,7 +93,10 @@ const messagesOf = ({ nudges, announcements }: Due): Message[] => [
   })),
 ]
 
-/** What is to be remembered of what was sent: announcements, also those that are refused for good, and nudges to whom has no memory. */
+/**
+ * Returns the change that remembers deliveries; undefined for none. Announcements are remembered also if they were refused for good, and
+ * nudges to those that have no memory.
+ */
 const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[]): Change | undefined => {
   const over = results.filter(({ error }) => !(error instanceof Unavailable))
   const numbers = over.flatMap(({ message }) => message.announcement?.number ?? [])

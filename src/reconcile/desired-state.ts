@@ -18,7 +18,7 @@ export type Desired = {
   readonly objects: readonly KubernetesObject[]
   /** Requesters whose requests cannot be read: what was made for them stays. */
   readonly unknown: readonly string[]
-  /** What does not exist yet, a sentence each: the step is not done before it does. */
+  /** A sentence for each object that does not exist yet: the step is not done before it does. */
   readonly waiting: readonly string[]
   readonly messages: readonly string[]
 }

@@ -69,7 +69,7 @@ export const withDocumentEvent = (state: State, document: string, id: string): S
     state.marks?.config && { marks: { ...state.marks, config: withEvent(state.marks.config, id) } }),
 })
 
-/** Whether the config was kept in a document that is gone. */
+/** Tells if the document that the config was kept in is gone. */
 export const isConfigGone = (state: State, { application }: Subject, documents: Documents): boolean => {
   const { document } = state
   if (document === undefined || !isLookedFor(documents, document)) return false

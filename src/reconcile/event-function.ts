@@ -33,7 +33,7 @@ export type Received = {
 /** Names that another application gives in its own namespace. */
 type Remote = { readonly application: string; readonly namespace?: string | undefined }
 
-/** What a step has to look at because of an event, beside the memory: whose memories, and which documents. */
+/** The memories and documents that a step reads because of an event, besides its own memory. */
 export type Look = {
   readonly remotes?: readonly Remote[]
   /** The document that the event is about; one that is told of and not found may be on its way, and does not count as gone. */
@@ -46,11 +46,11 @@ export type Look = {
   readonly relation?: string
   /** All documents and memories of the namespace that name the application. */
   readonly everything?: boolean
-  /** Whatever is found, the other sides are told to look as well. */
+  /** A resync tells the other sides to look as well, even if it finds nothing. */
   readonly isResync?: boolean
 }
 
-/** What a fold may know of its event besides the data. */
+/** The context of an event that a fold may use besides its data. */
 export type Arrival = {
   position: Position
   now: Date
@@ -123,7 +123,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   }
 }
 
-/** What another application sends changes nothing that is remembered: what it says is read in its memory. */
+/** Asks for a look at another application's memory, which holds the data. The event itself changes nothing that is remembered. */
 const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
   observation: true,
   nudge: { isEcho: extensions[ECHO] !== undefined },

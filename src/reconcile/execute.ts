@@ -9,7 +9,7 @@ import { forget } from '../workload/conceal.ts'
 import { isRolling, type Operation, objectIn } from './plan/operation.ts'
 import type { Conflict } from './result.ts'
 
-/** What became of an operation: whether it wrote, what stands in the way, why it was refused, or for which other one it was skipped. */
+/** The result of an operation: whether it wrote, its conflicts, the refusal, or the failed operation that it depends on. */
 export type Report = {
   readonly operation: Operation
   readonly isWritten: boolean
@@ -35,7 +35,7 @@ export const execute = async (
   { failed, isCurrent }: Execution,
 ): Promise<Report[] | undefined> => {
   const broken = new Set(failed)
-  /** What was made or changed in this run: several writes to one object follow each other. */
+  /** The objects made or changed in this run: several writes to one object follow each other. */
   const applied = new Map<string, KubernetesObject>()
   const reports: Report[] = []
   const report = (one: Report): void => {
@@ -125,7 +125,7 @@ export const skipAll = (operations: readonly Operation[], failed: Iterable<strin
   })
 }
 
-/** Whether what depends on it has to wait. */
+/** Tells if the operations that depend on this one have to wait. */
 export const isFailed = ({ operation, conflicts, refused, skipped }: Report): boolean =>
   refused !== undefined || skipped !== undefined || (operation.verb === 'apply' && conflicts.length > 0)
 
@@ -172,7 +172,7 @@ const perform = async (
   return { isWritten: written !== undefined, conflicts }
 }
 
-/** Why an operation was skipped, in a sentence; undefined for one that was not. */
+/** Explains in a sentence why an operation was skipped; undefined for one that was not. */
 export const skippedMessage = ({ operation: { verb, object }, skipped }: Report): string | undefined => {
   if (skipped === undefined) return undefined
   const cause = objectIn(skipped)

@@ -36,7 +36,10 @@ const MILLISECONDS = 2_000
 const KEPT_MILLISECONDS = 60 * 60 * 1_000
 const MOST_KEPT = 1_000
 
-/** What is told has a name by what it says, and is told once: neither this process nor another one repeats it while it is there. */
+/**
+ * Creates feedback that reports each message once. An Event is named by the hash of its content, so neither this process nor another one
+ * repeats it while it exists.
+ */
 export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback => {
   const told = new Map<string, number>()
 
@@ -92,7 +95,7 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
   }
 }
 
-/** What the event says is wrong: not who sends it, nor what it found. */
+/** Tells if the event itself is invalid: not its sender, nor the state that it found. */
 const isOwnFault = (error: unknown): boolean =>
   error instanceof InvalidEvent || (error instanceof Refused && [400, 413].includes(error.status))
 

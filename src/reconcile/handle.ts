@@ -31,7 +31,7 @@ export type HandlerDependencies = {
   /** Without it, whoever reaches the process may send events. */
   authenticate?: Authenticate | undefined
   clock: Clock
-  /** How long an event may take. */
+  /** The time limit of an event. */
   timeoutMilliseconds: number
   newId?: (() => string) | undefined
   /** Is told of each step when it is done, whatever it followed from. */
@@ -47,10 +47,10 @@ export type DoneStep = Handled & {
   readonly milliseconds: number
 }
 
-/** What became of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent when the event names none. */
+/** The result of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent when the event names none. */
 export type Handled = { function?: string; namespace?: string; application?: string } & Outcome
 
-/** How an event came: for one function, or for whichever takes its type, and with which Authorization header. */
+/** The delivery of an event: to one function, or to any that takes its type, with its Authorization header. */
 export type Delivery = { only?: string | undefined; authorization?: string | undefined }
 
 export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
@@ -147,7 +147,7 @@ const visibleTo = async (sender: Sender | undefined, effects: readonly FollowedS
   return effects.filter((_, index) => seen[index])
 }
 
-/** How many applications are resynced at a time: one that takes long must not keep all others from their turn. */
+/** The limit of parallel resyncs: a slow application must not keep all others from their turn. */
 const AT_ONCE = 8
 
 const MOST_FAILURES = 20

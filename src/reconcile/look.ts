@@ -19,7 +19,7 @@ import type { State } from '../state/state.ts'
 import type { Documents } from './documents.ts'
 import type { Change } from './remember.ts'
 
-/** What others say that concerns an application: the memories of its remote applications, and its documents. */
+/** The data of others that concerns an application: the memories of its remote applications, and its documents. */
 export type Found = { readonly peers: Peers; readonly documents: Documents }
 
 /**
@@ -51,7 +51,7 @@ export const lookAround = async (
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }
 
-/** Whoever lost its memory may carry labels still; whoever has no workload either is gone, and carries none. */
+/** Marks a peer that has neither memory nor workload as gone. One that only lost its memory may still carry labels. */
 const withLife = async (
   kubernetes: Kubernetes,
   subject: Subject,

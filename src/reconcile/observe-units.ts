@@ -15,20 +15,20 @@ import { deployedAs } from '../workload/deployed-as.ts'
 import { isAvailable } from '../workload/health.ts'
 import { workloadManager } from '../workload/objects.ts'
 
-/** Where the application's workload is found, or is not, or cannot be read. */
+/** The application's workload as found: its label locations, undefined if it does not exist, or the problem of reading it. */
 type Found = {
   readonly target: LabelTarget
   readonly places: readonly LabelLocation[] | undefined
   readonly problem?: string
 }
 
-/** What runs of an application: its workload, and the pods of it that live; undefined where they are not known. */
+/** The running application: its workload, and the live pods of it; undefined where they are not known. */
 export type Running = {
   readonly workload?: KubernetesObject | undefined
   readonly pods?: readonly KubernetesObject[] | undefined
   /** Somebody else's workload in the place of the application's own. */
   readonly namesake?: KubernetesObject | undefined
-  /** Why its pods may not be listed. */
+  /** The reason why its pods may not be listed. */
   readonly problem?: string
 }
 
@@ -87,7 +87,7 @@ const isUndeployed = (subject: Subject, state: State, { workload, pods = [] }: R
   (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet') &&
   (workload === undefined ? pods.length === 0 : isDeployedBy(subject, workload))
 
-/** Whether anything goes by which units there are: what is said in a cluster, a leader, what waits for one, or what a unit said. */
+/** Tells if anything depends on the units: published cluster data, a leader, pending data, or data of a unit. */
 export const dependsOnUnits = (features: Features, state: State): boolean =>
   isOwn(state) ||
   features.dependsOnUnits(state) ||

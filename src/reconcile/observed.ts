@@ -76,14 +76,14 @@ export const observeCluster = async (
   return { lookups, owned, targets, running }
 }
 
-/** What features see of it. */
+/** Selects the part of an observation that features see. */
 export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observed): ClusterView => ({
   lookups,
   pods,
   owned: kinds,
 })
 
-/** What the workload wears as it is now: its labels, and whether it is there and bare of all that the application holds. */
+/** The labels of the workload as it is now. `isBare` is true if it exists and carries none that the application holds. */
 export type Worn = { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean }
 
 export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<Targets, 'current'>): Worn => ({
@@ -92,7 +92,7 @@ export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<T
     workload?.places?.every((place) => readLabels(place, fieldManager(application)).holders.own.size === 0) === true,
 })
 
-/** Whether a workload or a Service of the application is there, or may be. */
+/** Tells if a workload or a Service of the application exists, or may exist. */
 export const isDeployed = ({ targets }: Observed): boolean =>
   targets.current.some(({ places, problem }) => places !== undefined || problem !== undefined)
 
@@ -223,7 +223,7 @@ const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
   }
 }
 
-/** What may not be read is not known, and is no reason to leave the rest undone. */
+/** Returns the value, or a problem where access is forbidden. The data is unknown then, which is no reason to stop the rest. */
 const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | { problem: string }> => {
   try {
     return { value: await reading }
@@ -238,7 +238,7 @@ const read = async (kubernetes: Kubernetes, reference: Parameters<Kubernetes['fi
   return 'problem' in found ? found : { object: found.value }
 }
 
-/** What is there under the names of objects that are to be made, by name: server-side apply would add ours to it. */
+/** The live objects at the names of objects to be made, by name. Server-side apply would add ours to them. */
 export type Namesakes = ReadonlyMap<string, Read>
 
 const LOOKUPS_AT_ONCE = 16

@@ -87,7 +87,7 @@ const stateIn = ({ memories }: Features, memory: KubernetesObject, memo: Memo): 
   return state instanceof Error ? undefined : (state ?? emptyState())
 }
 
-/** Who names whom in a relation, within the namespace: by the name that is named, those that name it. */
+/** Groups applications by the names that their relations refer to within the namespace: each name with those that use it. */
 const namesIn = (namespace: string, states: ReadonlyMap<string, State | undefined>): Map<string, string[]> => {
   const names = [...states].flatMap(([application, state]) =>
     state === undefined
@@ -99,7 +99,10 @@ const namesIn = (namespace: string, states: ReadonlyMap<string, State | undefine
   return new Map([...Map.groupBy(names, ({ name }) => name)].map(([name, all]) => [name, all.map(({ by }) => by)]))
 }
 
-/** What runs is left to run while the config that says so is not known: to be told it again is soon enough. */
+/**
+ * Tells if an orphan of this kind may be removed. A workload runs on while the config that demands it is unknown: removal can wait for that
+ * config.
+ */
 const mayGo = (kind: OwnedKind, state: State | undefined): boolean =>
   ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind) ||
   (state !== undefined && (state.config !== undefined || isRemoved(state)))

@@ -15,7 +15,7 @@ import { type Plan, problemKeys } from './plan/plan.ts'
 import { isWorkload } from './plan/situation.ts'
 import type { Conflict } from './result.ts'
 
-/** How labelling ended: where the workload is, what stood in the way, and the names of objects whose labels could not be written. */
+/** The result of labelling: the workload, its conflicts, and the names of objects whose labels could not be written. */
 type Labelling = {
   readonly application: string
   readonly workload: Found | undefined

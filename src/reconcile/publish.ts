@@ -14,7 +14,7 @@ export type Publish = (event: Event, deadline: number) => Promise<void>
 type Options = {
   sink: string
   clock: Clock
-  /** Where Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
+  /** The path at which Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
   tokenFile?: string
   fetch?: typeof globalThis.fetch
 }
@@ -58,7 +58,7 @@ export const createPublisher =
     }
   }
 
-/** What every hop of Knative's sends again: https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md */
+/** Tells if every hop of Knative sends again after a status: https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md */
 const isTransient = (status: number): boolean => status >= 500 || [404, 408, 409, 429].includes(status)
 
 /**

@@ -57,13 +57,16 @@ const withKept = ({ kept = [], ...said }: OwnSide, before: PublishedData | undef
   return { ...said, data: Object.fromEntries(data) }
 }
 
-/** Whoever asked for policies before asks for none, and does not leave that to others. */
+/** Adds an empty list of policies if policies were requested before and none are now. Their withdrawal is not left to others. */
 const withRequests = (said: PublishedData, before: PublishedData | undefined): PublishedData =>
   before?.data.policies !== undefined && said.data.policies === undefined
     ? { ...said, data: { ...said.data, policies: '[]' } }
     : said
 
-/** Whoever has a config and nothing to say says so, and whoever was removed; without a config it may only not be known yet. */
+/**
+ * Tells if the application has to publish that it has nothing to say. It does with a config or after its removal; without a config, that may
+ * only be unknown yet.
+ */
 const isWithdrawn = (
   features: Features,
   state: EffectiveState,

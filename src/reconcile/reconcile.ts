@@ -36,7 +36,7 @@ export type Settled = {
   state: State
   conflicts: readonly Conflict[]
   missing: readonly LabelTarget[]
-  /** What does not exist or is not ready yet, and what was refused, a sentence each. */
+  /** A sentence for each object that does not exist or is not ready yet, and for each that was refused. */
   waiting: readonly string[]
   messages: readonly string[]
   /** The status of the application itself. */
@@ -52,7 +52,7 @@ export type Input = {
   next: State
   resolved: Effective
   peers: Peers
-  /** Whose requests are not known, and are granted as they are. */
+  /** The applications with unknown requests, which are granted as they are. */
   requesters: readonly string[]
   observed: Observed
   /** The mark of an attempt of this step, all of whose calls were answered. */
@@ -71,7 +71,7 @@ export type Input = {
 
 type Step = Dependencies & Input & { situation: Situation }
 
-/** What was done of which plan, and the cluster as it was then. */
+/** The executed part of a plan, its reports, and the targets as they were then. */
 type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets }
 
 /**
@@ -117,7 +117,7 @@ const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promi
   return executed && (await finish(step, saved, executed))
 }
 
-/** Whether all that is due was refused before, just as it is, and nothing else is due while it is refused. */
+/** Tells if all due operations were refused before, exactly as they are, and nothing else is due meanwhile. */
 const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, due: readonly Operation[]): boolean => {
   const heads = headsOf(due)
   const refused = heads.map(({ id }) => id)
@@ -147,7 +147,7 @@ const writeOf = (operation: Operation) => ({ drift: driftOf(operation), isGone: 
 
 const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
 
-/** Whether the other side of an intent has moved: one of the two that move at once sees the other. */
+/** Tells if the other side of an intent has moved. Of two that move at once, one sees the other. */
 const isOvertaken = async (
   { kubernetes, subject, next, peers }: Step,
   intents: readonly Intent[],
@@ -167,11 +167,11 @@ const isOvertaken = async (
   })
 }
 
-/** Where others write as well, or did just now, how long a step waits for them, so that pods are restarted once for all. */
+/** The time a step waits for other writers, also recent ones, so that pods restart once for all. */
 const GATHERING_MILLISECONDS = 150
 const RECENT_MILLISECONDS = 2_000
 
-/** Whether the memory is as it was saved: a step that was overtaken restarts no pods. */
+/** Tells if the memory is as it was saved: a step that was overtaken restarts no pods. */
 const isCurrent = async (
   { kubernetes, clock, subject, hasLost, memory }: Step,
   { stored }: Memory,
@@ -210,7 +210,10 @@ const ahead = ({ memory, situation }: Step, state: State, mark: string): Content
   labels: { ...memory.labels, ...situation.desired.labels.labels },
 })
 
-/** What the first phases make is looked at before it is labelled; and what they could not make has replaced nothing. */
+/**
+ * Executes a plan, and observes the targets of its first phases again before it labels them. Objects that those phases could not make have
+ * replaced nothing.
+ */
 const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed | undefined> => {
   const { features, kubernetes, subject, next, observed, situation } = step
   const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
@@ -234,7 +237,7 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
 const failedIn = (planned: Plan, reports: readonly Report[]): Set<string> =>
   new Set([...blockedIn(planned), ...reports.filter(isFailed).map(({ operation }) => operation.id)])
 
-/** What of a plan has not been executed yet. */
+/** Selects the operations of a plan that have not been executed yet. */
 const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => {
   const done = new Set(reports.map(({ operation }) => operation.id))
   return operations.filter(({ id }) => !done.has(id))

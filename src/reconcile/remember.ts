@@ -21,7 +21,7 @@ import type { Look } from './event-function.ts'
 import type { Found } from './look.ts'
 import { removeApplication } from './removal.ts'
 
-/** What an event means for the memory: a pure function of it. */
+/** The effect of an event on the memory: a pure function of it. */
 export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
 
 /** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */

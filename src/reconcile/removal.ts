@@ -16,7 +16,7 @@ export const removeApplication = (
   return 'late' in heard ? heard : { state: withoutOwn(parts, heard.state, position) }
 }
 
-/** What only the application itself was told goes, unless it was told after the removal. */
+/** Removes the data that only the application itself was told, unless it came after the removal. */
 const withoutOwn = (parts: StateParts, state: State, position: Position): State => {
   const isLater = (about: string): boolean => {
     const mark = ownValue<Mark>(state.marks, about)
@@ -38,7 +38,7 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
   })
 }
 
-/** What still waits for a leader of what was asked for after the removal. */
+/** Selects the pending data that was requested after the removal, and still waits for a leader. */
 const laterPending = ({ pending }: State, isLater: (about: keyof ApplicationData) => boolean): State['pending'] => {
   const left = Object.entries(pending?.data ?? {}).filter(([about]) => isLater(about as keyof ApplicationData))
   return pending && left.length > 0 ? { ...pending, data: Object.fromEntries(left) } : undefined

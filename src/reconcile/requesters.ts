@@ -45,7 +45,7 @@ export const unknownRequesters = async (
   ]
 }
 
-/** Whether it is known what the consumer asks for; whether the relation is over, its labels go before what guards it does. */
+/** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
 const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
   const { data } = ownValue(state.relations, id)?.remote ?? {}
   return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).published !== undefined
@@ -60,7 +60,7 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
     return isConsumer && isMute ? [requesterName(subject, entry)] : []
   })
 
-/** Whether the application has a workload, and no memory, or one that was lost and does not know its relations yet. */
+/** Tells if the application has a workload but no memory, or a lost memory that knows no relations yet. */
 const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {
   const known = peers.get(subjectName(requester))
   const [peer] = known ? [known] : await readPeers(kubernetes, [requester])

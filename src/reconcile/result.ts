@@ -10,12 +10,12 @@ import type { Settled } from './reconcile.ts'
 import type { Taken } from './remember.ts'
 
 /**
- * What a step did. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
+ * The status of a step. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
  * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one and left no trace.
  */
 export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
 
-/** What somebody else holds: a label, an object, or a field of one of ours. */
+/** The label, object, or field of one of our objects that somebody else holds. */
 export type Conflict = LabelConflict | ObjectConflict
 
 /** The data of a `dev.meshstep.reconciled.v1` event, beside the application. */
@@ -25,17 +25,17 @@ export type Outcome = {
   written: readonly string[]
   /** Of these, what is gone. Absent where nothing is. */
   removed?: readonly string[]
-  /** What remote applications were told: `relation 7 (service-mesh) to shop/beacon`. */
+  /** The messages to remote applications: `relation 7 (service-mesh) to shop/beacon`. */
   published?: readonly string[]
   /** The first 20; a message tells how many more there are, and so it does of messages. */
   conflicts: readonly Conflict[]
-  /** What a person should know, a sentence each. */
+  /** Messages for people, a sentence each. */
   messages: readonly string[]
-  /** What a resync found otherwise than desired, and took back. The first 20. */
+  /** The differences from the desired state that a resync found and repaired. The first 20. */
   drift?: readonly Drift[]
-  /** How the application itself is, when there is more to say than that it is active. */
+  /** The application's own status, when there is more to say than that it is active. */
   applicationStatus?: ApplicationStatus
-  /** What changed at other applications in turn, or waits there, as far as it is known. Absent where nothing does. */
+  /** The known changes at other applications that followed, or wait there. Absent where there are none. */
   effects?: readonly FollowedStep[]
 }
 
@@ -83,7 +83,7 @@ export const withDelivered = <T extends Outcome>(outcome: T, { published, refuse
 /** An application that is just active need not be told of. */
 const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''
 
-/** How much of a list an outcome holds: it travels through brokers and logs. */
+/** The limit of list entries in an outcome: it travels through brokers and logs. */
 const MOST = 20
 
 const first = (texts: readonly string[], what: string): string[] => [

@@ -37,11 +37,11 @@ export type StepDependencies = {
   connect(deadline: number, trace?: Trace): Kubernetes
   clock: Clock
   environment: Environment
-  /** Where senders are authenticated, writers of documents should be, too. */
+  /** Checks that writers of documents are authenticated, where senders are. */
   guard?: DocumentGuard | undefined
 }
 
-/** What others are to be told: other applications that it is worth a look, and whoever listens what became of offers. */
+/** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
 export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
@@ -56,7 +56,7 @@ export type Step = (subject: Subject, changes: readonly Change[], deadline: numb
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
 
-/** What became of the changes once they are in the memory, and all that was written for them. */
+/** The progress of a step over its attempts: the results of remembered changes, and all that was written for them. */
 type Progress = {
   taken: readonly Taken[] | undefined
   readonly written: Set<string>
@@ -65,7 +65,7 @@ type Progress = {
   readonly removed: Set<string>
   /** The mark under which the last attempt wrote. */
   mark?: string
-  /** What was refused before was tried again. */
+  /** An attempt of this step tried again what was refused before. */
   hasRetried?: true
   /** Somebody else writes as well. */
   hasLost?: true
@@ -165,7 +165,7 @@ type Attempted = {
   readonly hasHeldBack?: boolean
 }
 
-/** Whether a unit has come or gone since, of an application that tells of its units. */
+/** Tells if a unit came or went after the attempt, for an application that publishes its units. */
 const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
   settled !== undefined &&
   units !== undefined &&
@@ -268,7 +268,7 @@ const attempt = async (
   }
 }
 
-/** Who leads, and who may speak, is decided by the pods that are there: an event about one that went may be lost. */
+/** Updates the units by the live pods, which decide who leads and may publish. An event about a removed pod may be lost. */
 const withPodsOfNow = async (
   features: Features,
   subject: Subject,

@@ -10,7 +10,10 @@ type JsonSchema = Readonly<Record<string, unknown>>
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
-/** What a schema cannot say, as which text is a label, is left to the functions: nothing that they take is refused by it. */
+/**
+ * Creates a JSON Schema that refuses nothing the functions accept. Rules that it cannot express, as for label texts, are left to the
+ * functions.
+ */
 const jsonSchema = (title: string, schema: z.ZodType): JsonSchema => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
   return { $schema: DIALECT, title, ...rest }

@@ -65,7 +65,7 @@ const find = (api: EmbeddedApi, object: Named): KubernetesObject | undefined => 
   return status === 200 ? JSON.parse(body) : undefined
 }
 
-/** Why it was refused; undefined when it was not. */
+/** Applies an object as Istio does. Returns the reason for a refusal, else undefined. */
 const apply = (api: EmbeddedApi, object: Named & { status?: unknown }, subresource = ''): string | undefined => {
   const { status, body } = api.handle({
     method: 'PATCH',

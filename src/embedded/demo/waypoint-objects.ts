@@ -3,8 +3,9 @@ import type { KubernetesObject } from '../../kubernetes/objects.ts'
 const NAME_LABEL = 'gateway.networking.k8s.io/gateway-name'
 
 /**
- * What Istio makes for a waypoint, its manifests/charts/istio-control/istio-discovery/files/waypoint.yaml, as far as others can tell. The
- * labels of the Gateway go to all of them, and to the pods, unless `spec.infrastructure` says which do.
+ * Creates the objects that Istio creates for a waypoint, as far as others see them. See Istio's
+ * manifests/charts/istio-control/istio-discovery/files/waypoint.yaml. The labels of the Gateway go to all of them, and to the pods, unless
+ * `spec.infrastructure` names others.
  */
 export const demoWaypointObjects = (gateway: KubernetesObject, replicas: number): KubernetesObject[] => {
   const { name, namespace = '', uid } = gateway.metadata

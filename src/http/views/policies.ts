@@ -9,13 +9,13 @@ export type PolicyView = {
   readonly namespace: string
   readonly name: string
   readonly action: string
-  /** Whose requests it decides about: `Service db`, `pods app=db`, `Gateway way`, or `everything`. */
+  /** The object whose requests it decides about: `Service db`, `pods app=db`, `Gateway way`, or `everything`. */
   readonly target: string
-  /** Who is let in, or refused: service accounts, or `anybody`. Nobody where it is empty. */
+  /** The clients that it allows, or denies: service accounts, or `anybody`. Nobody if it is empty. */
   readonly sources: readonly string[]
   /** The application that wrote it. */
   readonly owner: string
-  /** Which relations asked for it. */
+  /** The relations that asked for it. */
   readonly requestedBy: readonly string[]
 }
 

@@ -20,7 +20,7 @@ export type RelationView = {
   /** The ConfigMap that it is kept in. */
   readonly document?: string
   readonly says: Databag
-  /** What the other side says in its memory, else what a platform says of it. */
+  /** The databag that the other side published in its memory, else the one that a platform sent for it. */
   readonly hears: Databag
   /** A provider: it has granted what is asked for, or is about to revoke it. */
   readonly granted?: boolean

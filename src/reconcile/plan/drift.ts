@@ -14,7 +14,7 @@ export type Drift = {
   readonly is?: string
 }
 
-/** What an operation changes, label by label or field by field. */
+/** Lists the changes of an operation, label by label or field by field. */
 export const driftOf = (operation: Operation): Drift[] => {
   const { object } = operation
   // kept values are nobody's to see

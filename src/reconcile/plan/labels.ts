@@ -133,7 +133,7 @@ const isEnrolling = (place: LabelLocation, manager: string, { labels }: WantedLa
 export const ownGuards = (situation: Situation): string[] =>
   situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
 
-/** What is let in whoever asks: without it nobody else is refused everywhere. */
+/** Tells if a policy allows access without a request for it. Everybody else is denied only once such policies stand. */
 export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: KubernetesObject): boolean =>
   mesh.isPolicy(object) && !mesh.isDenying(object) && mesh.requestersOf(object).length === 0
 
@@ -146,7 +146,7 @@ export const ownGuardIn = ({ features, subject, state }: Situation): ((object: K
   return (object) => isPolicy(object) && object.metadata.namespace === namespace && isGuarding(object, names)
 }
 
-/** Whether the operation takes a label of ours away. */
+/** Tells if the operation removes one of our labels. */
 export const isReleasing = (operation: Operation): boolean => {
   if (!('difference' in operation)) return false
   const { place, difference, manager } = operation
@@ -163,7 +163,7 @@ const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknow
   Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&
   Object.entries(labels).every(([key, value]) => ownValue(held, key) === value)
 
-/** Where a spec is refused, what was deployed before it runs on, and keeps its labels. */
+/** Adds the running workload to the current targets. If a spec is refused, the workload deployed before runs on, and keeps its labels. */
 const withRunning = ({ subject }: Situation, { current, earlier, library }: Targets): Targets => {
   const running = earlier.filter(({ target }) => target.name === subject.application)
   return { current: [...current, ...running], earlier: earlier.filter((one) => !running.includes(one)), library }
@@ -178,7 +178,7 @@ const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly L
 
 const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
 
-/** Where an application joins, its Service leads to the waypoint before the pods let only that in. */
+/** Sorts label locations for safe joining. The Service leads to the waypoint before the pods let only that in. */
 const inOrder = ({ subject }: Situation, places: readonly LabelLocation[]): LabelLocation[] => {
   const isService = ({ object }: LabelLocation) => object.kind === 'Service'
   const isJoining = places.every(

@@ -62,7 +62,7 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
     readonly library: readonly KubernetesObject[]
   }
 
-/** What differs in the objects of one kind; of a kind that is not known nothing is done. */
+/** Compares the live and desired objects of one kind. Objects of an unknown kind are left as they are. */
 const compare = (
   { features, subject, state, desired }: Situation,
   { kind, live, library, problem }: Listed,
@@ -133,13 +133,13 @@ const planApplies = (
 
 const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
 
-/** What is in the place of a desired object: ours, a namesake, nothing, or what may not be read. */
+/** Finds the live object at the name of a desired one: ours, a namesake, none, or a problem if forbidden. */
 const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
   const read = namesakes.get(objectKey(desired)) ?? { object: undefined }
   return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
 }
 
-/** What another program enforces is not taken over by a dry run. */
+/** Tells if an object may be written. A dry run does not take over a policy that another program enforces. */
 const mayWrite = (
   { features, subject, state }: Situation,
   wanted: KubernetesObject,

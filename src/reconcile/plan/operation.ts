@@ -14,15 +14,15 @@ import { contentHash } from '../../relations/mirror.ts'
 export const PHASES = [
   /** Labels go from whoever leaves the mesh, before anything that it was allowed is narrowed. */
   'leave',
-  /** What allows something, and all that is to run. Of a target in several objects the new ones stand before any guards. */
+  /** Objects that allow something, and all that is to run. Of a target in several objects the new ones stand before any guards. */
   'allow',
   /** Labels put on the mesh: workload, Service, and then the namespace. What was labelled before is let go of. */
   'enrol',
-  /** What denies to everybody else. */
+  /** Policies that deny everybody else. */
   'deny',
-  /** What is as it should be is written once, where a write may still be on its way. */
+  /** Objects that are as desired are written once, where a write may still be on its way. */
   'touch',
-  /** What is stale goes, what denies first: each when what replaces it stands. */
+  /** Stale objects are removed, denying ones first: each when its replacement stands. */
   'prune',
 ] as const
 export type Phase = (typeof PHASES)[number]
@@ -91,11 +91,11 @@ const contentOf = (operation: Operation): unknown[] => {
 const withoutValues = (object: KubernetesObject): object =>
   object.kind === 'Secret' ? { ...object, data: Object.keys(object.data ?? {}) } : object
 
-/** Whether pods are restarted by it. */
+/** Tells if the operation restarts pods. */
 export const isRolling = (operation: Operation): boolean => {
   if (operation.verb === 'apply') return ['Deployment', 'StatefulSet'].includes(operation.desired.kind)
   return 'place' in operation && operation.place.path[0] === 'spec'
 }
 
-/** Whether labels are written by it. */
+/** Tells if the operation writes labels. */
 export const isLabelling = ({ verb }: Operation): boolean => verb === 'label' || verb === 'release'

@@ -16,15 +16,15 @@ export type Plan = {
   readonly conflicts: readonly Conflict[]
   readonly waiting: readonly string[]
   readonly messages: readonly string[]
-  /** Why something cannot be read, or be applied. */
+  /** The reasons why something cannot be read, or be applied. */
   readonly problems: readonly string[]
-  /** What others have to do first. */
+  /** The action that others have to take first. */
   readonly awaits: State['awaits']
 }
 
 /**
- * What to write so that the cluster is as desired: a pure function of the state and of what was observed. Of what `failed` before, by id, a
- * workload that was refused leaves what runs as it is.
+ * Plans the writes that bring the cluster to its desired state: a pure function of the state and the observation. `failed` holds ids of
+ * operations that failed before: if a workload was refused, the running one stays as it is.
  */
 export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set()): Plan => {
   const { subject, desired, observed, namespaceAwaits } = situation
@@ -65,7 +65,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
   }
 }
 
-/** What was refused before, and is tried again, needs no fence as well: it is the same write. */
+/** Drops the fence of objects that were refused before and are tried again: the retry is the same write. */
 const fencing = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
   if (fence?.only === undefined) return operations
   const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))
@@ -75,7 +75,7 @@ const fencing = ({ fence }: Situation, operations: readonly Operation[]): readon
 /** The ids of what cannot be done from the outset. */
 export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', objectKey(object)))
 
-/** What of a plan can be done while `failed` cannot. */
+/** Selects the operations of a plan that can be executed while `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
   withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
 

@@ -54,7 +54,7 @@ const forgetting = (
   }
 }
 
-/** Whether pods may read it still: a container that restarts reads its variables again. */
+/** Tells if pods may still read the key: a container that restarts reads its variables again. */
 const isHeld = ({ state, observed: { running } }: Situation, key: string): boolean => {
   if (ownWorkload(state.config) === undefined) return false
   const { workload, pods } = running

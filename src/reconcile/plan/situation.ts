@@ -20,7 +20,10 @@ export type Situation = {
   readonly isHeld: boolean
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
-  /** What to write once to objects that are as they should be, where a write may be on its way: to all, or to those of these names. */
+  /**
+   * The mark to write once to objects that are as desired, where a write may be on its way. It goes to all, or to those of the names in
+   * `only`.
+   */
   readonly fence?: { readonly mark: string; readonly only?: readonly string[] } | undefined
 }
 
