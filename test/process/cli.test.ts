@@ -53,6 +53,21 @@ const withMesh = async () => {
 }
 
 describe('the command', () => {
+  test('takes no empty file for an empty config', async () => {
+    const { run } = await withMesh()
+    const { code, stderr } = await run(['config', 'details', '-f', '-'], '')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('-: expected YAML or JSON, got nothing')])
+    const asked = ['explain', 'productpage', 'details', '--port', '9080', '--method', 'POST']
+    expect(await run(asked)).toMatchObject({ code: 2 })
+    expect(await run(['config', 'details', '-f', '-'], '{}')).toMatchObject({ code: 0 })
+    expect(await run(asked)).toMatchObject({ code: 0 })
+  })
+
+  test('relates an endpoint that has the name of a member of all objects', async () => {
+    const { run } = await withMesh()
+    expect(await run(['relate', 'details:constructor', 'productpage'])).toMatchObject({ code: 0 })
+  })
+
   test('relates once, and ends what it related', async () => {
     const { run } = await withMesh()
     await run(['relate', 'details:use', 'productpage'])

@@ -21,10 +21,16 @@ export const config = (program: Command): void => {
     )
 }
 
-/** Throws Failure for text that is neither YAML nor JSON. */
+/** Throws Failure for text that is neither YAML nor JSON, and for none: an empty config takes everything back. */
 export const parsed = (text: string, file: string): unknown => {
+  const value = parsedOrThrown(text, file)
+  if (value === null) throw new Failure(`${file}: expected YAML or JSON, got nothing; {} says that nothing is meant`)
+  return value
+}
+
+const parsedOrThrown = (text: string, file: string): unknown => {
   try {
-    return parse(text) ?? {}
+    return parse(text)
   } catch (error) {
     throw new Failure(`${file}: ${(error as Error).message.split('\n')[0]}`, 1, { cause: error })
   }

@@ -6,11 +6,11 @@ import { send } from '../send.ts'
 
 type Options = { id?: string; interface?: string; role?: 'provides' | 'requires'; dryRun?: true }
 
-const INTERFACES: Readonly<Record<string, string>> = {
-  'service-mesh': 'service_mesh',
-  'provide-cmr-mesh': 'cross_model_mesh',
-  'require-cmr-mesh': 'cross_model_mesh',
-}
+const INTERFACES: ReadonlyMap<string, string> = new Map([
+  ['service-mesh', 'service_mesh'],
+  ['provide-cmr-mesh', 'cross_model_mesh'],
+  ['require-cmr-mesh', 'cross_model_mesh'],
+])
 
 export const relate = (program: Command): void => {
   program
@@ -34,7 +34,7 @@ export const relate = (program: Command): void => {
         const [own, remote] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
         const views = await settings.server.get<ApplicationView[]>(`/applications/${own.namespace}`)
         const endpoint = own.endpoint ?? endpointFor(views, own, remote)
-        const name = options.interface ?? INTERFACES[endpoint] ?? 'http'
+        const name = options.interface ?? INTERFACES.get(endpoint) ?? 'http'
         const role = options.role ?? (name === 'service_mesh' ? 'requires' : 'provides')
         const id = options.id === undefined ? idFor(views, own, endpoint, remote) : Number(options.id)
         await tell(settings, own, { id, endpoint, interface: name, role }, remote, options)
