@@ -170,6 +170,9 @@ const changeOf = (
   return { object, change, ...(before && { before }), ...(after && { after }), diff }
 }
 
+/** `kubectl apply` keeps what it was given there, with all values. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+
 /** A Secret without its values: they are told apart from those `found` there, and shown to nobody. */
 const concealed = (
   object: KubernetesObject | undefined,
@@ -178,8 +181,14 @@ const concealed = (
   if (object?.kind !== 'Secret') return object
   const values = Object.entries({ ...object.data, ...(object.stringData as Record<string, string> | undefined) })
   const { stringData: _, ...others } = object
+  const { [LAST_APPLIED]: _applied, ...annotations } = object.metadata.annotations ?? {}
+  const metadata = { ...object.metadata, annotations }
   const isSame = ([key, value]: [string, string]) => found?.data?.[key] === value
-  return { ...others, data: Object.fromEntries(values.map((one) => [one[0], isSame(one) ? '…' : '… (another value)'])) }
+  return {
+    ...others,
+    metadata,
+    data: Object.fromEntries(values.map((one) => [one[0], isSame(one) ? '…' : '… (another value)'])),
+  }
 }
 
 /** Pods follow from workloads, and a memory is no matter of anybody else. */

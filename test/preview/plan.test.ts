@@ -47,6 +47,17 @@ describe('a plan', () => {
     expect(JSON.stringify(objects)).not.toMatch(/b2xk|bmV3/)
   })
 
+  test('shows no value of a Secret that kubectl keeps beside it', async () => {
+    const place = await related3()
+    const applied = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"kept":"b2xk"}}' }
+    const metadata = { name: 's', namespace: 'shop', annotations: { team: 'blue', ...applied } }
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata }
+    place.api.seed([{ ...secret, data: { kept: 'b2xk' } }], { manager: 'somebody' })
+    const { objects } = await place.plan({ objects: [{ ...secret, data: { kept: 'bmV3' } }] })
+    expect(objects[0]?.before?.metadata.annotations).toEqual({ team: 'blue' })
+    expect(JSON.stringify(objects)).not.toMatch(/b2xk|bmV3/)
+  })
+
   test('shows who loses access by a typo in a policy’s relation', async () => {
     const place = await related3()
     const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
