@@ -165,7 +165,10 @@ const SECRET_PARTS: readonly PropertyKey[] = ['env', 'envConfig', 'secrets', 'co
 
 /** A config is answered with nothing of what it holds where that may be secret. */
 const mayBeSecret = ([part, ...path]: readonly PropertyKey[], input: unknown): boolean =>
-  part === 'config' && (typeof input === 'object' || path.some((key) => SECRET_PARTS.includes(key)))
+  part === 'config' && (typeof input === 'object' || isWhole(path) || path.some((key) => SECRET_PARTS.includes(key)))
+
+/** A text in place of the config, or of its workload, may have all of it. */
+const isWhole = (path: readonly PropertyKey[]): boolean => ['', 'workload', 'workload.podSpec'].includes(path.join('.'))
 
 const MOST_ISSUES = 5
 

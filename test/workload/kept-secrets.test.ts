@@ -390,3 +390,19 @@ test('a value that is told again while another process is about to forget it is 
   expect([isLate, resolved(world)]).toEqual([false, ['one']])
   expect((await view(world)).status.status).toBe('active')
 })
+
+describe('a config that is text by mistake', () => {
+  const text = `workload: {podSpec: {containers: [{name: web, image: "web:1", env: [{name: DB_PASSWORD, value: ${HUSH}}]}]}}`
+
+  test.each([
+    ['as a whole', text],
+    ['in its workload', { workload: text }],
+    ['in its pod spec', { workload: { podSpec: text } }],
+  ])('is refused %s without a word of it', async (_, config) => {
+    const world = createEmptyWorld()
+    const response = await world.post(event('config-changed', { config }))
+    const answer = await response.text()
+    expect([response.status, answer]).toEqual([400, expect.stringContaining('received string')])
+    expect(answer).not.toContain(HUSH)
+  })
+})
