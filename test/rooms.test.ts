@@ -24,6 +24,7 @@ const ROOMS = [
   'state',
   'units',
   'istio',
+  'policies',
   'embedded',
   'cloudevents',
   'kubernetes',
@@ -32,6 +33,19 @@ const ROOMS = [
 
 /** The reconciler knows these by their contract alone. */
 const FEATURES = ['service-mesh', 'coordinated-workers', 'services']
+
+/** These speak of Istio's objects: the beacon that runs its waypoint, and the answers about its policies. */
+const KNOW_ISTIO = [
+  'authorization',
+  'coordinated-workers',
+  'features',
+  'http',
+  'istio',
+  'lint',
+  'preview',
+  'relations',
+  'service-mesh',
+]
 
 const roomOf = (file: string): string => {
   const [top = '', room = '', ...rest] = file.split('/')
@@ -79,4 +93,9 @@ test('features import each other only where one rests on another', () => {
   expect(new Set(between.map(({ file, imported }) => `${roomOf(file)} imports ${roomOf(imported)}`))).toEqual(
     new Set(['service-mesh imports coordinated-workers']),
   )
+})
+
+test('a mesh is known to the rooms that speak of its objects, and to no other', () => {
+  const knowing = imports.filter(({ imported }) => roomOf(imported) === 'istio').map(({ file }) => roomOf(file))
+  expect([...new Set(knowing)].toSorted()).toEqual(KNOW_ISTIO)
 })

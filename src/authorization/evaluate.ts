@@ -1,5 +1,5 @@
 import { isDryRun } from '../istio/dry-run.ts'
-import { parseRequesters } from '../istio/requested-by.ts'
+import { parseRequesters } from '../policies/requested-by.ts'
 import type { AccessRequest, ClusterSnapshot } from './evaluate/cluster-snapshot.ts'
 import { type EnforcementResult, enforce } from './evaluate/enforce.ts'
 import { type EnforcementPoint, policyName, type TraceStep } from './evaluate/enforcement-point.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Method, Port } from '../istio/endpoint.ts'
+import { Method, Port } from '../policies/endpoint.ts'
 
 const Side = z
   .string()

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
 import { Namespace } from '../base/names.ts'
 import { describeProblem, printValue } from '../base/printed.ts'
-import { Method, Port } from '../istio/endpoint.ts'
+import { Method, Port } from '../policies/endpoint.ts'
 
 const SUBJECT = /^([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])\/([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])$/
 const A_SUBJECT = 'expected {namespace}/{application}, each of at most 63 lower-case letters, digits and hyphens'

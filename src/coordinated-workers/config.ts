@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Port, Ports } from '../istio/endpoint.ts'
+import { Port, Ports } from '../policies/endpoint.ts'
 import { AlertRules } from './alert-rules.ts'
 import { ClusterGateway, gatewayIssues } from './gateway-config.ts'
 import { firstGrpcPort } from './settings.ts'

@@ -1,6 +1,6 @@
 import type { Subject } from '../base/subject.ts'
 import type { OwnSide } from '../feature/feature.ts'
-import type { RequestedPolicy } from '../istio/grant.ts'
+import type { RequestedPolicy } from '../policies/request.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag } from './databag.ts'

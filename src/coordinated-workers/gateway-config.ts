@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Port } from '../istio/endpoint.ts'
+import { Port } from '../policies/endpoint.ts'
 import { firstGrpcPort } from './settings.ts'
 
 const A_NAME = 'expected a name: at most 63 lower-case letters, digits and hyphens, and a letter first'

@@ -1,7 +1,7 @@
+import { groups } from '../base/groups.ts'
 import { defined } from '../base/own-value.ts'
 import { pythonJson } from '../base/python-json.ts'
 import type { OwnSide } from '../feature/feature.ts'
-import { groups } from '../istio/groups.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { alertRules } from './alert-rules.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { groups } from '../base/groups.ts'
 import { pythonJson } from '../base/python-json.ts'
 import type { OwnSide } from '../feature/feature.ts'
-import { groups } from '../istio/groups.ts'
 import type { DatabagValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import { type Relation, relationName } from '../state/relation.ts'

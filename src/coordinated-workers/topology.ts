@@ -1,4 +1,4 @@
-import { groups } from '../istio/groups.ts'
+import { groups } from '../base/groups.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'

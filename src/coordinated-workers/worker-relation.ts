@@ -1,5 +1,5 @@
+import { groups } from '../base/groups.ts'
 import { printValue } from '../base/printed.ts'
-import { groups } from '../istio/groups.ts'
 import type { DatabagValue } from '../relations/databag.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { CoordinatorConfig } from './config.ts'

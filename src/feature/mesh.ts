@@ -1,7 +1,7 @@
 import type { Subject } from '../base/subject.ts'
-import type { Guard, RequestedPolicy } from '../istio/grant.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { Config } from '../state/config.ts'
 
 /** The labels to hold on a namespace; `inherited` ones are ours under whichever field manager. */

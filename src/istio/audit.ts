@@ -1,8 +1,8 @@
 import { joinOr } from '../base/printed.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { parseRequesters } from '../policies/requested-by.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { DRY_RUN } from './dry-run.ts'
-import { parseRequesters } from './requested-by.ts'
 
 /** The objects to apply in audit mode, and a message about those left out. */
 export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { Application, Namespace, ObjectName, subdomainName } from '../base/names.ts'
+import { Ports } from '../policies/endpoint.ts'
+import { MeshPolicy } from '../policies/models.ts'
+import { namesProblem } from '../policies/name-problem.ts'
 import { AuthorizationPolicySpec } from './authorization-policy.ts'
-import { Ports } from './endpoint.ts'
-import { MeshPolicy } from './models.ts'
-import { namesProblem } from './name-problem.ts'
 
 const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a CIDR, like 10.0.0.0/8')
 

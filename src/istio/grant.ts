@@ -1,23 +1,13 @@
+import { groups } from '../base/groups.ts'
+import type { Guard, RequestedPolicy } from '../policies/request.ts'
+import { REQUESTED_BY, requestedBy } from '../policies/requested-by.ts'
+import { findTarget, type PolicyTarget, targetKey } from '../policies/target.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
-import { groups } from './groups.ts'
-import type { MeshPolicy } from './models.ts'
 import { principal } from './names.ts'
 import { type NameOwner, objectName } from './object-name.ts'
 import { mergeRights, parseRights, type Rights } from './operations.ts'
 import { type PolicyPart, splitGrantees } from './parts.ts'
-import { REQUESTED_BY, requestedBy } from './requested-by.ts'
 import { type Grantee, rulesFor } from './rules.ts'
-import { findTarget, type PolicyTarget, targetKey } from './target.ts'
-
-/** A policy with its requester: `relation 7 (service-mesh) of shop/web`. */
-export type RequestedPolicy = { readonly policy: MeshPolicy; readonly relation: string }
-
-/** A target that is guarded even without grants; `principals` may always pass. */
-export type Guard = {
-  readonly target: PolicyTarget
-  readonly relation: string
-  readonly principals?: readonly string[]
-}
 
 export type PolicyOwner = NameOwner & {
   readonly trustDomain: string

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type PolicyTarget, targetKey } from './target.ts'
+import { type PolicyTarget, targetKey } from '../policies/target.ts'
 
 export type NameOwner = {
   readonly namespace: string

@@ -1,5 +1,5 @@
+import type { MeshPolicy } from '../policies/models.ts'
 import type { Operation } from './authorization-policy.ts'
-import type { MeshPolicy } from './models.ts'
 
 type MeshEndpoint = MeshPolicy['endpoints'][number]
 

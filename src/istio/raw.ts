@@ -1,6 +1,6 @@
+import { REQUESTED_BY } from '../policies/requested-by.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import type { RawPolicy } from './config.ts'
-import { REQUESTED_BY } from './requested-by.ts'
 import type { StaticOwner } from './static.ts'
 
 /** Builds the policies that a person wrote, by default in the owner's namespace. */

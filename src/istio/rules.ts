@@ -1,5 +1,5 @@
+import { groups } from '../base/groups.ts'
 import type { Rule } from './authorization-policy.ts'
-import { groups } from './groups.ts'
 import type { Rights } from './operations.ts'
 
 /** A principal at one target: its rights, and the relations that requested them. */

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import { ownValue } from '../base/own-value.ts'
+import { pathProblem } from '../policies/path-template.ts'
 import type { AuthorizationPolicySpec, Condition, Operation, Rule, Source, TargetRef } from './authorization-policy.ts'
 import { DRY_RUN, isDryRunValue } from './dry-run.ts'
-import { pathProblem } from './path-template.ts'
 
 /** A problem in a policy, and its path. */
 export type Problem = { readonly path: readonly (string | number)[]; readonly message: string }

@@ -1,28 +1,20 @@
-import { ENROLMENT_LABEL } from '../istio/names.ts'
+import { MESH_LABELS } from '../istio/names.ts'
 
 /** Policies of a cluster select pods of their own namespace by it. */
 const PART_OF = 'app.kubernetes.io/part-of'
 
-/** The labels that a mesh sets on pods and Services. Values that would take them off it, or past its waypoint, do not match. */
-const MESH: ReadonlyMap<string, RegExp> = new Map([
-  [ENROLMENT_LABEL, /^ambient$/],
-  ['istio.io/use-waypoint', /^(?!none$)/],
-  ['istio.io/use-waypoint-namespace', /^/],
-  ['istio.io/ingress-use-waypoint', /^/],
-])
-
 /** A coordinator hands on the labels of its own mesh. */
-const CLUSTER: ReadonlyMap<string, RegExp> = new Map([...MESH, [PART_OF, /^/]])
+const CLUSTER: ReadonlyMap<string, RegExp> = new Map([...MESH_LABELS, [PART_OF, /^/]])
 
 /** The keys of all labels that other applications may ask for. */
 export const FOREIGN_KEYS: readonly string[] = [...CLUSTER.keys()]
 
 /** The keys of the labels of a mesh. */
-export const MESH_KEYS: readonly string[] = [...MESH.keys()]
+export const MESH_KEYS: readonly string[] = [...MESH_LABELS.keys()]
 
 /** The databag keys that carry labels, and the labels each may request. */
 const FOREIGN = {
-  labels: { known: MESH, whose: 'a beacon', what: 'labels of its mesh' },
+  labels: { known: MESH_LABELS, whose: 'a beacon', what: 'labels of its mesh' },
   worker_labels: { known: CLUSTER, whose: 'a coordinator', what: 'labels of its cluster and its mesh' },
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { describeProblem } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
-import { MeshPolicy } from '../istio/models.ts'
+import { MeshPolicy } from '../policies/models.ts'
 import type { Databag } from '../state/relation.ts'
 import { readValue } from './databag.ts'
 

@@ -1,7 +1,6 @@
+import { groups } from '../base/groups.ts'
 import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import type { Guard, RequestedPolicy } from '../istio/grant.ts'
-import { groups } from '../istio/groups.ts'
 import { meshLabels } from '../istio/names.ts'
 import {
   externalAuthorizer,
@@ -12,7 +11,6 @@ import {
   modeloperatorAllow,
   type StaticOwner,
 } from '../istio/static.ts'
-import { applicationPods } from '../istio/target.ts'
 import { findTrustDomains } from '../istio/trust-domains.ts'
 import {
   runsWaypoint,
@@ -23,6 +21,8 @@ import {
 } from '../istio/waypoint.ts'
 import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
+import type { Guard, RequestedPolicy } from '../policies/request.ts'
+import { applicationPods } from '../policies/target.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, requestedServices } from './grants.ts'
 import { ownGrants } from './own-grants.ts'

@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import { MeshPolicy } from '../istio/models.ts'
+import { MeshPolicy } from '../policies/models.ts'
 import { type Guarded, readGuards } from '../relations/guarded-databag.ts'
 import { readPolicies } from '../relations/policies-databag.ts'
 import { type Databag, type Relation, requesterName } from '../state/relation.ts'

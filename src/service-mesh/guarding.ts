@@ -1,9 +1,9 @@
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import type { Guard } from '../istio/grant.ts'
-import type { MeshPolicy } from '../istio/models.ts'
-import { applicationPods, findTarget, type PolicyTarget, targetKey } from '../istio/target.ts'
 import { runsWaypoint, waypointPrincipals } from '../istio/waypoint.ts'
+import type { MeshPolicy } from '../policies/models.ts'
+import type { Guard } from '../policies/request.ts'
+import { applicationPods, findTarget, type PolicyTarget, targetKey } from '../policies/target.ts'
 import type { DeclaredTarget, Requester } from './consumer-requests.ts'
 import { nobodyMayReach } from './guards.ts'
 

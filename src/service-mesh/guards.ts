@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import type { MeshPolicy, Policy } from '../istio/models.ts'
+import type { MeshPolicy, Policy } from '../policies/models.ts'
 import type { Guarded } from '../relations/guarded-databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'

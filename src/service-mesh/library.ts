@@ -1,6 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import { charmKubernetesLabel, truncateLabelValue, waypointName } from '../istio/names.ts'
+import { waypointName } from '../istio/names.ts'
+import { charmKubernetesLabel, truncateLabelValue } from '../kubernetes/label-values.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 const INSTANCE = 'app.kubernetes.io/instance'

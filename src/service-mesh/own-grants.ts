@@ -1,7 +1,7 @@
 import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import type { Policy } from '../istio/models.ts'
 import { runsWaypoint } from '../istio/waypoint.ts'
+import type { Policy } from '../policies/models.ts'
 import type { Guarded } from '../relations/guarded-databag.ts'
 import { relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'

@@ -1,6 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
-import { meshEndpoint } from '../istio/endpoint.ts'
-import type { MeshPolicy, Policy } from '../istio/models.ts'
+import { meshEndpoint } from '../policies/endpoint.ts'
+import type { MeshPolicy, Policy } from '../policies/models.ts'
 import type { CrossModelIdentity } from '../relations/cross-model.ts'
 import { relationName } from '../state/relation.ts'
 

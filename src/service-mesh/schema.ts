@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from '../istio/config.ts'
-import { Policy } from '../istio/models.ts'
+import { Policy } from '../policies/models.ts'
 import { type PartsOf, part } from '../state/state.ts'
 
 export const serviceMeshConfig = {

@@ -1,7 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import { printValue } from '../base/printed.ts'
 import { readScalar } from '../base/structured-text.ts'
-import { Port } from '../istio/endpoint.ts'
+import { Port } from '../policies/endpoint.ts'
 import type { DatabagValue } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
 import { parseHost } from './host.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ownValue } from '../base/own-value.ts'
-import { Port } from '../istio/endpoint.ts'
+import { Port } from '../policies/endpoint.ts'
 import type { Relation } from '../state/relation.ts'
 import { serviceHost } from './host.ts'
 

@@ -1,6 +1,6 @@
 import { canonicalHash } from '../base/canonical-hash.ts'
 import type { Subject } from '../base/subject.ts'
-import { truncateLabelValue } from '../istio/names.ts'
+import { truncateLabelValue } from '../kubernetes/label-values.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { accountNamed, effectiveDeployment, exposedPorts, type PodWorkload } from './config.ts'
 import type { PodSpec } from './pod-spec.ts'

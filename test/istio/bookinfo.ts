@@ -1,8 +1,8 @@
 import type { AccessRequest, ClusterSnapshot } from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
-import type { MeshPolicy } from '../../src/istio/models.ts'
 import { hardenedMode } from '../../src/istio/static.ts'
+import type { MeshPolicy } from '../../src/policies/models.ts'
 import { endpoint, meshPolicy, owner, request } from './samples.ts'
 
 /** `productpage` may GET /health and /details/* of `details` on 9080; the beacon's waypoint is `shop-beacon-waypoint`. */

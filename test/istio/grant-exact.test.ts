@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
-import type { MeshPolicy } from '../../src/istio/models.ts'
+import type { MeshPolicy } from '../../src/policies/models.ts'
 import { evaluate } from '../authorization/evaluator.ts'
 import { charmLibrary } from '../helpers/recorded.ts'
 import { least } from '../helpers/runs.ts'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { authorizationPolicies, type PolicyOwner } from '../../src/istio/grant.ts'
-import type { MeshPolicy } from '../../src/istio/models.ts'
-import { parseRequesters, REQUESTED_BY, requestedBy } from '../../src/istio/requested-by.ts'
+import type { MeshPolicy } from '../../src/policies/models.ts'
+import { parseRequesters, REQUESTED_BY, requestedBy } from '../../src/policies/requested-by.ts'
 import { endpoint, meshPolicy, owner, request } from './samples.ts'
 
 const granted = (policies: readonly Partial<MeshPolicy>[], changes: Partial<PolicyOwner> = {}) =>

@@ -1,15 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  applicationIdentity,
-  charmKubernetesLabel,
-  meshLabels,
-  principal,
-  telemetryLabels,
-  truncateLabelValue,
-  waypointName,
-} from '../../src/istio/names.ts'
+import { applicationIdentity, meshLabels, principal, telemetryLabels, waypointName } from '../../src/istio/names.ts'
 import { labelProblem } from '../../src/kubernetes/label-syntax.ts'
+import { charmKubernetesLabel, truncateLabelValue } from '../../src/kubernetes/label-values.ts'
 import { charmLibrary } from '../helpers/recorded.ts'
 
 const LONG = 'a-model-with-a-name-as-long-as-kubernetes-allows-for-namespaces'

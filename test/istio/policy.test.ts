@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Policy } from '../../src/istio/models.ts'
+import { Policy } from '../../src/policies/models.ts'
 import { issuesOf } from '../service-mesh/issues.ts'
 
 describe('policies of the config', () => {

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
-import type { PolicyOwner, RequestedPolicy } from '../../src/istio/grant.ts'
-import type { MeshPolicy } from '../../src/istio/models.ts'
+import type { PolicyOwner } from '../../src/istio/grant.ts'
+import type { MeshPolicy } from '../../src/policies/models.ts'
+import type { RequestedPolicy } from '../../src/policies/request.ts'
 import { runs } from '../helpers/runs.ts'
 
 export const owner: PolicyOwner = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MeshPolicy } from '../../src/istio/models.ts'
+import { MeshPolicy } from '../../src/policies/models.ts'
 import { policiesDatabag, readPolicies as readAll } from '../../src/relations/policies-databag.ts'
 import type { Databag } from '../../src/state/relation.ts'
 import { runs } from '../helpers/runs.ts'

@@ -1,5 +1,5 @@
 import { pythonJson } from '../../src/base/python-json.ts'
-import { MeshPolicy } from '../../src/istio/models.ts'
+import { MeshPolicy } from '../../src/policies/models.ts'
 import { decodePayload, publishable } from '../../src/relations/codec.ts'
 import { crossModelDatabag, readCrossModelIdentity } from '../../src/relations/cross-model.ts'
 import { policiesDatabag, readPolicies } from '../../src/relations/policies-databag.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { MeshPolicy } from '../../src/istio/models.ts'
+import type { MeshPolicy } from '../../src/policies/models.ts'
 
 const name = fc.stringMatching(/^[a-z0-9_]{1,12}$/)
 const label = fc.constantFrom('', 'db', '0_A.-z')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Policy } from '../../src/istio/models.ts'
+import type { Policy } from '../../src/policies/models.ts'
 import { consumerPolicies } from '../../src/service-mesh/consumer.ts'
 import type { Relation } from '../../src/state/relation.ts'
 import { emptyState } from '../../src/state/state.ts'

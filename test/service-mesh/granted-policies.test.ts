@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REQUESTED_BY } from '../../src/istio/requested-by.ts'
+import { REQUESTED_BY } from '../../src/policies/requested-by.ts'
 import {
   ask,
   BEACON,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MeshPolicy, Policy } from '../../src/istio/models.ts'
+import { MeshPolicy, Policy } from '../../src/policies/models.ts'
 import { policiesDatabag } from '../../src/relations/policies-databag.ts'
 import {
   type PolicyRelation,

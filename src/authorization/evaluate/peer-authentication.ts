@@ -1,4 +1,4 @@
-import { groups } from '../../istio/groups.ts'
+import { groups } from '../../base/groups.ts'
 import { hasLabels, type WorkloadSnapshot } from './cluster-snapshot.ts'
 
 export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'

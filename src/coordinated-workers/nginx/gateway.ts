@@ -1,4 +1,4 @@
-import { groups } from '../../istio/groups.ts'
+import { groups } from '../../base/groups.ts'
 import type { ClusterGateway, Location, Server } from '../gateway-config.ts'
 import { type Directive, literal } from './directives.ts'
 import { hostPort, isName, urlHost } from './hostname.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { groups } from '../../istio/groups.ts'
+import { groups } from '../../base/groups.ts'
 import { parseBackend, type TelemetryBackend, urlOf } from './backend.ts'
 import { sanitizeHostname } from './hostname.ts'
 import { remoteWritePath } from './paths.ts'

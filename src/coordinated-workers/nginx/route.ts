@@ -1,5 +1,5 @@
+import { groups } from '../../base/groups.ts'
 import { printValue } from '../../base/printed.ts'
-import { groups } from '../../istio/groups.ts'
 import { type TelemetryBackend, urlOf } from './backend.ts'
 
 /** Routes `path` to `backend`; `name` is its unit or protocol. */

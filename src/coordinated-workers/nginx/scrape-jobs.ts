@@ -1,6 +1,6 @@
+import { groups } from '../../base/groups.ts'
 import { defined } from '../../base/own-value.ts'
 import { printValue } from '../../base/printed.ts'
-import { groups } from '../../istio/groups.ts'
 import { hostPort, urlHost } from './hostname.ts'
 import { hyphenated } from './paths.ts'
 import { mainPort } from './ports.ts'

@@ -1,8 +1,8 @@
 import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
-import { parseRequesters } from '../../istio/requested-by.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import { parseRequesters } from '../../policies/requested-by.ts'
 
 /** An AuthorizationPolicy that meshstep wrote. */
 export type PolicyView = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MeshPolicy } from '../../src/istio/models.ts'
+import { MeshPolicy } from '../../src/policies/models.ts'
 import { charmLibrary } from '../helpers/recorded.ts'
 import { issuesOf } from '../service-mesh/issues.ts'
 

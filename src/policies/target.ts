@@ -1,15 +1,17 @@
 import { ownValue } from '../base/own-value.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
-import type { AuthorizationPolicySpec } from './authorization-policy.ts'
 import type { MeshPolicy } from './models.ts'
 
-/** The target of one AuthorizationPolicy: a Service at its waypoint, or selected pods at their ztunnel. */
+/** The target of one policy: a Service, or the pods of a selector. */
 export type PolicyTarget = {
   readonly namespace: string
   /** The readable part of the object's name; it need not be unique. */
   readonly title: string
-  readonly spec: Pick<AuthorizationPolicySpec, 'targetRefs'> | Pick<AuthorizationPolicySpec, 'selector'>
+  readonly spec:
+    | { readonly targetRefs: { group: string; kind: string; name: string }[] }
+    | { readonly selector: { matchLabels: Record<string, string> } }
 }
+
 /** Finds the target of `policy`; undefined without one, since such an object would apply to its whole namespace. */
 export const findTarget = (policy: MeshPolicy): PolicyTarget | undefined =>
   policy.target_type === 'app' ? serviceTarget(policy) : podsTarget(policy)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pathProblem } from '../../src/istio/path-template.ts'
+import { pathProblem } from '../../src/policies/path-template.ts'
 
 describe('a path that Istio refuses', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Endpoint } from '../../src/istio/endpoint.ts'
-import { MeshPolicy } from '../../src/istio/models.ts'
+import { Endpoint } from '../../src/policies/endpoint.ts'
+import { MeshPolicy } from '../../src/policies/models.ts'
 import { issuesOf } from '../service-mesh/issues.ts'
 
 const APP = { source_namespace: 'clients', source_app_name: 'web', target_namespace: 'shop', target_app_name: 'db' }

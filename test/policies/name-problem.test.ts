@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { MeshPolicy } from '../../src/istio/models.ts'
-import { namesProblem } from '../../src/istio/name-problem.ts'
+import { MeshPolicy } from '../../src/policies/models.ts'
+import { namesProblem } from '../../src/policies/name-problem.ts'
 
 const PARTIES = { source_namespace: 'clients', source_app_name: 'web', target_namespace: 'shop' }
 const APP = { ...PARTIES, target_app_name: 'db' }
