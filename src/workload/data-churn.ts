@@ -5,8 +5,8 @@ import type { SpecSource } from '../state/config.ts'
 import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './churn/config.ts'
 
 /**
- * The recent changes of each place in the application data, and the values held back: text, or null for a removal. A place is
- * `["settings", key]` or `["databag", endpoint, key]`, as JSON.
+ * The recent changes of each place in the data of an application and its units, and the values held back: text, or null for a removal. A
+ * place is `["settings", key]`, `["databag", endpoint, key]` or `["unit", pod uid, endpoint, key]`, as JSON.
  */
 export const DataChurn = z.strictObject({
   recent: Recent,
@@ -16,30 +16,33 @@ export type DataChurn = z.infer<typeof DataChurn>
 
 type Texts = Readonly<Record<string, string>>
 
-/** Application data of a memory, and their limit of changes. */
+type UnitData = { readonly pod?: string; readonly databag?: Readonly<Record<string, Texts>> | undefined }
+
+/** The data of an application and its units in a memory, and their limit of changes. */
 type Memory = {
   readonly config?: { readonly churn?: Churn | undefined } | undefined
   readonly settings?: Texts | undefined
   readonly databag?: Readonly<Record<string, Texts>> | undefined
+  readonly units?: { readonly present: Readonly<Record<string, UnitData>> } | undefined
   readonly dataChurn?: DataChurn | undefined
 }
 
-const ABOUT = ['settings', 'databag'] as const
-
 /**
- * Applies a unit's settings and databag, except for places that units have changed as often as `churn` allows. These keep their values,
- * and the last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
+ * Applies what units say of settings and databags, except for places that units have changed as often as `churn` allows. These keep their
+ * values, and the last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
  */
 export const withDataChurn = <M extends Memory>(before: M, after: M, by: SpecSource, now: number): M => {
-  const [was, told] = [textsByPlace(before), textsByPlace(after)]
+  // the data of a unit that is gone go with it
+  const isLeft = (path: string) => partAt(path, after) !== undefined
+  const was = Object.fromEntries(Object.entries(textsByPlace(before)).filter(([path]) => isLeft(path)))
+  const told = textsByPlace(after)
   const { recent = {}, held = {} } = after.dataChurn ?? {}
-  const isToldAt = (path: string) =>
-    ABOUT.some((about) => before[about] !== after[about] && path.startsWith(`["${about}"`))
+  const isToldAt = (path: string) => partAt(path, before)?.data !== partAt(path, after)?.data
   // data are sent as a whole; held-back values of other parts stay candidates
-  const waiting = Object.fromEntries(Object.entries(held).filter(([path]) => !isToldAt(path)))
+  const waiting = Object.fromEntries(Object.entries(held).filter(([path]) => isLeft(path) && !isToldAt(path)))
   const asked: Places = { ...told, ...waiting }
   const churn = after.config?.churn ?? DEFAULT_CHURN
-  const paths = changed(was, asked).filter((path) => by === 'unit' || !isToldAt(path))
+  const paths = changed(was, asked).filter((path) => by === 'unit' || isOfUnit(path) || !isToldAt(path))
   const often = new Set(tooOften(recent, paths, churn, now))
   const accepted = paths.filter((path) => !often.has(path))
   const next = withChurn(after, {
@@ -57,8 +60,13 @@ export const withDataChurn = <M extends Memory>(before: M, after: M, by: SpecSou
 }
 
 /** The held-back places, in messages. */
-export const heldPlaces = ({ dataChurn }: Memory): string[] =>
-  Object.keys(dataChurn?.held ?? {}).map((path) => (JSON.parse(path) as string[]).join('.'))
+export const heldPlaces = ({ dataChurn, units }: Memory): string[] =>
+  Object.keys(dataChurn?.held ?? {}).map((path) => {
+    const [about = '', ...rest] = JSON.parse(path) as string[]
+    if (about !== 'unit') return [about, ...rest].join('.')
+    const [uid = '', ...keys] = rest
+    return `${['databag', ...keys].join('.')} of pod ${ownValue(units?.present, uid)?.pod ?? uid}`
+  })
 
 /** Held-back data in a sentence for a person, with the remedy. */
 export const heldMessages = (memory: Memory): string[] => {
@@ -85,25 +93,61 @@ const changed = (was: Places, told: Places): string[] =>
     (path) => (ownValue(was, path) ?? null) !== (ownValue(told, path) ?? null),
   )
 
-const textsByPlace = ({ settings = {}, databag = {} }: Memory): Record<string, string> =>
+/** Nobody but the unit says it, whoever sent the event. */
+const isOfUnit = (path: string): boolean => path.startsWith('["unit",')
+
+/** The part of the memory that a place is in, which is told as a whole; undefined for a unit that is gone. */
+const partAt = (path: string, { settings, databag, units }: Memory): { readonly data: unknown } | undefined => {
+  const [about, uid = ''] = JSON.parse(path) as string[]
+  if (about === 'settings') return { data: settings }
+  if (about === 'databag') return { data: databag }
+  const unit = ownValue(units?.present, uid)
+  return unit && { data: unit.databag }
+}
+
+const textsByPlace = ({ settings = {}, databag = {}, units }: Memory): Record<string, string> =>
   Object.fromEntries([
     ...Object.entries(settings).map(([key, text]) => [JSON.stringify(['settings', key]), text]),
-    ...Object.entries(databag).flatMap(([endpoint, texts]) =>
-      Object.entries(texts).map(([key, text]) => [JSON.stringify(['databag', endpoint, key]), text]),
-    ),
+    ...databagTexts(['databag'], databag),
+    ...Object.entries(units?.present ?? {}).flatMap(([uid, unit]) => databagTexts(['unit', uid], unit.databag)),
   ])
+
+const databagTexts = (at: readonly string[], databag: UnitData['databag'] = {}): [path: string, text: string][] =>
+  Object.entries(databag).flatMap(([endpoint, texts]) =>
+    Object.entries(texts).map(([key, text]): [string, string] => [JSON.stringify([...at, endpoint, key]), text]),
+  )
+
+type PlacedText = { readonly place: readonly string[]; readonly text: string }
 
 /** The memory with these texts, each in its place. */
 const withTexts = <M extends Memory>(memory: M, texts: Texts): M => {
-  const present = Object.entries(texts).map(([path, text]) => ({ place: JSON.parse(path) as string[], text }))
-  const of = (about: string) => present.filter(({ place: [first] }) => first === about)
-  const settings = of('settings').map(({ place, text }) => [place[1] ?? '', text] as const)
-  const databag = [...Map.groupBy(of('databag'), ({ place }) => place[1] ?? '')].map(
-    ([endpoint, all]) => [endpoint, Object.fromEntries(all.map(({ place, text }) => [place[2] ?? '', text]))] as const,
-  )
+  const placed = Object.entries(texts).map(([path, text]) => ({ place: JSON.parse(path) as string[], text }))
+  const under = (...at: readonly string[]): PlacedText[] =>
+    placed
+      .filter(({ place }) => at.every((step, index) => place[index] === step))
+      .map(({ place, text }) => ({ place: place.slice(at.length), text }))
+  const [settings, databag] = [under('settings'), under('databag')]
+  const { units } = memory
+  const withData = (uid: string, unit: UnitData): UnitData =>
+    defined({ ...unit, databag: unit.databag && databagOf(under('unit', uid)) })
   return defined({
     ...memory,
-    settings: memory.settings || settings.length > 0 ? Object.fromEntries(settings) : undefined,
-    databag: memory.databag || databag.length > 0 ? Object.fromEntries(databag) : undefined,
+    settings: memory.settings || settings.length > 0 ? textsOf(settings) : undefined,
+    databag: memory.databag || databag.length > 0 ? databagOf(databag) : undefined,
+    units: units && {
+      ...units,
+      present: Object.fromEntries(Object.entries(units.present).map(([uid, unit]) => [uid, withData(uid, unit)])),
+    },
   })
 }
+
+const textsOf = (placed: readonly PlacedText[]): Texts =>
+  Object.fromEntries(placed.map(({ place: [key = ''], text }) => [key, text]))
+
+const databagOf = (placed: readonly PlacedText[]): Readonly<Record<string, Texts>> =>
+  Object.fromEntries(
+    [...Map.groupBy(placed, ({ place: [endpoint = ''] }) => endpoint)].map(([endpoint, all]) => [
+      endpoint,
+      textsOf(all.map(({ place, text }) => ({ place: place.slice(1), text }))),
+    ]),
+  )

@@ -8,7 +8,11 @@ type Memory = Parameters<typeof withDataChurn>[0]
 const MINUTE = 60_000
 const CONFIG = { churn: { changes: 2, minutes: 30 } }
 
-type Told = { settings?: Record<string, string>; databag?: Record<string, Record<string, string>> }
+type Told = {
+  settings?: Record<string, string>
+  databag?: Record<string, Record<string, string>>
+  units?: NonNullable<Memory['units']>
+}
 
 /** The memory after each was told, a minute after the one before; nothing told is another event. */
 const memoryAfter = (
@@ -89,4 +93,33 @@ test('once enough time has passed everything is as it was told last', () => {
       expect(memory.settings).toEqual({ ...all.at(-1) })
     }),
   )
+})
+
+describe('the databag of a unit', () => {
+  const units = (...present: [uid: string, host: string][]): Told => ({
+    units: {
+      present: Object.fromEntries(
+        present.map(([uid, host]) => [uid, { pod: `web-${uid}`, databag: { website: { host } } }]),
+      ),
+    },
+  })
+  const hostOf = (memory: Memory, uid: string) => memory.units?.present[uid]?.databag?.website
+
+  test('that changes at each run keeps its value, and the others are told as ever', () => {
+    const memory = memoryAfter(['a', 'b', 'c'].map((host) => units(['one', host], ['two', 'x'])))
+    expect([hostOf(memory, 'one'), hostOf(memory, 'two')]).toEqual([{ host: 'b' }, { host: 'x' }])
+    expect(heldMessages(memory)).toEqual([
+      expect.stringMatching(/^databag\.website\.host of pod web-one: units changed it 2 times within 30 minutes/),
+    ])
+  })
+
+  test('is what was told last once that may be', () => {
+    const memory = memoryAfter([...['a', 'b', 'c'].map((host) => units(['one', host])), { wait: 31 * MINUTE }])
+    expect([hostOf(memory, 'one'), heldMessages(memory)]).toEqual([{ host: 'c' }, []])
+  })
+
+  test('goes with the unit, held back or not', () => {
+    const memory = memoryAfter([...['a', 'b', 'c'].map((host) => units(['one', host])), { units: { present: {} } }])
+    expect([memory.units?.present, heldMessages(memory)]).toEqual([{}, []])
+  })
 })

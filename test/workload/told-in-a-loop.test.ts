@@ -31,3 +31,21 @@ test('two applications that answer each other through their databags come to res
   const answer = await world.post(event('config-changed', { databag: { peer: { count: 'x' } } }))
   expect([answer.status, world.memory()?.state.databag]).toEqual([200, { peer: { count: 'x' } }])
 })
+
+test('a unit that makes its own databag new at each run is held back, and told', async () => {
+  const world = createEmptyWorld()
+  await world.send(
+    'config-changed',
+    deployed({ deployment: { type: 'stateful' } }, { churn: { changes: 2, minutes: 30 } }),
+  )
+  await world.send('resync', {})
+  const pod = { name: 'web-0', uid: world.object('Pod', 'web-0')?.metadata.uid }
+  const tell = (host: string) => world.send('pod-restarted', { pod, unit: 'web/0', databag: { website: { host } } })
+  for (const host of ['a', 'b']) await tell(host)
+  expect(await tell('c')).toMatchObject({
+    messages: [expect.stringMatching(/^databag\.website\.host of pod web-0: units changed it 2 times/)],
+  })
+  expect(world.memory()?.state.units).toMatchObject({
+    present: { [String(pod.uid)]: { databag: { website: { host: 'b' } } } },
+  })
+})
