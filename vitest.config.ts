@@ -31,8 +31,8 @@ export default defineConfig({
     setupFiles: ['test/helpers/seed.ts'],
     // quick ones share what they import, which costs more than most of them; with all of them each file has its own
     isolate: TESTS !== 'quick',
-    testTimeout: 300_000,
-    hookTimeout: 60_000,
+    testTimeout: 900_000,
+    hookTimeout: 300_000,
     maxWorkers: 2,
   },
 })

@@ -57,7 +57,7 @@ test.each([
 ])('a sender that does not get on with %s is answered 408 and cut off', async (_, text) => {
   const app = new Hono()
   app.post('/', async (context) => context.text(await context.req.text()))
-  const { port, close } = await listen(app, 0, { idle: 1_000, headers: 20, request: 20, interval: 10 })
+  const { port, close } = await listen(app, 0, { idle: 5_000, headers: 500, request: 500, interval: 50 })
   onTestFinished(close)
   const socket = createConnection({ host: '127.0.0.1', port })
   let received = ''
