@@ -89,8 +89,6 @@ const fork = await build({
   entryPoints: ['src/embedded/fork.ts'],
   outfile: 'dist/fork.mjs',
 })
-const command = { ...common, entryPoints: ['src/cli/main.ts'], outfile: 'dist/meshstep.mjs' }
-await build(command)
 const packages = await packagesIn({ inputs: { ...metafile.inputs, ...fork.metafile.inputs } })
 await writeFile('dist/NOTICES.txt', noticesOf(packages))
 await writeFile('dist/sbom.cdx.json', billOf(packages, JSON.parse(await readFile('package.json', 'utf8')).version))

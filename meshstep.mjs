@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Runs the command: its sources where they are, in a checkout, else the bundle of them. Itself runs on Node 20.
+// Runs the command: its sources where they are, in a checkout, else as the package has them, compiled. Itself runs on Node 20.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const fileOf = (path) => fileURLToPath(new URL(path, import.meta.url))
 const sources = fileOf('src/cli/main.ts')
 
-process.argv.splice(2, 0, existsSync(sources) ? sources : fileOf('dist/meshstep.mjs'))
+process.argv.splice(2, 0, existsSync(sources) ? sources : fileOf('lib/meshstep.js'))
 await import('./node24.mjs')

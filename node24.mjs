@@ -1,22 +1,28 @@
 // Runs its arguments with Node 24: this one if it is new enough, else the one among the dependencies. Itself runs on Node 20.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { constants } from 'node:os'
-import { fileURLToPath } from 'node:url'
 
 const isNewEnough = Number.parseInt(process.versions.node, 10) >= 24
-const installed = fileURLToPath(
-  new URL(`node_modules/node-${process.platform}-${process.arch}/bin/node`, import.meta.url),
-)
 
-if (!isNewEnough && !existsSync(installed)) {
+/** Wherever npm put it: beside this file, or where this package is itself a dependency. */
+const findInstalled = () => {
+  try {
+    return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`)
+  } catch {
+    return undefined
+  }
+}
+
+const program = isNewEnough ? process.execPath : findInstalled()
+if (program === undefined) {
   process.stderr.write(
     `meshstep needs Node 24 or later, this is ${process.version}, and npm has none for ${process.platform}-${process.arch}: install it.\n`,
   )
   process.exit(1)
 }
 
-const child = spawn(isNewEnough ? process.execPath : installed, process.argv.slice(2), { stdio: 'inherit' })
+const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
   process.stderr.write(`Node 24 among the dependencies cannot be run (${error.message}): install Node 24 or later.\n`)

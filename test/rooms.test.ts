@@ -67,6 +67,7 @@ test('every file is in a room', () => {
   const files = globSync(['src/**/*.ts', 'functions/**/*.ts'])
   expect(files.filter((file) => !ROOMS.includes(roomOf(file)))).toEqual([])
   expect(files.filter((file) => roomOf(file) === 'entries').toSorted()).toEqual([
+    'src/index.ts',
     'src/local.ts',
     'src/main.ts',
     'src/resend-command.ts',

@@ -12,6 +12,7 @@ import { relate } from './commands/relate.ts'
 import { replay } from './commands/replay.ts'
 import { resend } from './commands/resend.ts'
 import { send } from './commands/send.ts'
+import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
 import { unrelate } from './commands/unrelate.ts'
 import { Failure } from './failure.ts'
@@ -37,6 +38,7 @@ const program = new Command('meshstep')
   .exitOverride()
 
 for (const command of [
+  start,
   relate,
   unrelate,
   config,

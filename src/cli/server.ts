@@ -30,7 +30,7 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
     const response = await fetch(`${base}${path}`, { ...init, headers }).catch((error: Error) => {
       const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message
       throw new Failure(
-        `${base} does not answer (${reason}): start it with npm start, or name it with --server or --context`,
+        `${base} does not answer (${reason}): start it with npx meshstep start, or name it with --server or --context`,
       )
     })
     if (!response.ok) throw new Failure(await problemIn(response))

@@ -19,6 +19,7 @@ import { createKubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
 import { createLint } from '../lint/lint.ts'
 import { createPreview } from '../preview/preview.ts'
+import type { EventFunction } from '../reconcile/event-function.ts'
 import { createFeedback } from '../reconcile/feedback.ts'
 import { createHandler } from '../reconcile/handle.ts'
 import { createPublisher } from '../reconcile/publish.ts'
@@ -47,6 +48,14 @@ type Options = {
   log: Log
 }
 
+/** An app that answers what the functions answer, wherever it is mounted. */
+export type Service = {
+  readonly app: Hono
+  readonly functions: readonly EventFunction[]
+  /** Takes no more events, and ends the streams of steps. */
+  stop(): void
+}
+
 /** The time that the queue waits for more events of an application when several came at once. */
 const GATHERING_MILLISECONDS = 20
 
@@ -66,8 +75,8 @@ export type Timeouts = {
 
 const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
 
-/** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
-export const startServer = async ({ settings, names, transport, log }: Options): Promise<RunningServer> => {
+/** Puts together what serves the functions. Rejects with ConfigurationError for a function that there is not. */
+export const createService = async ({ settings, names, transport, log }: Options): Promise<Service> => {
   const functions = functionsNamed(names)
   const memo = createMemo()
   const connect = (deadline: number, trace?: Trace) => createKubernetes({ transport, clock, deadline, memo, trace })
@@ -111,14 +120,27 @@ export const startServer = async ({ settings, names, transport, log }: Options):
     log,
     isStopping: () => isStopping,
   })
+  return {
+    app,
+    functions,
+    stop: () => {
+      isStopping = true
+      steps.close()
+    },
+  }
+}
+
+/** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
+export const startServer = async (options: Options): Promise<RunningServer> => {
+  const { settings, log } = options
+  const { app, functions, stop } = await createService(options)
   const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {
-      isStopping = true
-      steps.close()
+      stop()
       await server.close()
     },
   }

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ensureBundle, serve, temporaryDirectory, until } from './helpers.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { serve, temporaryDirectory, until } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -239,17 +239,5 @@ describe('without a server', () => {
 
   test.each(['bash', 'zsh', 'fish'])('prints a completion for %s', async (shell) => {
     expect((await begin(['completion', shell]).ended).stdout).toMatch(/relate.*fail-on/s)
-  })
-})
-
-describe('the bundle of the command', () => {
-  beforeAll(ensureBundle)
-
-  test('is the same command', async () => {
-    const [bundle, sources] = [
-      await begin(['--help'], { entry: 'dist/meshstep.mjs' }).ended,
-      await begin(['--help']).ended,
-    ]
-    expect(bundle).toEqual(sources)
   })
 })

@@ -78,10 +78,16 @@ export type Started = {
 /** The exit code, null when a signal ended it. */
 export type Ended = { code: number | null; signal: NodeJS.Signals | null }
 
-type Program = { entry?: string; names?: readonly string[]; environment?: Record<string, string> }
+type Program = {
+  entry?: string
+  names?: readonly string[]
+  environment?: Record<string, string>
+  /** What it writes is no log of JSON. */
+  isText?: boolean
+}
 
 /** Starts a process with nothing of this one's environment; it is gone after the test. */
-export const start = ({ entry = BUNDLE, names = [], environment = {} }: Program = {}): Started => {
+export const start = ({ entry = BUNDLE, names = [], environment = {}, isText = false }: Program = {}): Started => {
   const child = spawn(process.execPath, [entry, ...names], { cwd: ROOT, env: { PORT: '0', ...environment } })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: Line[] = []
@@ -90,7 +96,7 @@ export const start = ({ entry = BUNDLE, names = [], environment = {} }: Program 
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     const parts = `${rest}${chunk}`.split('\n')
     rest = parts.pop() ?? ''
-    lines.push(...parts.map((part) => JSON.parse(part) as Line))
+    if (!isText) lines.push(...parts.map((part) => JSON.parse(part) as Line))
   })
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     errors += chunk

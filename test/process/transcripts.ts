@@ -21,7 +21,12 @@ export const transcriptOf = (page: string): Entry[] =>
   )
 
 /** Runs each command in a shell, in one folder and with what was exported, and answers with all that it printed. */
-export const replay = (entries: readonly Entry[], folder: string, server: string): Entry[] => {
+export const replay = (
+  entries: readonly Entry[],
+  folder: string,
+  server: string,
+  program = `${ROOT}meshstep.mjs`,
+): Entry[] => {
   const environment: Record<string, string> = { PATH: process.env.PATH ?? '', MESHSTEP_SERVER: server }
   return entries.map(({ command }) => {
     const [, name, value] = /^export (\w+)=(.*)$/.exec(command) ?? []
@@ -29,7 +34,7 @@ export const replay = (entries: readonly Entry[], folder: string, server: string
       environment[name] = value
       return { command, output: '' }
     }
-    const runnable = command.replaceAll('npx meshstep', `'${process.execPath}' '${ROOT}meshstep.mjs'`)
+    const runnable = command.replaceAll('npx meshstep', `'${process.execPath}' '${program}'`)
     const { stdout } = spawnSync('sh', ['-c', `exec 2>&1; ${runnable}`], {
       cwd: folder,
       env: environment,

@@ -1,0 +1,52 @@
+import { pino } from 'pino'
+import { createEmbeddedApi } from '../embedded/api.ts'
+import { example } from '../embedded/demo/example.ts'
+import { startIstio } from '../embedded/demo/istio.ts'
+import { startSource } from '../embedded/demo/source.ts'
+import { startEmbeddedApi } from '../embedded/server.ts'
+import { createTransport } from '../kubernetes/transport.ts'
+import { portProblem, runUntilSignal } from './process.ts'
+import { type RunningServer, startServer } from './server.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/**
+ * Serves the named functions, or all, until a signal: on the cluster that KUBECONFIG names when it is set, and else on an embedded
+ * Kubernetes API with an example.
+ */
+export const runLocal = (names: readonly string[]): Promise<void> =>
+  runUntilSignal(async () => {
+    const settings = readSettings(process.env)
+    const log = pino({ level: settings.LOG_LEVEL, base: null })
+    if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log })
+    const { kubeconfigEndpoint } = await import('../kubernetes/kubeconfig.ts')
+    const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
+    return await startServer({ settings, names, transport, log })
+  })
+
+type Local = { settings: Settings; names: readonly string[]; log: pino.Logger }
+
+const startEmbedded = async ({ settings, names, log }: Local): Promise<RunningServer> => {
+  const api = createEmbeddedApi()
+  const istio = startIstio({ api })
+  api.seed(example, { manager: 'juju' })
+  const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT }).catch((error: Error) => {
+    throw portProblem(error, 'EMBEDDED_PORT', settings.EMBEDDED_PORT)
+  })
+  const credentials = async () => ({})
+  const transport = createTransport({ server: embedded.url, credentials })
+  const server = await startServer({ settings, names, transport, log })
+  const source = startSource({ api, sink: settings.K_SINK ?? server.url, log })
+  log.info(
+    { url: embedded.url, try: `kubectl --server ${embedded.url} get statefulsets,deployments,services,pods -A` },
+    'embedded Kubernetes API',
+  )
+  return {
+    url: server.url,
+    stop: async () => {
+      source.stop()
+      istio.stop()
+      await server.stop()
+      await embedded.close()
+    },
+  }
+}

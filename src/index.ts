@@ -1,0 +1,89 @@
+import { createFunctions } from '../functions/index.ts'
+import { ConfigurationError } from './base/errors.ts'
+import { features } from './features.ts'
+import { createService } from './http/server.ts'
+import { readSettings } from './http/settings.ts'
+import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
+import { createTransport } from './kubernetes/transport.ts'
+import { schemas } from './schemas/schemas.ts'
+
+/** A function: it takes the CloudEvents of one type. */
+export type EventFunction = {
+  /** The last segment of the path that takes its events, as in `POST /relation-changed`. */
+  readonly name: string
+  /** The type of its events, as in `dev.meshstep.relation-changed.v1`. */
+  readonly type: string
+  /** The JSON Schema of the data of its events. */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** All functions, in the order in which the documentation has them. */
+export const functions: readonly EventFunction[] = createFunctions(features).map(({ name, type }) => ({
+  name,
+  type,
+  schema: schemas[name]?.() ?? {},
+}))
+
+/** A log, like the console or pino: the fields come first. */
+export type Log = {
+  info(fields: Record<string, unknown>, message: string): void
+  warn(fields: Record<string, unknown>, message: string): void
+  error(fields: Record<string, unknown>, message: string): void
+}
+
+export type AppOptions = {
+  /** The path of a kubeconfig, whose current context is acted on. @default the cluster of the pod that this is */
+  readonly kubeconfig?: string
+  /** The functions to serve. @default all */
+  readonly functions?: readonly Pick<EventFunction, 'name'>[]
+  /** The URL that events for other applications go to, as Knative's K_SINK. @default the app itself */
+  readonly sink?: string
+  /** The audience of bearer tokens. If set, every event and question must carry a token for it. */
+  readonly audience?: string
+  /** Each step, and each event that is not taken. @default nowhere */
+  readonly log?: Log
+}
+
+/** An app for any server that speaks `fetch`. */
+export type App = {
+  /** Answers a request. A path that the app is mounted at is not part of the request's, as with Hono's `mount`. */
+  fetch(request: Request): Promise<Response>
+  /** Takes no more events, which are answered 503, and ends its streams and idle connections. */
+  close(): void
+}
+
+/**
+ * Creates an app that serves the functions, as `POST /` and `POST /{function}`, with the questions beside them. Rejects when there is no
+ * cluster to act on, or an option is wrong, with an error that says which.
+ */
+export const createApp = async ({
+  kubeconfig,
+  functions: served,
+  sink,
+  audience,
+  log,
+}: AppOptions = {}): Promise<App> => {
+  const settings = readSettings({ K_SINK: sink, EVENT_AUDIENCE: audience })
+  const transport = createTransport(await findEndpoint(kubeconfig))
+  const names = served?.map(({ name }) => name) ?? []
+  const { app, stop } = await createService({ settings, names, transport, log: log ?? SILENT })
+  return {
+    fetch: async (request) => await app.fetch(request),
+    close: () => {
+      stop()
+      transport.close()
+    },
+  }
+}
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+const findEndpoint = async (kubeconfig: string | undefined) => {
+  if (kubeconfig !== undefined) return (await import('./kubernetes/kubeconfig.ts')).kubeconfigEndpoint(kubeconfig)
+  const endpoint = inClusterEndpoint(process.env)
+  if (endpoint === undefined)
+    throw new ConfigurationError(
+      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set): name a kubeconfig',
+    )
+  return endpoint
+}

@@ -1,0 +1,122 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { type FreshFolder, installFresh } from './fresh-folder.ts'
+import { start, startCluster, until } from './helpers.ts'
+import { replay, transcriptOf } from './transcripts.ts'
+
+const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+const typescript = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+
+// the versions of the lock file, which npm ci has put into npm's cache
+const { dependencies, devDependencies } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+)
+const MORE = [
+  `hono@${dependencies.hono}`,
+  `@hono/node-server@${dependencies['@hono/node-server']}`,
+  `@types/node@${devDependencies['@types/node']}`,
+]
+
+const fresh = installFresh(MORE)
+const folder = typeof fresh === 'string' ? ({ path: '' } as FreshFolder) : fresh
+const installed = test.skipIf(typeof fresh === 'string')
+const because = typeof fresh === 'string' ? `: skipped, ${fresh}` : ''
+const program = join(folder.path, 'node_modules/meshstep/meshstep.mjs')
+
+afterAll(() => folder.remove?.())
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0)
+  await until('a port is free', () => server.listening)
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+installed(`the command of the package says what it can do${because}`, () => {
+  const { code, output } = folder.run('npx meshstep --help')
+  expect([code, output]).toEqual([0, expect.stringMatching(/^Usage: meshstep .*relate.*explain/s)])
+})
+
+installed(`the package is what its page says, and no more${because}`, () => {
+  const { output } = folder.run(
+    `node --input-type=module -e "import * as all from 'meshstep'; console.log(Object.keys(all).join())"`,
+  )
+  expect(output).toBe('createApp,functions')
+  expect(folder.run('ls node_modules/meshstep').output.split('\n')).toEqual(
+    [
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'lib',
+      'meshstep.mjs',
+      'node24.mjs',
+      'package.json',
+    ].toSorted(),
+  )
+})
+
+installed(
+  `the app of the page has strict types, takes an event into the cluster, and ends${because}`,
+  { timeout: 120_000 },
+  async () => {
+    const [, code = ''] = /^```ts\n(.*?)^```/ms.exec(page('how-to/your-own-app.md')) ?? []
+    writeFileSync(join(folder.path, 'app.ts'), code)
+    writeFileSync(join(folder.path, 'package.json'), JSON.stringify({ type: 'module' }))
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2024',
+      types: ['node'],
+    }
+    writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }))
+    expect(folder.run(`node '${typescript}' -p .`)).toEqual({ code: 0, output: '' })
+
+    const cluster = await startCluster()
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const app = start({
+      entry: join(folder.path, 'app.ts'),
+      environment: { ...cluster.environment, PORT: String(port) },
+      isText: true,
+    })
+    await until('the app answers', () => fetch(`${url}/types`).catch(() => undefined))
+    expect(await (await fetch(`${url}/types`)).json()).toContain('dev.meshstep.config-changed.v1')
+    const event = {
+      specversion: '1.0',
+      id: '1',
+      source: '/me',
+      type: 'dev.meshstep.config-changed.v1',
+      subject: 'shop/web',
+      data: { config: { labels: { team: 'blue' } } },
+    }
+    const post = (path: string) =>
+      fetch(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/cloudevents+json' },
+        body: JSON.stringify(event),
+      })
+    const answer = await post('/meshstep')
+    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'changed' })])
+    expect(cluster.labels('web').service).toMatchObject({ team: 'blue' })
+    expect((await post('/meshstep/resync')).status).toBe(400)
+    expect((await app.end('SIGTERM')).code).toBe(0)
+  },
+)
+
+installed(`the tutorial prints what stands there${because}`, { timeout: 120_000 }, async () => {
+  expect(page('tutorial.md')).toContain('```sh\nnpm install meshstep\nnpx meshstep start\n```')
+  const server = start({ entry: program, names: ['start'], environment: { EMBEDDED_PORT: '0' } })
+  const { port } = await server.logged('listening')
+  const transcript = transcriptOf('docs/tutorial.md')
+  expect(transcript.length).toBeGreaterThan(20)
+  expect(replay(transcript, folder.path, `http://127.0.0.1:${port}`, program)).toEqual(transcript)
+  expect((await server.end('SIGTERM')).code).toBe(0)
+})
