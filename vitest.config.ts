@@ -13,6 +13,7 @@ const SLOW = [
   'test/coordinated-workers/nginx/telemetry.test.ts',
   'test/embedded/kubectl.test.ts',
   'test/knative/image.test.ts',
+  'test/knative/release.test.ts',
   'test/knative/warm-cache.test.ts',
   'test/preview/histories.test.ts',
   'test/reconcile/properties.test.ts',

@@ -1,0 +1,25 @@
+import { gzipSync } from 'node:zlib'
+import { packTar } from 'modern-tar'
+
+/** Files by path, as text or bytes. */
+export type Files = Readonly<Record<string, string | Uint8Array>>
+
+const inOrder = (one: string, other: string): number => (one < other ? -1 : 1)
+
+/** Packs files into a tar that depends on nothing but them and the moment: in order, owned by nobody, readable by all. */
+export const archive = async (files: Files, moment: Date): Promise<Uint8Array> => {
+  const entries = Object.keys(files)
+    .toSorted(inOrder)
+    .map((name) => {
+      const body = Buffer.from(files[name] ?? '')
+      return {
+        header: { name, size: body.length, mtime: moment, mode: 0o644, uid: 0, gid: 0, type: 'file' as const },
+        body,
+      }
+    })
+  return await packTar(entries)
+}
+
+/** The same, compressed. */
+export const compressed = async (files: Files, moment: Date): Promise<Uint8Array> =>
+  gzipSync(await archive(files, moment), { level: 9 })

@@ -1,0 +1,167 @@
+import pMap from 'p-map'
+import { stringify } from 'yaml'
+import type { Files } from './archive.ts'
+import { type Component, type Rendered, render } from './kustomize.ts'
+
+/** Stand for what Helm fills in. */
+const NAMESPACE = 'release-namespace'
+const IMAGE = 'release-image'
+
+const BROKER = 'broker-'
+
+/** The components that every overlay has. */
+export const DEFAULTS: readonly string[] = ['mesh']
+
+const isBroker = (name: string): boolean => name.startsWith(BROKER)
+
+/** The broker is one, so two of them are never together. */
+const goTogether = (one: string, other: string): boolean => one !== other && !(isBroker(one) && isBroker(other))
+
+const conditionOf = (name: string): string =>
+  isBroker(name) ? `eq .Values.broker "${name.slice(BROKER.length)}"` : `.Values.components.${name}`
+
+/** Texts of objects by key, of one choice of components. */
+type Choice = ReadonlyMap<string, string>
+
+const keyOf = ({ kind, name }: Rendered): string => `${kind}-${name.replace(`-${NAMESPACE}`, '')}`.toLowerCase()
+
+/** The text of an object as a template. Throws for one that Helm would take for instructions. */
+const templated = (text: string): string => {
+  if (text.includes('{{')) throw new Error(`A manifest has {{, which Helm would execute:\n${text}`)
+  return text
+    .replaceAll(new RegExp(`(: |- )${NAMESPACE}$`, 'gm'), '$1"{{ .Release.Namespace }}"')
+    .replaceAll(NAMESPACE, '{{ .Release.Namespace }}')
+    .replaceAll(new RegExp(`(: )${IMAGE}$`, 'gm'), '$1"{{ .Values.image }}"')
+}
+
+const createRenderer = (order: readonly string[]) => {
+  const choices = new Map<string, Promise<Choice>>()
+  const renderOnce = async (components: readonly string[]): Promise<Choice> => {
+    const objects = await render({ namespace: NAMESPACE, image: IMAGE, components })
+    return new Map(objects.map((object) => [keyOf(object), templated(object.text)]))
+  }
+  return (chosen: readonly string[]): Promise<Choice> => {
+    const components = order.filter((name) => chosen.includes(name))
+    const key = components.join()
+    const choice = choices.get(key) ?? renderOnce(components)
+    choices.set(key, choice)
+    return choice
+  }
+}
+
+type Choose = ReturnType<typeof createRenderer>
+
+/** Wraps an object's text into the conditions under which it is so. */
+const wrap = (name: string, on: string, off: string): string => {
+  if (on === off) return on
+  if (on === '') return `{{- if not (${conditionOf(name)}) }}\n${off}{{- end }}\n`
+  return `{{- if ${conditionOf(name)} }}\n${on}${off === '' ? '' : `{{- else }}\n${off}`}{{- end }}\n`
+}
+
+const templateOf = async (
+  key: string,
+  toggles: readonly string[],
+  choose: Choose,
+  chosen: readonly string[] = [],
+): Promise<string> => {
+  const [first, ...rest] = toggles
+  if (first === undefined) return (await choose(chosen)).get(key) ?? ''
+  const compatible = rest.filter((name) => goTogether(name, first))
+  const on = await templateOf(key, compatible, choose, [...chosen, first])
+  return wrap(first, on, await templateOf(key, rest, choose, chosen))
+}
+
+/**
+ * The templates of all objects, by file: each is rendered with the components that change it, on and off. A component changes an object
+ * when it does so alone or beside one other.
+ */
+const templatesOf = async (order: readonly string[]): Promise<Files> => {
+  const choose = createRenderer(order)
+  const pairs = order.flatMap((one) => order.flatMap((other) => (goTogether(one, other) ? [{ one, other }] : [])))
+  const contexts = [
+    ...order.map((one) => ({ one, beside: [] as string[] })),
+    ...pairs.map(({ one, other }) => ({ one, beside: [other] })),
+  ]
+  const compared = await pMap(
+    contexts,
+    async ({ one, beside }) => ({ one, with: await choose([...beside, one]), without: await choose(beside) }),
+    { concurrency: 2 },
+  )
+  const keys = [...new Set(compared.flatMap((each) => [...each.with.keys(), ...each.without.keys()]))].toSorted()
+  const templates = await pMap(
+    keys,
+    async (key) => {
+      const changes = compared.filter((each) => each.with.get(key) !== each.without.get(key)).map(({ one }) => one)
+      const toggles = order.filter((name) => changes.includes(name))
+      return [`templates/${key}.yaml`, await templateOf(key, toggles, choose)] as const
+    },
+    { concurrency: 2 },
+  )
+  return Object.fromEntries(templates)
+}
+
+export type ChartOptions = {
+  readonly version: string
+  readonly description: string
+  readonly image: string
+  readonly components: readonly Component[]
+}
+
+type Property = { readonly description: string; readonly [key: string]: unknown }
+
+/** The schema of the values, from which their file is written as well. */
+const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'components'>) => {
+  const brokers = components.filter(({ name }) => isBroker(name))
+  const toggles = components.filter(({ name }) => !isBroker(name))
+  const properties: Record<string, Property> = {
+    image: { description: 'The image, with a tag or a digest.', type: 'string', minLength: 1, default: image },
+    broker: {
+      description: [
+        "default: the cluster's own.",
+        ...brokers.map(({ name, description }) => `${name.slice(BROKER.length)}: ${description}`),
+      ].join(' '),
+      enum: ['default', ...brokers.map(({ name }) => name.slice(BROKER.length))],
+      default: 'default',
+    },
+    components: {
+      description: 'What comes on top of the base.',
+      type: 'object',
+      additionalProperties: false,
+      properties: Object.fromEntries(
+        toggles.map(({ name, description }) => [
+          name,
+          { description, type: 'boolean', default: DEFAULTS.includes(name) },
+        ]),
+      ),
+    },
+    global: { description: 'Helm gives it to every chart.', type: 'object' },
+  }
+  return { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', additionalProperties: false, properties }
+}
+
+const commented = (name: string, { description, default: value }: Property, indent = ''): string =>
+  `${indent}# ${description}\n${indent}${name}: ${JSON.stringify(value)}\n`
+
+const valuesOf = ({ properties }: ReturnType<typeof schemaOf>): string => {
+  const { image, broker, components } = properties as Record<'image' | 'broker' | 'components', Property>
+  const toggles = Object.entries(components.properties as Record<string, Property>)
+  return [
+    commented('image', image),
+    commented('broker', broker),
+    'components:\n',
+    ...toggles.map(([name, property]) => commented(name, property, '  ')),
+  ].join('')
+}
+
+/** A Helm chart out of the manifests of `knative/`, by path: each object is as kustomize renders it, whatever components are chosen. */
+export const createChart = async (options: ChartOptions): Promise<Files> => {
+  const { version, description, components } = options
+  const schema = schemaOf(options)
+  const chart = { apiVersion: 'v2', name: 'meshstep', description, type: 'application', version, appVersion: version }
+  return {
+    'Chart.yaml': stringify(chart),
+    'values.yaml': valuesOf(schema),
+    'values.schema.json': `${JSON.stringify(schema, null, 2)}\n`,
+    ...(await templatesOf(components.map(({ name }) => name))),
+  }
+}
