@@ -1,27 +1,26 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { anchorsOf } from '../tools/docs/anchors.ts'
 
-const PAGES = ['README.md', 'SECURITY.md', 'knative/README.md', ...globSync('docs/*.md')]
+const PAGES = [...globSync('*.md'), 'knative/README.md', ...globSync('docs/**/*.md')]
 
 const textOf = (page: string): string => readFileSync(page, 'utf8')
 
-/** The anchors of a page, as GitHub makes them of its headings. */
-const anchorsOf = (page: string): string[] =>
-  [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+const withoutBlocks = (text: string): string => text.replaceAll(/^```.*?^```/gms, '')
+
+const withoutCode = (text: string): string => withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '')
+
+const headingsOf = (page: string): string[] =>
+  [...withoutBlocks(textOf(page)).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
 
 test.each(PAGES)('the links of %s lead somewhere', (page) => {
-  const links = [...textOf(page).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+  const links = [...withoutCode(textOf(page)).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
   const broken = links.filter((link) => {
     if (/^https?:/.test(link)) return false
     const [path = '', anchor] = link.split('#')
     const file = path === '' ? page : join(dirname(page), path)
-    return !existsSync(file) || (anchor !== undefined && !anchorsOf(file).includes(anchor))
+    return !existsSync(file) || (anchor !== undefined && !anchorsOf(headingsOf(file)).includes(anchor))
   })
   expect(broken).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
-import { asyncApi, eventTypes, schemas } from './schemas.ts'
+import { configPage, eventsPage } from './reference-pages.ts'
+import { asyncApi, eventTypes, messages, schemas } from './schemas.ts'
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -10,4 +11,6 @@ export const referenceFiles = (): Readonly<Record<string, string>> => ({
   'event-types.yaml': eventTypes()
     .map((object) => stringify(object))
     .join('---\n'),
+  'config.md': configPage(schemas.config?.() ?? {}),
+  'events.md': eventsPage(messages()),
 })

@@ -30,6 +30,10 @@ export const schemas: Readonly<Record<string, () => JsonSchema>> = {
   ),
 }
 
+/** Each event, with the schema of its data. */
+export const messages = () =>
+  functions.map(({ name, type, schema }) => ({ name, type, schema: jsonSchema(`The data of ${type}`, schema) }))
+
 /** https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
 export const asyncApi = (): JsonSchema => ({
   asyncapi: '3.0.0',
@@ -54,7 +58,7 @@ export const asyncApi = (): JsonSchema => ({
   },
   components: {
     messages: Object.fromEntries(
-      functions.map(({ name, type, schema }) => [
+      messages().map(({ name, type, schema }) => [
         name,
         {
           name: type,
@@ -64,7 +68,7 @@ export const asyncApi = (): JsonSchema => ({
             required: ['ce-id', 'ce-source', 'ce-specversion', 'ce-type'],
             properties: { 'ce-type': { const: type }, 'ce-specversion': { const: '1.0' } },
           },
-          payload: jsonSchema(`The data of ${type}`, schema),
+          payload: schema,
         },
       ]),
     ),
