@@ -63,6 +63,9 @@ export const createApp = async ({
   audience,
   log,
 }: AppOptions = {}): Promise<App> => {
+  if (sink !== undefined && !URL.canParse(sink)) throw new ConfigurationError(`sink: expected a URL, got ${sink}`)
+  // as a setting of the process an empty one counts as none, which here would let everybody in by mistake
+  if (audience === '') throw new ConfigurationError('audience: expected a name, got an empty one')
   const settings = readSettings({ K_SINK: sink, EVENT_AUDIENCE: audience })
   const transport = createTransport(await findEndpoint(kubeconfig))
   const names = served?.map(({ name }) => name) ?? []

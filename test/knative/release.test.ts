@@ -160,6 +160,18 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
   })
 })
 
+test('a release without kubectl is refused, with what to install', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['tools/release.ts'], {
+    cwd: root,
+    env: { PATH: made, SOURCE_DATE_EPOCH: '1' },
+    encoding: 'utf8',
+  })
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringContaining('There is no kubectl, whose kustomize renders knative/: install'),
+  ])
+})
+
 const hasHelm = spawnSync('helm', ['version']).status === 0
 
 test.skipIf(cannotBuild !== undefined || !hasHelm)(
