@@ -2,11 +2,11 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 
-/** Loaded when they are asked for, and larger than all the rest: kept beside the bundle, so that an event never waits for them. */
+/** Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. */
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/(kubeconfig|fork)\.ts$/ }, ({ kind, path }) =>
+    onResolve({ filter: /\/(kubeconfig|fork|otlp)\.ts$/ }, ({ kind, path }) =>
       kind === 'dynamic-import' ? { path: `./${basename(path, '.ts')}.mjs`, external: true } : undefined,
     )
   },
@@ -89,6 +89,12 @@ const fork = await build({
   entryPoints: ['src/embedded/fork.ts'],
   outfile: 'dist/fork.mjs',
 })
-const packages = await packagesIn({ inputs: { ...metafile.inputs, ...fork.metafile.inputs } })
+const otlp = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/telemetry/otlp.ts'],
+  outfile: 'dist/otlp.mjs',
+})
+const packages = await packagesIn({ inputs: { ...metafile.inputs, ...fork.metafile.inputs, ...otlp.metafile.inputs } })
 await writeFile('dist/NOTICES.txt', noticesOf(packages))
 await writeFile('dist/sbom.cdx.json', billOf(packages, JSON.parse(await readFile('package.json', 'utf8')).version))

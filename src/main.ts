@@ -5,6 +5,7 @@ import { startDeadLetterServer, startServer } from './http/server.ts'
 import { readSettings, type Settings } from './http/settings.ts'
 import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
 import { type ApiServerEndpoint, createTransport } from './kubernetes/transport.ts'
+import { loadTelemetry } from './telemetry/telemetry.ts'
 
 const findEndpoint = async ({ KUBECONFIG }: Settings): Promise<ApiServerEndpoint | undefined> => {
   const inCluster = inClusterEndpoint(process.env)
@@ -25,5 +26,6 @@ await runUntilSignal(async () => {
     throw new ConfigurationError(
       'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
     )
-  return await startServer({ settings, names, transport, log })
+  const telemetry = await loadTelemetry(process.env, log)
+  return await startServer({ settings, names, transport, log, telemetry })
 })

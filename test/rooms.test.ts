@@ -7,6 +7,7 @@ const ROOMS = [
   'entries',
   'cli',
   'http',
+  'telemetry',
   'lint',
   'preview',
   'schemas',

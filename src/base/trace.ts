@@ -1,2 +1,2 @@
-/** W3C trace context as headers: passed on as it came, since a step reports no spans of its own. */
+/** W3C trace context as headers: passed on as it came where no spans are reported. */
 export type Trace = Readonly<Record<string, string>>

@@ -5,6 +5,7 @@ import { startIstio } from '../embedded/demo/istio.ts'
 import { startSource } from '../embedded/demo/source.ts'
 import { startEmbeddedApi } from '../embedded/server.ts'
 import { createTransport } from '../kubernetes/transport.ts'
+import { loadTelemetry } from '../telemetry/telemetry.ts'
 import { portProblem, runUntilSignal } from './process.ts'
 import { type RunningServer, startServer } from './server.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -20,7 +21,8 @@ export const runLocal = (names: readonly string[]): Promise<void> =>
     if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log })
     const { kubeconfigEndpoint } = await import('../kubernetes/kubeconfig.ts')
     const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
-    return await startServer({ settings, names, transport, log })
+    const telemetry = await loadTelemetry(process.env, log)
+    return await startServer({ settings, names, transport, log, telemetry })
   })
 
 type Local = { settings: Settings; names: readonly string[]; log: pino.Logger }
@@ -34,7 +36,8 @@ const startEmbedded = async ({ settings, names, log }: Local): Promise<RunningSe
   })
   const credentials = async () => ({})
   const transport = createTransport({ server: embedded.url, credentials })
-  const server = await startServer({ settings, names, transport, log })
+  const telemetry = await loadTelemetry(process.env, log)
+  const server = await startServer({ settings, names, transport, log, telemetry })
   const source = startSource({ api, sink: settings.K_SINK ?? server.url, log })
   log.info(
     { url: embedded.url, try: `kubectl --server ${embedded.url} get statefulsets,deployments,services,pods -A` },

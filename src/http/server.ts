@@ -25,6 +25,7 @@ import { createHandler } from '../reconcile/handle.ts'
 import { createPublisher } from '../reconcile/publish.ts'
 import { createQueue } from '../reconcile/queue.ts'
 import { createStep } from '../reconcile/step.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { createApp } from './app.ts'
 import { createApplications } from './applications.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
@@ -46,6 +47,7 @@ type Options = {
   names: readonly string[]
   transport: Transport
   log: Log
+  telemetry?: Telemetry | undefined
 }
 
 /** An app that answers what the functions answer, wherever it is mounted. */
@@ -76,8 +78,9 @@ export type Timeouts = {
 const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
 
 /** Puts together what serves the functions. Rejects with ConfigurationError for a function that there is not. */
-export const createService = async ({ settings, names, transport, log }: Options): Promise<Service> => {
+export const createService = async ({ settings, names, log, telemetry, ...options }: Options): Promise<Service> => {
   const functions = functionsNamed(names)
+  const transport = telemetry?.transport(options.transport) ?? options.transport
   const memo = createMemo()
   const connect = (deadline: number, trace?: Trace) => createKubernetes({ transport, clock, deadline, memo, trace })
   const authenticate =
@@ -86,6 +89,7 @@ export const createService = async ({ settings, names, transport, log }: Options
   const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
+  const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
   const handle = createHandler({
     features,
     functions,
@@ -93,11 +97,12 @@ export const createService = async ({ settings, names, transport, log }: Options
       clock.sleep(GATHERING_MILLISECONDS),
     ),
     connect,
-    publish: settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock }),
+    publish: publish && (telemetry?.publish(publish) ?? publish),
     authenticate,
     clock,
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
     feedback: createFeedback({ connect, clock, log }),
+    watch: telemetry?.watch,
     onStep: (step) => {
       const { time: _, ...fields } = step
       log.info(fields, 'step done')
@@ -110,7 +115,7 @@ export const createService = async ({ settings, names, transport, log }: Options
   const lint = createLint(reading)
   const preview = createPreview({ ...reading, functions: createFunctions(features), transport, environment })
   const app = createApp({
-    handle,
+    handle: telemetry?.handle(handle) ?? handle,
     explain,
     applications,
     lint,
@@ -132,7 +137,7 @@ export const createService = async ({ settings, names, transport, log }: Options
 
 /** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
 export const startServer = async (options: Options): Promise<RunningServer> => {
-  const { settings, log } = options
+  const { settings, log, telemetry } = options
   const { app, functions, stop } = await createService(options)
   const server = await listen(app, settings.PORT)
   const { port } = server
@@ -142,6 +147,7 @@ export const startServer = async (options: Options): Promise<RunningServer> => {
     stop: async () => {
       stop()
       await server.close()
+      await telemetry?.stop()
     },
   }
 }

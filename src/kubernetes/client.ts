@@ -25,6 +25,8 @@ export type TransportRequest = {
   headers: Record<string, string>
   body?: string | undefined
   timeoutMilliseconds: number
+  /** The number of attempts before this one. */
+  resends?: number
 }
 
 export type TransportAnswer = { status: number; headers: Record<string, string | string[] | undefined>; body: string }
@@ -107,21 +109,25 @@ export const createKubernetes = ({
     return delay > LONGEST_DELAY_OF_FAILURES_MILLISECONDS || failures > MOST_RETRIES_OF_FAILURES
   }
 
-  const attempt = async ({ method, path, contentType, body }: Call): Promise<TransportAnswer | Error> => {
+  const attempt = async (
+    { method, path, contentType, body }: Call,
+    resends: number,
+  ): Promise<TransportAnswer | Error> => {
     const headers: Record<string, string> = { ...trace, accept: 'application/json' }
     if (contentType !== undefined) headers['content-type'] = contentType
     const timeoutMilliseconds = Math.max(1, Math.min(callTimeoutMilliseconds, deadline - clock.now()))
     try {
       const text = body === undefined ? undefined : JSON.stringify(body)
-      return await transport({ method, path, headers, body: text, timeoutMilliseconds })
+      return await transport({ method, path, headers, body: text, timeoutMilliseconds, resends })
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }
   }
 
   const send = async (call: Call): Promise<KubernetesObject> => {
-    for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
-      const answer = await attempt(call)
+    let delay = FIRST_DELAY_MILLISECONDS
+    for (let resends = 0; ; resends += 1, delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+      const answer = await attempt(call, resends)
       const result = parseAnswer(call.about, call.kind, answer, memo)
       if (!(result instanceof Error)) return result
       if (!isTransient(answer, result) || isGivenUp(call, result, delay)) throw result

@@ -36,9 +36,17 @@ export type HandlerDependencies = {
   newId?: (() => string) | undefined
   /** Is told of each step when it is done, whatever it followed from. */
   onStep?: ((step: DoneStep) => void) | undefined
+  /** Is around each step. */
+  watch?: Watch | undefined
   /** Tells those who look at the objects what they have to do. */
   feedback?: Feedback | undefined
 }
+
+/** Takes an event by `take`, with a trace of its own perhaps. */
+export type Watch = <T extends { readonly handled: Handled }>(
+  event: Event,
+  take: (event: Event) => Promise<T>,
+) => Promise<T>
 
 /** A step that was taken for an event, and what of the rest is on its way. */
 export type DoneStep = Handled & {
@@ -58,7 +66,7 @@ export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 /** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
-  const { onStep = () => undefined, feedback } = dependencies
+  const { onStep = () => undefined, watch = (event, take) => take(event), feedback } = dependencies
   const newId = dependencies.newId ?? (() => crypto.randomUUID())
 
   const take = async (
@@ -81,7 +89,10 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     return { handled: { function: name, ...subject, ...outcome }, followed }
   }
 
-  const takeAndTell: typeof take = async (sent, deadline, how) => {
+  const takeAndTell: typeof take = (received, deadline, how) =>
+    watch(received, (event) => takeStep(event, deadline, how))
+
+  const takeStep: typeof take = async (sent, deadline, how) => {
     const started = clock.now()
     const taken = await take(sent, deadline, how).catch(async (error: unknown) => {
       await feedback?.refused(sent, error, how.sender)

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { nginxProgram } from '../coordinated-workers/nginx/nginx-program.ts'
 import { hasPrometheus } from '../coordinated-workers/nginx/prometheus-program.ts'
+import { hasVictoriaMetrics } from './victoria-metrics.ts'
 
 const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0
 
@@ -11,6 +12,7 @@ const skipped = (): string[] => [
     : ['kubectl against the embedded API, the manifests: no kubectl of 1.22 or later']),
   ...(runs('openssl', 'version') ? [] : ['TLS to the API server, and of telemetry: no openssl']),
   ...(hasPrometheus ? [] : ['what Prometheus takes and scrapes: no prometheus and promtool']),
+  ...(hasVictoriaMetrics ? [] : ['metrics in a real database: no victoria-metrics of 1.92 or later']),
   ...(nginxProgram === undefined ? ['telemetry through the configured nginx: no nginx'] : []),
 ]
 

@@ -61,7 +61,13 @@ describe('Dockerfile', () => {
   test('takes nothing but the bundles, their notices and their bill of materials from the build', () => {
     const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
     expect(fromBuild.map(({ sources }) => sources)).toEqual([
-      ['/build/dist/server.mjs', '/build/dist/fork.mjs', '/build/dist/NOTICES.txt', '/build/dist/sbom.cdx.json'],
+      [
+        '/build/dist/server.mjs',
+        '/build/dist/fork.mjs',
+        '/build/dist/otlp.mjs',
+        '/build/dist/NOTICES.txt',
+        '/build/dist/sbom.cdx.json',
+      ],
     ])
   })
 
