@@ -5,6 +5,8 @@ import { Failure } from './failure.ts'
 /** The functions, over HTTP. */
 export type Server = {
   get<T>(path: string, query?: Record<string, string | undefined>): Promise<T>
+  /** All pages of a list. */
+  getAll<T>(path: string): Promise<T[]>
   post<T>(path: string, contentType: string, body: string): Promise<T>
   /** An answer that goes on. */
   open(path: string, query: Record<string, string>): Promise<AsyncIterable<Uint8Array>>
@@ -46,6 +48,15 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
   }
   return {
     get: async (path, query = {}) => read(await ask(withQuery(path, query))),
+    getAll: async <T>(path: string) => {
+      const items: T[] = []
+      for (let query: string | undefined = ''; query !== undefined; ) {
+        const page = await ask(`${path}${query}`)
+        items.push(...(await read<T[]>(page)))
+        query = nextPage(page)
+      }
+      return items
+    },
     post: async (path, contentType, body) =>
       read(await ask(path, { method: 'POST', headers: { 'content-type': contentType }, body })),
     open: async (path, query) => {
@@ -56,6 +67,10 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
     close: () => forward?.close(),
   }
 }
+
+/** https://www.rfc-editor.org/rfc/rfc8288 */
+const nextPage = ({ headers }: Response): string | undefined =>
+  /<(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
 
 const withQuery = (path: string, query: Record<string, string | undefined>): string => {
   const given = Object.entries(query).flatMap(([name, value]) =>

@@ -119,6 +119,12 @@ export const createApp = ({
       return await steps.stream(searchParams, context.req.header('authorization'))
     })
   if (applications)
+    app.get('/applications', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      const { items, next } = await applications.everywhere(searchParams, context.req.header('authorization'))
+      return context.json(items, 200, next && { link: `<?${next}>; rel="next"` })
+    })
+  if (applications)
     app.get('/applications/:namespace', async (context) => {
       const { namespace } = context.req.param()
       return context.json(await applications.all({ namespace }, context.req.header('authorization')))
@@ -138,7 +144,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps or /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps, /applications or /applications/{namespace}/{application}`,
         ),
       ),
     ),

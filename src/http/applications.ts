@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Authenticate } from '../access/authorize.ts'
+import { type Authenticate, maySee } from '../access/authorize.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
 import { isConfigurationError, Refused } from '../base/errors.ts'
@@ -70,7 +70,12 @@ export type UnreadableView = Subject & { readonly problem: string }
 export type Applications = {
   one(named: { namespace: string; application: string }, authorization?: string | undefined): Promise<ApplicationView>
   all(named: { namespace: string }, authorization?: string | undefined): Promise<(ApplicationView | UnreadableView)[]>
+  /** A page of those of all namespaces that the sender may send events about, in the order of their names. */
+  everywhere(query: URLSearchParams, authorization?: string | undefined): Promise<Page>
 }
+
+/** `next` is the query for those that follow, absent where there are none. */
+export type Page = { readonly items: readonly (ApplicationView | UnreadableView)[]; readonly next?: URLSearchParams }
 
 type Dependencies = {
   features: Features
@@ -82,6 +87,15 @@ type Dependencies = {
 }
 
 const Named = z.object({ namespace: Namespace, application: Application })
+
+const PageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+  /** The last name of the page before: `{namespace}/{application}`. */
+  after: z.string().default(''),
+})
+
+/** The limit of applications of which one request asks if the sender may see them. */
+const MOST_ASKED = 500
 
 export const createApplications = ({
   features,
@@ -112,8 +126,34 @@ export const createApplications = ({
         views.push(await viewOrProblem(look, peer))
       return views
     },
+    everywhere: async (query, authorization) => {
+      const { limit, after } = parse(PageQuery, Object.fromEntries(query))
+      const { look, sender } = await begin(authorization)
+      const known = [...(await peersEverywhere(look.kubernetes))].filter(([name]) => isAfter(name, after))
+      const left = known.toSorted(([one], [other]) => (isAfter(one, other) ? 1 : -1))
+      const items: (ApplicationView | UnreadableView)[] = []
+      for (const [index, [name, peer]] of left.entries()) {
+        if (await maySee(sender, peer.subject)) items.push(await viewOrProblem(look, peer))
+        const isFull = items.length === limit || index + 1 === MOST_ASKED
+        if (isFull && index + 1 < left.length)
+          return { items, next: new URLSearchParams({ limit: String(limit), after: name }) }
+      }
+      return { items }
+    },
   }
 }
+
+const peersEverywhere = async (kubernetes: Kubernetes): Promise<Map<string, Peer>> => {
+  try {
+    return await listPeers(kubernetes, undefined)
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    throw new Refused(403, 'this process may not list the ConfigMaps of all namespaces: ask /applications/{namespace}')
+  }
+}
+
+/** Tells if a name comes later: by its namespace, then by its application. */
+const isAfter = (name: string, other: string): boolean => name.replace('/', ' ') > other.replace('/', ' ')
 
 const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
   const parsed = schema.safeParse(value)

@@ -101,14 +101,13 @@ const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer
   return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
 }
 
-/** Lists the memories of a namespace by `{namespace}/{application}`. */
-export const listPeers = async (kubernetes: Kubernetes, namespace: string): Promise<Map<string, Peer>> => {
+/** Lists the memories of a namespace, or of all without one, by `{namespace}/{application}`. */
+export const listPeers = async (kubernetes: Kubernetes, namespace: string | undefined): Promise<Map<string, Peer>> => {
   const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
   const peers = memories.flatMap((memory): Peer[] => {
     const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
-    return memory.metadata.name === memoryName(application)
-      ? [parsePeer({ namespace, application }, memory, kubernetes.memo)]
-      : []
+    const subject = { namespace: memory.metadata.namespace ?? '', application }
+    return memory.metadata.name === memoryName(application) ? [parsePeer(subject, memory, kubernetes.memo)] : []
   })
   return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
 }

@@ -29,7 +29,8 @@ const take = async (world: World) =>
   (await world.send('config-changed', { config: { labels: { tier: 'red' } }, document: 'web-config' })).messages
 
 const viewed = async (world: World) => {
-  const response = await world.app.request(`/applications/${SUBJECT.namespace}/${SUBJECT.application}`)
+  const path = `/applications/${SUBJECT.namespace}/${SUBJECT.application}`
+  const response = await world.app.request(path, { headers: { authorization: 'Bearer good' } })
   return ((await response.json()) as { messages?: string[] }).messages
 }
 

@@ -128,6 +128,7 @@ export const createWorld = (
   }
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
   const guard = allows && createDocumentGuard({ connect, clock })
+  const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
   const handle = createHandler({
     features,
     functions: createFunctions(features),
@@ -136,13 +137,20 @@ export const createWorld = (
     publish: isOwnSink
       ? undefined
       : async (event, deadline) => (world.sink ? await send(event, deadline) : publish(event)),
-    authenticate: allows && createAuthenticate({ audience: 'meshstep', clock }),
+    authenticate,
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
   })
   const explain = createExplain({ features, connect, clock, timeoutMilliseconds: 10_000 })
-  const applications = createApplications({ features, connect, guard, clock, timeoutMilliseconds: 10_000 })
+  const applications = createApplications({
+    features,
+    connect,
+    authenticate,
+    guard,
+    clock,
+    timeoutMilliseconds: 10_000,
+  })
   const app = createApp({
     handle,
     explain,

@@ -53,6 +53,20 @@ const withMesh = async () => {
 }
 
 describe('the command', () => {
+  test('shows the applications of all namespaces', async () => {
+    const { run } = await withMesh()
+    await run(['config', 'bank/vault', '-f', '-'], '{}')
+    const { stdout } = await run(['get', 'applications', '-A'])
+    expect(stdout.split('\n')[0]?.split(/ +/)).toEqual(['NAMESPACE', 'NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'])
+    expect(stdout).toMatch(/^bookinfo +details +active +yes /m)
+    const { stdout: json } = await run(['get', 'relations', '-A', '-o', 'json'])
+    expect(JSON.parse(json)).toHaveLength(3)
+    expect(await run(['get', 'applications', 'details', '-A'])).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining('--all-namespaces and details: expected one of them'),
+    })
+  })
+
   test('takes no empty file for an empty config', async () => {
     const { run } = await withMesh()
     const { code, stderr } = await run(['config', 'details', '-f', '-'], '')

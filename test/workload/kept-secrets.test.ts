@@ -252,7 +252,7 @@ test('a Secret of somebody else under the name of the kept values is refused, an
 test('Secrets are read by name and never listed', async () => {
   const world = await running(withSecret(HUSH))
   await world.send('resync', {})
-  await world.app.request('/applications/shop/web')
+  await world.app.request('/applications/shop/web', { headers: { authorization: 'Bearer good' } })
   await world.send('application-removed', {})
   expect(world.calls.filter((call) => call.startsWith('GET') && /\/secrets(\?|$)/.test(call))).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander'
 import type { ApplicationView } from '../../http/applications.ts'
+import { Failure } from '../failure.ts'
 import { parseName, type Settings, withServer } from '../options.ts'
 import { type Format, printAs, table } from '../output.ts'
 
@@ -11,11 +12,21 @@ export const get = (program: Command): void => {
     .summary('show applications, relations or policies')
     .addArgument(new Argument('<what>').choices(WHAT))
     .argument('[application]', 'of this one alone')
-    .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations')
-    .action((what: What, name: string | undefined, _: unknown, command: Command) =>
-      withServer(command, async (settings) => show(what, settings.format, await viewsOf(settings, name))),
+    .option('-A, --all-namespaces', 'of all namespaces that you may see')
+    .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations\n  meshstep get applications -A')
+    .action((what: What, name: string | undefined, options: Options, command: Command) =>
+      withServer(command, async (settings) =>
+        show(
+          what,
+          settings.format,
+          options.allNamespaces ? await viewsEverywhere(settings, name) : await viewsOf(settings, name),
+          options,
+        ),
+      ),
     )
 }
+
+type Options = { readonly allNamespaces?: true }
 
 type What = (typeof WHAT)[number]
 
@@ -25,22 +36,35 @@ const viewsOf = async ({ server, namespace }: Settings, name: string | undefined
   return [await server.get(`/applications/${named.namespace}/${named.application}`)]
 }
 
-const show = (what: What, format: Format, views: ApplicationView[]): void => {
-  if (what === 'applications') printAs(format, views, applicationTable)
+const viewsEverywhere = async ({ server }: Settings, name: string | undefined): Promise<ApplicationView[]> => {
+  if (name !== undefined) throw new Failure(`--all-namespaces and ${name}: expected one of them`)
+  return await server.getAll('/applications')
+}
+
+const show = (what: What, format: Format, views: ApplicationView[], { allNamespaces }: Options): void => {
+  if (what === 'applications') printAs(format, views, allNamespaces ? everyApplicationTable : applicationTable)
   else if (what === 'relations') printAs(format, relationsIn(views), relationTable)
   else printAs(format, policiesIn(views), policyTable)
 }
 
-const applicationTable = (views: readonly (ApplicationView & { problem?: string })[]): string =>
+type Row = ApplicationView & { readonly problem?: string }
+
+const COLUMNS = ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'] as const
+
+const rowOf = ({ application, status, labels = {}, relations = [], config, problem }: Row): string[] => [
+  application,
+  problem === undefined ? status.status : 'unreadable',
+  config?.mesh ? 'beacon' : labels['istio.io/dataplane-mode'] === 'ambient' ? 'yes' : 'no',
+  String(relations.filter(({ stands }) => stands).length),
+  problem ?? status.message,
+]
+
+const applicationTable = (views: readonly Row[]): string => table(COLUMNS, views.map(rowOf))
+
+const everyApplicationTable = (views: readonly Row[]): string =>
   table(
-    ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'],
-    views.map(({ application, status, labels = {}, relations = [], config, problem }) => [
-      application,
-      problem === undefined ? status.status : 'unreadable',
-      config?.mesh ? 'beacon' : labels['istio.io/dataplane-mode'] === 'ambient' ? 'yes' : 'no',
-      String(relations.filter(({ stands }) => stands).length),
-      problem ?? status.message,
-    ]),
+    ['NAMESPACE', ...COLUMNS],
+    views.map((view) => [view.namespace, ...rowOf(view)]),
   )
 
 type Related = { id: number; interface: string; provider: string; requirer: string; stands: boolean; granted?: boolean }
