@@ -4,14 +4,13 @@ import { Application, Namespace } from '../base/names.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, isFromKnative } from '../cloudevents/knative/knative.ts'
-import { isStale } from '../kubernetes/api-error.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
 import { microTime, shortened } from '../kubernetes/event-fields.ts'
 import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
 import { memoryName } from '../state/memory.ts'
 import { keptLetter } from './dead-letters.ts'
 
-const MANAGER = 'meshstep-dead-letter'
+export const MANAGER = 'meshstep-dead-letter'
+
 /**
  * The Kubernetes Event that tells of a dead letter, on the memory of the application that it was for; undefined when it names none. Its name
  * is a digest of what it says, so that a repetition finds it. It keeps the event itself, for whoever sends it again.
@@ -36,32 +35,6 @@ export const deadLetterEvent = (event: Event, reason: string | undefined, now: D
     regarding: { apiVersion: 'v1', kind: 'ConfigMap', namespace: subject.namespace, name },
     reportingController: 'meshstep.dev/dead-letter',
     reportingInstance: MANAGER,
-  }
-}
-
-const Series = z.object({ count: z.int() })
-
-/** Creates an Event, or counts one more of those that are there. It may neither be read nor changed otherwise. */
-export const recordEvent = async (kubernetes: Kubernetes, event: KubernetesObject, now: Date): Promise<void> => {
-  try {
-    await kubernetes.create(event, MANAGER)
-  } catch (error) {
-    if (!isStale(error)) throw error
-    const { namespace, name } = event.metadata
-    const reference = { kind: 'Event' as const, namespace, name }
-    // a patch of nothing answers with what is there
-    const { series, metadata } = await kubernetes.patch(reference, [], MANAGER)
-    const { count } = Series.catch({ count: 1 }).parse(series)
-    const value = { count: count + 1, lastObservedTime: microTime(now) }
-    const { resourceVersion } = metadata
-    await kubernetes.patch(
-      reference,
-      [
-        { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
-        { op: 'add', path: '/series', value },
-      ],
-      MANAGER,
-    )
   }
 }
 

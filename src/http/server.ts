@@ -17,6 +17,7 @@ import type { Event } from '../cloudevents/cloud-event.ts'
 import { features } from '../features.ts'
 import { createKubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
+import { recordEvent } from '../kubernetes/event-series.ts'
 import { createLint } from '../lint/lint.ts'
 import { createPreview } from '../preview/preview.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
@@ -29,7 +30,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { createApp } from './app.ts'
 import { createApplications } from './applications.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
-import { deadLetterEvent, recordEvent } from './dead-letter-event.ts'
+import { deadLetterEvent, MANAGER } from './dead-letter-event.ts'
 import { createExplain } from './explain.ts'
 import { portProblem } from './process.ts'
 import type { Settings } from './settings.ts'
@@ -165,7 +166,8 @@ export const startDeadLetterServer = async ({
     const now = new Date(clock.now())
     const told = deadLetterEvent(event, reason, now)
     if (!transport || !told) return
-    await recordEvent(createKubernetes({ transport, clock, deadline: clock.now() + RECORD_MILLISECONDS }), told, now)
+    const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + RECORD_MILLISECONDS })
+    await recordEvent(kubernetes, told, { manager: MANAGER, now })
   }
   const { port, close } = await listen(createDeadLetterApp({ log, record }), settings.PORT)
   log.info({ port }, 'listening for dead letters')

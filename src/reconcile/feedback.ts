@@ -3,10 +3,13 @@ import { maySee, type Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import type { Trace } from '../base/trace.ts'
 import { type Event, InvalidEvent } from '../cloudevents/cloud-event.ts'
+import { traceOf } from '../cloudevents/trace.ts'
 import { isStale } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { microTime, shortened } from '../kubernetes/event-fields.ts'
+import { recordEvent } from '../kubernetes/event-series.ts'
 import { apiVersionOf, type Kind, type KubernetesObject } from '../kubernetes/objects.ts'
 import { memoryName } from '../state/memory.ts'
 import type { Handled } from './handle.ts'
@@ -20,10 +23,12 @@ export type Feedback = {
 }
 
 type Dependencies = {
-  connect(deadline: number): Kubernetes
+  connect(deadline: number, trace?: Trace): Kubernetes
   clock: Clock
   log: Log
 }
+
+type Counted = { at: number; met: number }
 
 type Told = { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly note: string }
 
@@ -32,49 +37,60 @@ const MANAGER = 'meshstep'
 /** No step waits longer for somebody to be told of it. */
 const MILLISECONDS = 2_000
 
-/** The API server forgets Events after an hour. */
-const KEPT_MILLISECONDS = 60 * 60 * 1_000
+/** The time between two writes of one Event. The API server forgets it an hour after the last. */
+const QUIET_MILLISECONDS = 10 * 60 * 1_000
 const MOST_KEPT = 1_000
 
 /**
- * Creates feedback that reports each message once. An Event is named by the hash of its content, so neither this process nor another one
- * repeats it while it exists.
+ * Creates feedback that reports each message as one Event, named by the hash of its content. Repetitions are counted in its series, which
+ * all processes together write once in ten minutes at most; what a process has counted and not written is lost with it.
  */
 export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback => {
-  const told = new Map<string, number>()
+  /** Of each message when it was told last, and how often it was met since. */
+  const told = new Map<string, Counted>()
 
-  const isNew = (name: string): boolean => {
-    const now = clock.now()
-    if ((told.get(name) ?? 0) > now) return false
-    told.delete(name)
-    told.set(name, now + KEPT_MILLISECONDS)
+  /** Counts a message; undefined where that is all there is to do, as it was told lately. */
+  const count = (digest: string): Counted | undefined => {
+    const known = told.get(digest) ?? { at: Number.NEGATIVE_INFINITY, met: 0 }
+    known.met += 1
+    if (clock.now() - known.at < QUIET_MILLISECONDS) return undefined
+    known.at = clock.now()
+    told.delete(digest)
+    told.set(digest, known)
     for (const oldest of told.keys()) if (told.size > MOST_KEPT) told.delete(oldest)
-    return true
+    return known
   }
 
-  const tell = async (namespace: string, regarding: Regarding, { type, reason, note }: Told): Promise<void> => {
+  const tell = async (
+    namespace: string,
+    regarding: Regarding,
+    { type, reason, note }: Told,
+    trace: Trace,
+  ): Promise<void> => {
     const digest = createHash('sha256')
       .update(JSON.stringify([namespace, regarding, reason, note]))
       .digest('hex')
-    if (!isNew(digest)) return
-    const kubernetes = connect(clock.now() + MILLISECONDS)
+    const counted = count(digest)
+    if (!counted) return
+    const { met } = counted
+    const kubernetes = connect(clock.now() + MILLISECONDS, trace)
+    const now = new Date(clock.now())
     try {
       const object = await objectOf(kubernetes, namespace, regarding)
-      await kubernetes.create(
-        {
-          apiVersion: apiVersionOf('Event'),
-          kind: 'Event',
-          metadata: { name: `${object.name}.${digest.slice(0, 16)}`, namespace },
-          eventTime: microTime(new Date(clock.now())),
-          ...{ type, reason, action: 'Reconcile', note: shortened(note.replaceAll(/\p{Cc}+/gu, ' ')) },
-          regarding: { ...object, namespace },
-          reportingController: 'meshstep.dev/functions',
-          reportingInstance: MANAGER,
-        },
-        MANAGER,
-      )
+      const event = {
+        apiVersion: apiVersionOf('Event'),
+        kind: 'Event',
+        metadata: { name: `${object.name}.${digest.slice(0, 16)}`, namespace },
+        eventTime: microTime(now),
+        ...{ type, reason, action: 'Reconcile', note: shortened(note.replaceAll(/\p{Cc}+/gu, ' ')) },
+        regarding: { ...object, namespace },
+        reportingController: 'meshstep.dev/functions',
+        reportingInstance: MANAGER,
+      }
+      const occurrence = { manager: MANAGER, now, met, quietMilliseconds: QUIET_MILLISECONDS }
+      if (await recordEvent(kubernetes, event, occurrence)) counted.met -= met
     } catch (error) {
-      // another process has told it
+      // another process has told it meanwhile
       if (!isStale(error)) log.warn({ namespace, reason, problem: (error as Error).message }, 'no Event of it')
     }
   }
@@ -84,13 +100,14 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
       const { namespace, application } = handled
       const news = newsOf(handled)
       if (namespace === undefined || application === undefined || news === undefined) return
-      await tell(namespace, documentOf(event) ?? { application }, news)
+      await tell(namespace, documentOf(event) ?? { application }, news, traceOf(event))
     },
     refused: async (event, error, sender) => {
       const about = namesOf(event)
       if (about === undefined || !isOwnFault(error) || !(await maySee(sender, { namespace: about.namespace }))) return
       const { namespace, ...regarding } = about
-      await tell(namespace, regarding, { type: 'Warning', reason: 'Refused', note: (error as Error).message })
+      const told = { type: 'Warning', reason: 'Refused', note: (error as Error).message } as const
+      await tell(namespace, regarding, told, traceOf(event))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deadLetterEvent, recordEvent } from '../../src/http/dead-letter-event.ts'
+import { deadLetterEvent, MANAGER } from '../../src/http/dead-letter-event.ts'
 import { isForbidden } from '../../src/kubernetes/api-error.ts'
+import { recordEvent } from '../../src/kubernetes/event-series.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
 
@@ -16,7 +17,8 @@ describe.skipIf(noCluster)(`the account of the dead-letter sink ${noCluster ?? '
     const record = (reason: string, now: Date) => {
       const event = deadLetterEvent({ ...letter, subject: `${cluster.namespace}/web`, data: {} }, reason, now)
       if (!event) throw new Error('expected an Event')
-      return recordEvent(cluster.as(`system:serviceaccount:${cluster.namespace}:meshstep-dead-letter`), event, now)
+      const account = cluster.as(`system:serviceaccount:${cluster.namespace}:meshstep-dead-letter`)
+      return recordEvent(account, event, { manager: MANAGER, now })
     }
     const mayNot = (error: unknown) => (isForbidden(error) ? undefined : Promise.reject(error))
     await until('it has its rights', () => record('no labels', new Date(0)).then(() => true, mayNot))

@@ -16,7 +16,7 @@ const step = [
   'authorizationpolicies.security.istio.io: create delete get list patch',
   'configmaps: create delete get list patch update',
   'deployments.apps: create delete get list patch',
-  'events.events.k8s.io: create',
+  'events.events.k8s.io: create patch',
   'gateways.gateway.networking.k8s.io: create delete get list patch',
   'horizontalpodautoscalers.autoscaling: create delete get list patch',
   'poddisruptionbudgets.policy: create delete get list patch',

@@ -107,6 +107,48 @@ describe('a Kubernetes Event', () => {
     expect(again.warnings).toEqual([])
   })
 
+  describe('of what is met again', () => {
+    const MINUTE = 60_000
+    const seriesIn = (world: World) => eventsIn(world).map(({ series }) => series)
+    const meet = ({ handle }: Told) => handle(event('relation-changed', meshRelation()), {})
+
+    test('counts it once in ten minutes, all times together', async () => {
+      const told = telling(conflicting())
+      for (let minute = 0; minute <= 25; minute += 1) {
+        await meet(told)
+        told.world.clock.advance(MINUTE)
+      }
+      const writes = told.calls.filter((call) => /^(POST|PATCH) .*\/events/.test(call))
+      expect(seriesIn(told.world)).toEqual([{ count: 21, lastObservedTime: expect.stringMatching(/\.\d{6}Z$/) }])
+      // of each time a creation that finds it there, a look and a count
+      expect(writes).toHaveLength(1 + 2 * 3)
+    })
+
+    test('is left to the process that wrote it lately, and counted with the next', async () => {
+      const [one, other] = [telling(conflicting())].flatMap((told) => [told, telling(told.world)]) as [Told, Told]
+      await meet(one)
+      one.world.clock.advance(5 * MINUTE)
+      await meet(other)
+      await meet(other)
+      expect(seriesIn(one.world)).toEqual([undefined])
+      one.world.clock.advance(11 * MINUTE)
+      await meet(other)
+      expect(seriesIn(one.world)).toMatchObject([{ count: 4 }])
+    })
+
+    test('begins anew when the API server has forgotten it', async () => {
+      const told = telling(conflicting())
+      await meet(told)
+      const [found] = eventsIn(told.world)
+      const { namespace, name } = found?.metadata ?? {}
+      const path = `/apis/events.k8s.io/v1/namespaces/${namespace}/events/${name}`
+      told.world.api.handle({ method: 'DELETE', path, headers: {} })
+      told.world.clock.advance(90 * MINUTE)
+      await meet(told)
+      expect(seriesIn(told.world)).toEqual([undefined])
+    })
+  })
+
   test('is made of nothing that is as it should be', async () => {
     const { world, handle, calls } = telling()
     await handle(event('relation-changed', meshRelation()), {})

@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { isStale } from './api-error.ts'
+import type { Kubernetes } from './client.ts'
+import { microTime } from './event-fields.ts'
+import type { KubernetesObject } from './objects.ts'
+
+const Known = z.object({
+  eventTime: z.string().nullish(),
+  series: z.object({ count: z.int(), lastObservedTime: z.string() }).nullish().catch(undefined),
+})
+
+type Occurrence = {
+  readonly manager: string
+  readonly now: Date
+  /** The number of times that it was met since it was recorded last. */
+  readonly met?: number
+  /** An Event that was written so lately is left as it is. */
+  readonly quietMilliseconds?: number
+}
+
+/**
+ * Creates an Event, or adds to the series of the one that is there; answers false where that one was written lately. It may neither be
+ * read nor changed otherwise: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+ */
+export const recordEvent = async (
+  kubernetes: Kubernetes,
+  event: KubernetesObject,
+  { manager, now, met = 1, quietMilliseconds = 0 }: Occurrence,
+): Promise<boolean> => {
+  try {
+    await kubernetes.create(event, manager)
+    return true
+  } catch (error) {
+    if (!isStale(error)) throw error
+  }
+  const { namespace, name } = event.metadata
+  const reference = { kind: 'Event' as const, namespace, name }
+  // a patch of nothing answers with what is there
+  const found = await kubernetes.patch(reference, [], manager)
+  const { eventTime, series } = Known.catch({}).parse(found)
+  const last = Date.parse(series?.lastObservedTime ?? eventTime ?? '')
+  if (now.getTime() - last < quietMilliseconds) return false
+  const value = { count: (series?.count ?? 1) + met, lastObservedTime: microTime(now) }
+  const { resourceVersion } = found.metadata
+  await kubernetes.patch(
+    reference,
+    [
+      { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
+      { op: 'add', path: '/series', value },
+    ],
+    manager,
+  )
+  return true
+}
