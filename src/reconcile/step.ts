@@ -5,7 +5,7 @@ import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
-import type { Subject } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement, Environment } from '../feature/feature.ts'
@@ -13,6 +13,7 @@ import { ApiError, isStale } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
+import { describeUnknownEndpoint, unknownEndpoints } from '../relations/endpoints.ts'
 import { publishedHash } from '../relations/mirror.ts'
 import { type Nudge, nudgesDue } from '../relations/nudges.ts'
 import { isForgotten, withCarried } from '../relations/progress.ts'
@@ -120,6 +121,7 @@ export const createStep =
     const done = settled && {
       ...settled,
       waiting: [...settled.waiting, ...unmet],
+      messages: [...settled.messages, ...misspelt(subject, settled.state)],
       written,
       removed: [...progress.removed],
       drift: isResync ? progress.drift : [],
@@ -132,6 +134,12 @@ export const createStep =
         : NOTHING_DUE,
     }
   }
+
+/** Endpoints that are nearly those of relations; others may be related yet. */
+const misspelt = (subject: Subject, state: State): string[] =>
+  unknownEndpoints(state)
+    .filter(({ near }) => near !== undefined)
+    .map((unknown) => `${subjectName(subject)}: ${describeUnknownEndpoint(unknown)}`)
 
 /** Asked of the cluster as the step left it, and only of applications that expect anything. */
 const unmetExpectations = async (
