@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { Failure } from './failure.ts'
 import type { Format } from './output.ts'
 import { connect, type Server } from './server.ts'
@@ -38,6 +38,23 @@ export const outputOf = <T extends string>(command: Command, formats: readonly [
 }
 
 export type Name = { readonly namespace: string; readonly application: string; readonly endpoint?: string }
+
+/** Reads the value of an option as a whole number; for another one commander says which option, and ends with 1. */
+export const wholeNumber =
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  (given: string): number => {
+    const value = Number(given)
+    if (/^\d+$/.test(given) && value >= least && value <= most) return value
+    const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`
+    throw new InvalidArgumentError(`Expected a whole number ${range}.`)
+  }
+
+/** `[namespace/]application` */
+export const parseApplication = (given: string, namespace: string): Name => {
+  const name = parseName(given, namespace)
+  if (name.endpoint !== undefined) throw new Failure(`${given}: expected [namespace/]application, without an endpoint`)
+  return name
+}
 
 /** `[namespace/]application[:endpoint]` */
 export const parseName = (given: string, namespace: string): Name => {

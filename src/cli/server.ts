@@ -23,6 +23,9 @@ export type Reach = {
 
 /** Reaches the functions at their URL, or those of a cluster. Rejects with Failure where that is not possible. */
 export const connect = async ({ server, token, context, target }: Reach): Promise<Server> => {
+  // an HTTP client quotes a value that it refuses
+  if (token !== undefined && !/^[!-~]+$/.test(token))
+    throw new Failure('--token: expected printable ASCII without spaces')
   const forward = context === undefined ? undefined : await forwardTo(context, target)
   const base = (forward?.url ?? server).replace(/\/+$/, '')
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -51,6 +53,35 @@ const withMesh = async () => {
     expect(await run(args, input)).toMatchObject({ code: 0 })
   return { server, run }
 }
+
+const NOBODY = 'http://127.0.0.1:9'
+
+test.each<[readonly string[], RegExp]>([
+  [['tail', '--count', 'abc'], /--count .* Expected a whole number of 1 or more/],
+  [['tail', '--count', '0'], /--count .* Expected a whole number of 1 or more/],
+  [['replay', '-', '--repeat', 'abc'], /--repeat .* Expected a whole number from 1 to 1000/],
+  [['relate', 'a:b', 'c', '--id', 'x'], /--id .* Expected a whole number/],
+  [['unrelate', 'a:b', 'c', '--id', '1.5'], /--id .* Expected a whole number/],
+  [['record', '/dev/null', '--port', '70000'], /--port .* Expected a whole number from 0 to 65535/],
+  [['record', '/does/not/exist'], /^error: \/does\/not\/exist cannot be opened: ENOENT/],
+  [['explain', 'a:b', 'c', '--port', '80'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
+  [['get', 'applications', 'a:b'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
+  [['lint', '--token', 'se cret'], /^error: --token: expected printable ASCII without spaces\n$/],
+])('%j is refused with 1, in one sentence', async (args, said) => {
+  const { code, stdout, stderr } = await begin(['--server', NOBODY, ...args]).ended
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(said)
+  expect(stderr).not.toMatch(/^ +at /m)
+})
+
+test('a port that is taken is refused with 1', async () => {
+  const other = createServer().listen(0)
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const { code, stderr } = await begin(['record', '/dev/null', '--port', String(port)]).ended
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: port \d+ cannot be opened: .*EADDRINUSE/)])
+})
 
 describe('the command', () => {
   test('shows the applications of all namespaces', async () => {

@@ -14,7 +14,7 @@ export const completion = (program: Command): void => {
         name: command.name(),
         summary: command.summary(),
         words: [
-          ...command.options.flatMap(({ long }) => long ?? []),
+          ...[...command.options, ...program.options].flatMap(({ long }) => long ?? []),
           ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
         ],
       }))

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { parse } from 'yaml'
 import { Failure } from '../failure.ts'
-import { parseName, readInput, withServer } from '../options.ts'
+import { parseApplication, readInput, withServer } from '../options.ts'
 import { send } from '../send.ts'
 
 export const config = (program: Command): void => {
@@ -14,7 +14,7 @@ export const config = (program: Command): void => {
     .addHelpText('after', "\nExample:\n  echo 'mesh: {}' | meshstep -n bookinfo config beacon -f -")
     .action((name: string, { file, dryRun }: { file: string; dryRun?: true }, command: Command) =>
       withServer(command, async (settings) => {
-        const { namespace, application } = parseName(name, settings.namespace)
+        const { namespace, application } = parseApplication(name, settings.namespace)
         const data = { config: parsed(await readInput(file), file) }
         await send(settings, { type: 'config-changed', subject: `${namespace}/${application}`, data }, dryRun)
       }),

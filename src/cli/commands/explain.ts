@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Explanation } from '../../http/explain.ts'
 import { Failure } from '../failure.ts'
-import { parseName, withServer } from '../options.ts'
+import { parseApplication, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
 
 type Options = { port: string; method?: string; path?: string; host?: string; via?: string }
@@ -25,7 +25,7 @@ export const explain = (program: Command): void => {
     .action((from: string, to: string, options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
         const [client, target] = [from, to].map((name) => {
-          const { namespace: home, application } = parseName(name, namespace)
+          const { namespace: home, application } = parseApplication(name, namespace)
           return `${home}/${application}`
         })
         const { port, method, path, host, via } = options

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import type { ApplicationView } from '../../http/applications.ts'
 import { Failure } from '../failure.ts'
-import { parseName, type Settings, withServer } from '../options.ts'
+import { parseApplication, type Settings, withServer } from '../options.ts'
 import { type Format, printAs, table } from '../output.ts'
 
 const WHAT = ['applications', 'relations', 'policies'] as const
@@ -32,7 +32,7 @@ type What = (typeof WHAT)[number]
 
 const viewsOf = async ({ server, namespace }: Settings, name: string | undefined): Promise<ApplicationView[]> => {
   if (name === undefined) return await server.get(`/applications/${namespace}`)
-  const named = parseName(name, namespace)
+  const named = parseApplication(name, namespace)
   return [await server.get(`/applications/${named.namespace}/${named.application}`)]
 }
 

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import { type Event, readEvent } from '../../cloudevents/cloud-event.ts'
-import { withServer } from '../options.ts'
+import { Failure } from '../failure.ts'
+import { wholeNumber, withServer } from '../options.ts'
 import { say } from '../output.ts'
 import type { Server } from '../server.ts'
 
@@ -15,20 +16,20 @@ export const record = (program: Command): void => {
     .summary('pass events on, and keep them in a file')
     .description('Takes events, keeps each as a line of a file, and passes it on, until it is interrupted.')
     .argument('<file>', 'where to keep them; what is there stays')
-    .option('--port <number>', 'where to take events', '8090')
+    .option('--port <number>', 'where to take events', wholeNumber(0, 65_535), 8090)
     .addHelpText('after', '\nExample:\n  meshstep record events.jsonl --port 8090')
-    .action((path: string, { port }: { port: string }, command: Command) =>
+    .action((path: string, { port }: { port: number }, command: Command) =>
       withServer(command, async ({ server }) => {
         const file = createWriteStream(path, { flags: 'a' })
-        await once(file, 'open')
+        await opened(once(file, 'open'), path)
         const proxy = createServer(async (request, response) => {
           const answer = await passOn(server, request, (line) => file.write(`${line}\n`)).catch((error: Error) => error)
           const isRefused = answer instanceof Error
           response.writeHead(isRefused ? 502 : 200, { 'content-type': 'application/json' })
           response.end(JSON.stringify(isRefused ? { message: answer.message } : answer))
         })
-        proxy.listen(Number(port))
-        await once(proxy, 'listening')
+        proxy.listen(port)
+        await opened(once(proxy, 'listening'), `port ${port}`)
         say(`recording events for http://localhost:${(proxy.address() as AddressInfo).port} in ${path}`)
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
         proxy.close()
@@ -37,6 +38,14 @@ export const record = (program: Command): void => {
         await once(file, 'close')
       }),
     )
+}
+
+const opened = async (opening: Promise<unknown>, what: string): Promise<void> => {
+  try {
+    await opening
+  } catch (error) {
+    throw new Failure(`${what} cannot be opened: ${(error as Error).message}`, 1, { cause: error })
+  }
 }
 
 /** Questions are passed on as they are; events are kept first. */

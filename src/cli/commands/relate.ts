@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { ApplicationView } from '../../http/applications.ts'
 import { Failure } from '../failure.ts'
-import { type Name, parseName, type Settings, withServer } from '../options.ts'
+import { type Name, parseName, type Settings, wholeNumber, withServer } from '../options.ts'
 import { send } from '../send.ts'
 
-type Options = { id?: string; interface?: string; role?: 'provides' | 'requires'; dryRun?: true }
+type Options = { id?: number; interface?: string; role?: 'provides' | 'requires'; dryRun?: true }
 
 const INTERFACES: ReadonlyMap<string, string> = new Map([
   ['service-mesh', 'service_mesh'],
@@ -23,7 +23,11 @@ export const relate = (program: Command): void => {
     .argument('<remote>', '[namespace/]application[:endpoint]')
     .option('--interface <name>', 'the interface (default: by the endpoint, else http)')
     .option('--role <role>', 'provides or requires, of the first one (default: provides)')
-    .option('--id <number>', 'the id of the relation (default: that of the same relation, else the next one)')
+    .option(
+      '--id <number>',
+      'the id of the relation (default: that of the same relation, else the next one)',
+      wholeNumber(0),
+    )
     .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
     .addHelpText(
       'after',
@@ -36,7 +40,7 @@ export const relate = (program: Command): void => {
         const endpoint = own.endpoint ?? endpointFor(views, own, remote)
         const name = options.interface ?? INTERFACES.get(endpoint) ?? 'http'
         const role = options.role ?? (name === 'service_mesh' ? 'requires' : 'provides')
-        const id = options.id === undefined ? idFor(views, own, endpoint, remote) : Number(options.id)
+        const id = options.id ?? idFor(views, own, endpoint, remote)
         await tell(settings, own, { id, endpoint, interface: name, role }, remote, options)
       }),
     )

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
-import { readInput, withServer } from '../options.ts'
+import { readInput, wholeNumber, withServer } from '../options.ts'
 import { say } from '../output.ts'
 import { sendLines } from '../send-lines.ts'
 
-type Options = { shuffle?: string | true; repeat: string }
+type Options = { shuffle?: string | true; repeat: number }
 
 export const replay = (program: Command): void => {
   program
@@ -13,12 +13,12 @@ export const replay = (program: Command): void => {
     .description('Sends the events of a file, one JSON CloudEvent a line. Exit code 2 when one is refused.')
     .argument('<file>', 'as `meshstep record` writes it; - for stdin')
     .option('--shuffle [seed]', 'in an order of chance, the same for the same seed')
-    .option('--repeat <times>', 'each so many times', '1')
+    .option('--repeat <times>', 'each so many times', wholeNumber(1, 1_000), 1)
     .addHelpText('after', '\nExample:\n  meshstep replay events.jsonl --shuffle 7 --repeat 2')
     .action((path: string, { shuffle, repeat }: Options, command: Command) =>
       withServer(command, async ({ server, format }) => {
         const lines = (await readInput(path)).split('\n').filter((line) => line.trim() !== '')
-        const repeated = Array.from({ length: Number(repeat) }, () => lines).flat()
+        const repeated = Array.from({ length: repeat }, () => lines).flat()
         await sendLines(shuffle === undefined ? repeated : shuffled(repeated, seedOf(shuffle)), server, format)
       }),
     )

@@ -1,9 +1,10 @@
 import { createInterface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
+import { stringify } from 'yaml'
 import type { DoneStep } from '../../reconcile/handle.ts'
-import { withServer } from '../options.ts'
-import { print, say } from '../output.ts'
+import { wholeNumber, withServer } from '../options.ts'
+import { type Format, print, say } from '../output.ts'
 import { isTold } from '../send.ts'
 
 export const tail = (program: Command): void => {
@@ -11,20 +12,27 @@ export const tail = (program: Command): void => {
     .command('tail')
     .summary('show steps as they are taken')
     .description('Shows the steps that the functions take in a namespace, until it is interrupted.')
-    .option('--count <number>', 'end after so many')
+    .option('--count <number>', 'end after so many', wholeNumber(1))
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo tail')
-    .action(({ count = 'Infinity' }: { count?: string }, command: Command) =>
+    .action(({ count = Number.POSITIVE_INFINITY }: { count?: number }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
         const stream = await server.open('/steps', { namespace })
         say(`watching ${namespace}`)
-        let left = Number(count)
+        let left = count
         for await (const step of stepsIn(stream)) {
-          print(format === 'table' ? rowOf(step) : JSON.stringify(step))
+          print(TEXT[format](step))
           left -= 1
           if (left <= 0) return
         }
       }),
     )
+}
+
+/** A line of each step, or a document of YAML. */
+const TEXT: Readonly<Record<Format, (step: DoneStep) => string>> = {
+  table: (step) => rowOf(step),
+  json: (step) => JSON.stringify(step),
+  yaml: (step) => `---\n${stringify(step)}`,
 }
 
 /** The data of server-sent events; the connection ends with who reads them. */

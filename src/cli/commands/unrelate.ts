@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ApplicationView } from '../../http/applications.ts'
 import { Failure } from '../failure.ts'
-import { parseName, withServer } from '../options.ts'
+import { parseName, wholeNumber, withServer } from '../options.ts'
 import { send } from '../send.ts'
 
 export const unrelate = (program: Command): void => {
@@ -10,10 +10,10 @@ export const unrelate = (program: Command): void => {
     .summary('end a relation of two applications')
     .argument('<application>', '[namespace/]application[:endpoint]')
     .argument('<remote>', '[namespace/]application')
-    .option('--id <number>', 'which one, where there are several')
+    .option('--id <number>', 'which one, where there are several', wholeNumber(0))
     .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo unrelate details:details productpage')
-    .action((first: string, second: string, options: { id?: string; dryRun?: true }, command: Command) =>
+    .action((first: string, second: string, options: { id?: number; dryRun?: true }, command: Command) =>
       withServer(command, async (settings) => {
         const [own, remote] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
         const subject = `${own.namespace}/${own.application}`
@@ -23,7 +23,7 @@ export const unrelate = (program: Command): void => {
             one.stands &&
             one.remote === `${remote.namespace}/${remote.application}` &&
             (own.endpoint === undefined || one.endpoint === own.endpoint) &&
-            (options.id === undefined || one.id === Number(options.id)),
+            (options.id === undefined || one.id === options.id),
         )
         const [relation, ...others] = found
         if (relation === undefined) throw new Failure(`${subject} has no such relation with ${remote.application}`)
