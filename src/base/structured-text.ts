@@ -40,7 +40,17 @@ const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number): S
   try {
     return { value: parseYaml(text, { schema, maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' }) }
   } catch (error) {
-    const [problem = ''] = (error as Error).message.split('\n')
-    return { unreadable: `neither JSON nor YAML: ${problem.slice(0, 160)}` }
+    return { unreadable: `neither JSON nor YAML: ${yamlProblem(error as Error)}` }
   }
 }
+
+/** The message of a YAML error and its place, without the text around it, which may be secret. */
+export const yamlProblem = (error: Error): string => {
+  const [line = ''] = error.message.split('\n')
+  const [, what = line, place = ''] = /^(.*?)(?:: .*?)?( at line \d+, column \d+)?:?$/.exec(line) ?? []
+  return `${what.replace(/!\S+/g, '!…').slice(0, 120)}${place}`
+}
+
+/** The message of JSON.parse, without the text around the place, which may be secret. */
+export const jsonProblem = (error: Error): string =>
+  error.message.replace(/(^|, )(\.\.\.)?".*$/s, '').replace(/\p{Cc}/gu, ' ')

@@ -8,7 +8,9 @@ type Members = Readonly<Record<string, unknown>>
 /** CloudEvents JSON format 1.0.2 §2 and §3: one JSON object; `null` attributes are absent ones. */
 export const readStructured = (body: Uint8Array): Message => {
   const members = parseJsonBytes('body', body)
-  if (!isObject(members)) throw new InvalidEvent('body', 'a JSON object', describeValue(members))
+  // an event that was encoded twice is a text of all it holds
+  const got = typeof members === 'string' ? 'a string' : describeValue(members)
+  if (!isObject(members)) throw new InvalidEvent('body', 'a JSON object', got)
   const attributes: Attributes = new Map()
   for (const [name, value] of Object.entries(members)) {
     if (name === 'data' || name === 'data_base64') continue

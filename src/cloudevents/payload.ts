@@ -1,3 +1,4 @@
+import { jsonProblem } from '../base/structured-text.ts'
 import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { isJson, isText, type MediaType, mediaType } from './media-type.ts'
 
@@ -39,11 +40,7 @@ export const parseJsonBytes = (what: string, bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // The engine's message has the position, or quotes the characters around it.
-    const where = String(error)
-      .replace(/\p{Cc}/gu, ' ')
-      .slice(0, 160)
-    throw new InvalidEvent(what, 'JSON', `invalid JSON: ${where}`)
+    throw new InvalidEvent(what, 'JSON', `invalid JSON: ${jsonProblem(error as Error)}`)
   }
 }
 

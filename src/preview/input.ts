@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { Expectation } from '../authorization/expectation.ts'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
 import { Refused } from '../base/errors.ts'
+import { yamlProblem } from '../base/structured-text.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
@@ -45,7 +46,7 @@ type Parsed = Extract<ReturnType<typeof parseAllDocuments>, readonly unknown[]>[
 
 const contentOf = (document: Parsed, index: number): unknown => {
   const [error] = document.errors
-  if (error) throw new Refused(400, `document ${index + 1}: ${error.message.split('\n')[0]}`)
+  if (error) throw new Refused(400, `document ${index + 1}: ${yamlProblem(error)}`)
   const value = withoutAliases(document, index)
   if (isTooDeep(value)) throw new Refused(400, `document ${index + 1}: expected at most ${DEEPEST} levels`)
   return value

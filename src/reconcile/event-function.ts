@@ -151,7 +151,9 @@ const objectIn = (data: unknown): Record<string, unknown> => {
     throw new Refused(400, 'data: expected a JSON object, got bytes: is the content type missing?')
   if (isTooDeep(data)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
   if (typeof data === 'object' && !Array.isArray(data)) return { ...data }
-  throw new Refused(400, `data: expected a JSON object, got ${shown(data)}`)
+  // a text or a list may hold a whole config, with its secret values
+  const got = typeof data === 'string' ? 'text' : Array.isArray(data) ? 'a list' : String(data)
+  throw new Refused(400, `data: expected a JSON object, got ${got}`)
 }
 
 /** JSON, of a length for a message. */

@@ -11,6 +11,15 @@ describe('what is neither JSON nor YAML is not read', () => {
     expect(readText(text)).toEqual({ unreadable: expect.stringContaining(problem) })
   })
 
+  test.each([
+    ['a: |hush-hush', 'Block scalar header includes extra characters at line 1, column 5'],
+    ['a: | hush-hush', 'Not a YAML token at line 1, column 6'],
+    ['a\n#\nhush-hush', 'Unexpected scalar token in YAML stream at line 3, column 1'],
+    ['a: !hush-hush! b', 'The !… tag has no suffix at line 1, column 4'],
+  ])('of %j the place is told, and none of the text', (text, problem) => {
+    expect(readText(text)).toEqual({ unreadable: `neither JSON nor YAML: ${problem}` })
+  })
+
   test('a problem has one line', () => {
     expect(readText(`[${'"a", \n'.repeat(100)}`)).toEqual({ unreadable: expect.stringMatching(/^.{1,200}$/) })
     expect(readText(`!${'x'.repeat(10_000)}! a`)).toEqual({ unreadable: expect.stringMatching(/^.{1,200}$/) })

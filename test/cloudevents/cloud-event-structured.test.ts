@@ -11,7 +11,7 @@ describe('the envelope (JSON format 3)', () => {
     ['not UTF-8', json(Uint8Array.of(0xff)), '400 body: expected UTF-8, got 1 bytes that are not valid UTF-8'],
     ['an array', json('[]'), '400 body: expected a JSON object, got an array'],
     ['null', json('null'), '400 body: expected a JSON object, got null'],
-    ['a string', json('"a"'), '400 body: expected a JSON object, got "a"'],
+    ['a string', json('"a"'), '400 body: expected a JSON object, got a string'],
     ['a number', json('5'), '400 body: expected a JSON object, got 5'],
     ['an empty object', json('{}'), '400 specversion: expected "1.0", got nothing'],
     [

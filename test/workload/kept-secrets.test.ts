@@ -405,4 +405,29 @@ describe('a config that is text by mistake', () => {
     expect([response.status, answer]).toEqual([400, expect.stringContaining('received string')])
     expect(answer).not.toContain(HUSH)
   })
+
+  const data = JSON.stringify({ config: { workload: { secrets: { tls: { key: HUSH } } } } })
+  const sent = (data: unknown) =>
+    JSON.stringify({
+      specversion: '1.0',
+      id: '1',
+      source: '/test',
+      type: 'dev.meshstep.config-changed.v1',
+      subject: 'shop/web',
+      data,
+    })
+
+  test.each([
+    ['data that are text', sent(data)],
+    ['data that are a list', sent([JSON.parse(data)])],
+    ['an event that was encoded twice', JSON.stringify(`{"data":${data}}`)],
+    ['an event with a value that is not quoted', `{"data":${data.replace(`"${HUSH}"`, HUSH)}}`],
+    ['an event with a quote too many', `{"data":${data.replace(HUSH, `"${HUSH}`)}}`],
+  ])('is told without a word of it: %s', async (_, body) => {
+    const headers = { 'content-type': 'application/cloudevents+json' }
+    const response = await createEmptyWorld().app.request('/', { method: 'POST', headers, body })
+    const answer = await response.text()
+    expect([response.status, answer]).toEqual([400, expect.stringMatching(/expected (a )?JSON/)])
+    expect(answer).not.toContain('hush')
+  })
 })
