@@ -53,6 +53,13 @@ export const part = <S extends z.ZodType>(
   counts: boolean | StatePart<S>['counts'] = false,
 ): StatePart<S> => ({ schema, onRemoval, counts: typeof counts === 'boolean' ? () => counts : counts })
 
+/** Two ids of one relation contradict each other, and going by either would end the other. */
+const Relations = z
+  .record(z.string(), RelationEntry)
+  .refine((entries) => Object.entries(entries).every(([key, { id }]) => key.split('/')[0] === String(id)), {
+    error: 'expected relations by their ids',
+  })
+
 /** The parts of a state that belong to no feature, with the schema of the config. */
 export const commonState = (config: z.ZodType<Config>) => {
   const data = z.strictObject({
@@ -66,7 +73,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     /** The ConfigMap document that holds the config. */
     document: part(ObjectName.optional(), 'dropped', true),
     /** Relations by id, including ended ones that are not forgotten yet. */
-    relations: part(z.record(z.string(), RelationEntry), 'kept', true),
+    relations: part(Relations, 'kept', true),
     /** Tombstones of unknown relations, by id. */
     tombstones: part(
       z

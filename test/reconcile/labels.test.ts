@@ -326,6 +326,19 @@ describe('a workload that does not exist', () => {
   })
 })
 
+const TWO_IDS = JSON.stringify({
+  version: 2,
+  relations: {
+    1: {
+      ...meshRelation().relation,
+      remote: { application: 'beacon', data: {} },
+      word: 'told',
+      mark: { at: 0 },
+      mine: true,
+    },
+  },
+})
+
 describe('what cannot be read changes nothing', () => {
   test.each([
     ['labels that are broken JSON', { labels: '{"a":' }, /data\.labels is not a JSON object of strings/],
@@ -334,6 +347,7 @@ describe('what cannot be read changes nothing', () => {
     ['other keys only', { other: '{}' }, /is no memory: it is written by .*, and has other/],
     ['a state that is broken JSON', { labels: '{}', state: '{' }, /data\.state is not a state that meshstep wrote/],
     ['a state of a later version', { labels: '{}', state: '{"version":3}' }, /data\.state .* version 2 or lower/],
+    ['a relation under the id of another', { labels: '{}', state: TWO_IDS }, /data\.state .* relations by their ids/],
     [
       'a state without labels',
       { state: '{"version":1,"relations":{},"units":{},"accepted":{}}' },
