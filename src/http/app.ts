@@ -63,8 +63,6 @@ export const createApp = ({
       const { dryrun = 'false' } = event.extensions
       if (dryrun !== 'false') return await rehearse(context, event, dryrun)
       const handled = await handle(event, { only, authorization: headers.authorization })
-      const { namespace, application, drift } = handled
-      if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
       const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
       return context.body(reply.body, 200, reply.headers)
     })

@@ -34,7 +34,7 @@ import { deadLetterEvent, MANAGER } from './dead-letter-event.ts'
 import { createExplain } from './explain.ts'
 import { portProblem } from './process.ts'
 import type { Settings } from './settings.ts'
-import { createSteps } from './steps.ts'
+import { createSteps, logStep } from './steps.ts'
 
 export type RunningServer = {
   readonly url: string
@@ -105,8 +105,7 @@ export const createService = async ({ settings, names, log, telemetry, ...option
     feedback: createFeedback({ connect, clock, log }),
     watch: telemetry?.watch,
     onStep: (step) => {
-      const { time: _, ...fields } = step
-      log.info(fields, 'step done')
+      logStep(log, step)
       steps.publish(step)
     },
   })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Authenticate } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
+import type { Log } from '../base/log.ts'
 import { Namespace } from '../base/names.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { DoneStep } from '../reconcile/handle.ts'
@@ -20,6 +21,13 @@ type Dependencies = {
   authenticate?: Authenticate | undefined
   clock: Clock
   timeoutMilliseconds: number
+}
+
+/** Logs a step, whatever caused it, and what it repaired. */
+export const logStep = (log: Log, { time: _, ...step }: DoneStep): void => {
+  log.info(step, 'step done')
+  const { namespace, application, drift } = step
+  if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
 }
 
 const Query = z.strictObject({ namespace: Namespace })

@@ -72,9 +72,11 @@ export const createDelivery =
 
 /** Reports a step that followed: nothing if it wrote no more than its memory. */
 export const effectOf = ({ outcome, next: { subject } }: Followed): FollowedStep[] => {
-  const { status, written, removed, conflicts, messages } = outcome
+  const { status, written, removed, conflicts, messages, drift } = outcome
   const isQuiet = status === 'unchanged' && messages.length === 0
-  return isQuiet ? [] : [{ ...subject, status, written, ...(removed && { removed }), conflicts, messages }]
+  return isQuiet
+    ? []
+    : [{ ...subject, status, written, ...(removed && { removed }), conflicts, messages, ...(drift && { drift }) }]
 }
 
 type Message = {

@@ -40,7 +40,8 @@ export type Outcome = {
 }
 
 /** A step that another one led to. */
-export type FollowedStep = Subject & Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages'>
+export type FollowedStep = Subject &
+  Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages' | 'drift'>
 
 type Done = Omit<Settled, 'state' | 'application'> & {
   written: readonly string[]

@@ -10,6 +10,7 @@ import { features as everyFeature } from '../../src/features.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createApplications } from '../../src/http/applications.ts'
 import { createExplain } from '../../src/http/explain.ts'
+import { logStep } from '../../src/http/steps.ts'
 import {
   createKubernetes,
   type Transport,
@@ -141,6 +142,7 @@ export const createWorld = (
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
+    onStep: (step) => logStep(log, step),
   })
   const explain = createExplain({ features, connect, clock, timeoutMilliseconds: 10_000 })
   const applications = createApplications({

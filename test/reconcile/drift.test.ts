@@ -12,6 +12,14 @@ const joined = async (options: Parameters<typeof createWorld>[1] = {}): Promise<
   return world
 }
 
+/** A log, and its lines. */
+const kept = () => {
+  const lines: Record<string, unknown>[] = []
+  return { log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }), lines }
+}
+
+const repaired = (lines: readonly Record<string, unknown>[]) => lines.filter(({ msg }) => msg === 'drift repaired')
+
 test('a resync names each label that it puts back, what it was and what it is', async () => {
   const world = await joined()
   setLabels(world, 'somebody', { [USE_WAYPOINT]: null }, 'services')
@@ -58,14 +66,26 @@ test('there is no drift where nothing differs, and none of an event that asks fo
   expect(await world.send('config-changed', { config: { labels: { tier: 'a' } } })).not.toHaveProperty('drift')
 })
 
+test('a resync of the namespace names what each application took back, where the process is its own sink', async () => {
+  const { log, lines } = kept()
+  const world = await joined({ log, isOwnSink: true })
+  setLabels(world, 'somebody', { [USE_WAYPOINT]: null }, 'services')
+  const drift = [{ object: 'Service shop/web', label: USE_WAYPOINT, is: 'shop-beacon-waypoint' }]
+  const all = { namespace: 'shop', application: undefined }
+  expect((await world.send('resync', all)).effects).toContainEqual(
+    expect.objectContaining({ application: 'web', drift }),
+  )
+  await world.send('resync', all)
+  expect(repaired(lines)).toMatchObject([{ namespace: 'shop', application: 'web', drift }])
+})
+
 test('the log has one line for each application whose drift was repaired', async () => {
-  const lines: Record<string, unknown>[] = []
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const { log, lines } = kept()
   const world = await joined({ log })
   setLabels(world, 'somebody', { [USE_WAYPOINT]: null }, 'services')
   await world.send('resync', {})
   await world.send('resync', {})
-  expect(lines.filter(({ msg }) => msg === 'drift repaired')).toMatchObject([
+  expect(repaired(lines)).toMatchObject([
     { namespace: 'shop', application: 'web', drift: [{ object: 'Service shop/web', label: USE_WAYPOINT }] },
   ])
 })
