@@ -8,6 +8,7 @@ type Labels = Readonly<Record<string, string>>
 
 type PodSpec = {
   readonly serviceAccountName?: string
+  readonly hostNetwork?: boolean
   readonly containers?: readonly { readonly ports?: readonly { name?: string; containerPort: number }[] }[]
 }
 
@@ -34,8 +35,11 @@ export const typicalPod = ({ template, running }: ObservedPods): PodLike | undef
 /** Counts the pods on the mesh and all pods; a template without pods counts as one. */
 export const countEnrolled = ({ template, running }: ObservedPods, namespace: Labels): { on: number; of: number } => {
   const pods = running.length > 0 || template === undefined ? running : [template]
-  return { on: pods.filter((pod) => isEnrolled(podLabels(pod), namespace)).length, of: pods.length }
+  return { on: pods.filter((pod) => !isOnHost(pod) && isEnrolled(podLabels(pod), namespace)).length, of: pods.length }
 }
+
+/** Istio captures no pod in the network of its node, whatever its labels: it has no identity, and no ztunnel guards it. */
+const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true
 
 /** Tells if a pod is on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>

@@ -37,6 +37,12 @@ describe('the client', () => {
   test.each<[string, readonly KubernetesObject[], Record<string, string>, string]>([
     ['outside the mesh', productpage({ labels: NO_LABELS }), {}, 'shop/productpage, outside the mesh, may not'],
     [
+      'in the network of its node',
+      productpage({ podSpec: { serviceAccountName: 'productpage', hostNetwork: true } }),
+      {},
+      'shop/productpage, outside the mesh, may not',
+    ],
+    [
       'that stays away from the mesh of its namespace',
       [namespace('shop', AMBIENT), ...productpage({ labels: { 'istio.io/dataplane-mode': 'none' } })],
       {},
@@ -104,6 +110,12 @@ describe('the destination', () => {
 
   test.each<[string, readonly KubernetesObject[], boolean, string]>([
     ['outside the mesh', details(openDetails), true, 'its pods are not on the mesh, where nothing guards them'],
+    [
+      'in the network of its node',
+      details({ labels: AMBIENT, podSpec: { hostNetwork: true } }),
+      true,
+      'its pods are not on the mesh, where nothing guards them',
+    ],
     ['on the mesh by its namespace', [namespace('shop', AMBIENT), ...details(openDetails)], false, 'shop/closed'],
     ['on the mesh by its pod template', details({ labels: AMBIENT }), false, 'shop/closed'],
   ])('%s', async (_, objects, allowed, because) => {
