@@ -68,5 +68,9 @@ try {
   else if (error instanceof Failure) {
     say(`${error.code === 1 ? 'error: ' : ''}${error.message}`)
     process.exitCode = error.code
+  } else if (error instanceof Error && 'code' in error) {
+    // a file or a port, named by the system's own message
+    say(`error: ${error.message}`)
+    process.exitCode = 1
   } else throw error
 }

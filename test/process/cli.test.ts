@@ -267,6 +267,9 @@ describe('without a server', () => {
       /error: a b: expected \[namespace\/\]application\[:endpoint\]/,
     ],
     ['names a file that is not there', ['config', 'a', '-f', '/nowhere'], 1, /error: \/nowhere cannot be read/],
+    ['names a file that cannot be written', ['record', '/nowhere/x'], 1, /^error: .*'\/nowhere\/x'\n$/],
+    ['names a port that is none', ['record', '/dev/null', '--port', 'x'], 1, /expected a whole number/i],
+    ['names a count that is none', ['replay', '-', '--repeat', '-1'], 1, /expected a whole number/i],
     ['names what is wrong in YAML', ['config', 'a', '-f', '-'], 1, /error: -: /],
   ])('%s', async (_, args, code, message) => {
     const ran = await begin(args, { input: '{' }).ended
