@@ -151,15 +151,15 @@ const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined, isSt
 }
 
 const grantedNow = (
-  { config }: State,
+  state: State,
   { interface: name, granted, heard }: RelationEntry,
   relation: Relation | undefined,
   isFailed: boolean,
   { entry: theirs, holds }: OtherSide,
 ): string | undefined => {
   if (relation === undefined) return undefined
-  const isConfigured = name === 'cluster' ? config?.coordinator : config?.mesh
-  if (!isConfigured) return config === undefined || (holds ?? heard) ? granted : undefined
+  const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
+  if (!isConfigured) return isConfigUnknown(state) || (holds ?? heard) ? granted : undefined
   if (relation.isLeaving || relation.isUnknown || isFailed || theirs === undefined) return granted
   return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
 }

@@ -170,13 +170,15 @@ export const isEmptyState = (parts: StateParts, state: State): boolean =>
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
 /**
- * Tells if the relation exists as far as this side knows. Of a removed application only what its own platform announced since counts,
- * until a config brings it back.
+ * Tells if the relation exists as far as this side knows. Of a removed application only documents count, as long as they exist, and what
+ * its own platform announced since, until a config brings it back.
  */
 export const stands = (
   { removed, marks }: Pick<State, 'removed' | 'marks'>,
-  { word, mine, mark }: Pick<RelationEntry, 'word' | 'mine' | 'mark'>,
-): boolean => word === 'told' && (removed === undefined || (mine && mark.at > (marks?.application?.at ?? -1)))
+  { word, mine, mark, document }: Pick<RelationEntry, 'word' | 'mine' | 'mark' | 'document'>,
+): boolean =>
+  word === 'told' &&
+  (removed === undefined || document !== undefined || (mine && mark.at > (marks?.application?.at ?? -1)))
 
 /** Tells if the application was removed and has not come back. */
 export const isRemoved = (state: State): boolean =>

@@ -10,9 +10,10 @@ import { createWorld } from './world.ts'
 
 const known = new Map<string, Promise<Snapshot>>()
 
-/** Both sides are told of a relation, but for one that was removed, unless it was told since. */
+/** Both sides are told of a relation, but for one that was removed, unless it was told since, or a document says so. */
 const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Word['fact'][] => {
   if (!('relation' in fact)) return [fact]
+  if (fact.form === 'document') return sidesOf(fact.relation).map((side) => ({ ...fact, side }))
   const isRemoved = (side: string) =>
     words.some(
       (word) => word.fact.kind === 'removed' && word.fact.side === side && !(fact.side === side && at > word.at),

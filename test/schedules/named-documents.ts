@@ -1,5 +1,6 @@
 import type { Actor } from './actor.ts'
 import { CONFIGURED, client, config, forgotten, mesh, type Named, removed, type Script } from './script.ts'
+import { objectNamed } from './world.ts'
 
 const MEMORY_WRITE = /^PUT .*\/juju-service-mesh-/
 
@@ -67,7 +68,7 @@ export const documentHistories: readonly Named[] = [
     end: { resync: undefined },
   },
   {
-    name: 'a relation document that is first seen when the application is removed does not bring it back',
+    name: 'a relation document that is first seen when the application is removed counts',
     act: async ({ say, send, lose }) => {
       await say(config('beacon'), config('details', 'document'))
       send(mesh().told('details', 'document'))
@@ -75,6 +76,74 @@ export const documentHistories: readonly Named[] = [
       await say(removed('details', 'document'))
     },
     end: { resync: undefined },
+  },
+  ...(['details', 'beacon'] as const).map(
+    (side): Named => ({
+      name: `a relation document of ${side} keeps details on the mesh when the config document of details is deleted`,
+      act: ({ say }) =>
+        say(
+          config('beacon'),
+          config('details', 'document'),
+          client().told('details', 'document'),
+          mesh().told(side, 'document'),
+          removed('details', 'document'),
+        ),
+      end: 'nothing',
+    }),
+  ),
+  {
+    name: 'a relation document keeps details on the mesh when its config document is deleted, and its memory is lost after that',
+    act: ({ say }) =>
+      say(
+        config('beacon'),
+        config('details', 'document'),
+        client().told('details', 'document'),
+        mesh().told('details', 'document'),
+        removed('details', 'document'),
+        forgotten('details'),
+      ),
+    end: { resync: 'details' },
+  },
+  ...(['details', 'beacon'] as const).map(
+    (side): Named => ({
+      name: `a beacon whose config document is deleted has no mesh though a relation document of ${side} is there`,
+      act: ({ say }) =>
+        say(
+          config('beacon', 'document'),
+          config('details'),
+          mesh().told(side, 'document'),
+          removed('beacon', 'document'),
+        ),
+      end: 'nothing',
+      check: ({ expect, run }) => {
+        const memory = objectNamed(run.world.api, 'ConfigMap', 'juju-service-mesh-beacon-labels')
+        expect(memory?.data?.state?.includes('"word":"told"') === true, 'the beacon does not know the relation')
+        expect(!memory?.data?.state?.includes('"granted"'), 'the beacon says that it grants what it does not')
+      },
+    }),
+  ),
+  {
+    name: 'a relation document that is applied after the config document was deleted counts',
+    act: ({ say }) =>
+      say(
+        config('beacon'),
+        config('details', 'document'),
+        removed('details', 'document'),
+        mesh().told('details', 'document'),
+      ),
+    end: 'nothing',
+  },
+  {
+    name: 'the last document of an application takes it off the mesh',
+    act: ({ say }) =>
+      say(
+        config('beacon'),
+        config('details', 'document'),
+        mesh().told('details', 'document'),
+        removed('details', 'document'),
+        mesh().ended('details', 'document'),
+      ),
+    end: 'nothing',
   },
   {
     name: 'a deleted document of a lost memory is known to the other side by its name: the relation is over',

@@ -39,20 +39,19 @@ export const standing = ({ relations }: Truth): Relation[] =>
 export const hasConfig = ({ configs }: Truth, application: string): boolean =>
   configs.some(({ fact }) => fact.kind === 'config' && fact.side === application)
 
-/** Its own platform has told it since of a relation that puts it on the mesh. */
-const isToldSince = ({ fact, at }: Word, application: string, removed: number): boolean =>
+/** A relation that puts the application on the mesh, told by its own platform since, or by a document, which counts for as long as it is there. */
+const outlives = ({ fact, at }: Word, application: string, removed: number): boolean =>
   fact.kind === 'told' &&
-  fact.side === application &&
   fact.relation.requirer.application === application &&
-  at > removed
+  (fact.form === 'document' || (fact.side === application && at > removed))
 
-/** A removed application is back with a config, or with what its own platform tells it since. */
+/** A removed application is back with a config; without one the relations count that outlive the removal. */
 const isRemoved = ({ configs, relations }: Truth, application: string): boolean =>
   configs.some(
     ({ fact, at }) =>
       fact.kind === 'removed' &&
       fact.side === application &&
-      !relations.some((word) => isToldSince(word, application, at)),
+      !relations.some((word) => outlives(word, application, at)),
   )
 
 /** Whether an application has to be on the mesh: by its own relation with the beacon, or by that of its coordinator. */
