@@ -4,4 +4,6 @@ export const ownValue = <T>(record: Readonly<Record<string, T>> | undefined, key
 
 /** The record without the fields that are undefined: as it is read back from JSON. */
 export const defined = <T extends object>(record: T): T =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
+  Object.values(record).includes(undefined)
+    ? (Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T)
+    : record

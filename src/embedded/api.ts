@@ -1,3 +1,4 @@
+import { createMemo } from '../base/memo.ts'
 import type { KubernetesObject as PublicObject } from '../kubernetes/objects.ts'
 import { adopt } from './adopt.ts'
 import { mediaType } from './body.ts'
@@ -45,10 +46,14 @@ export type EmbeddedApi = {
 const texts = new WeakMap<object, string>()
 
 const textOf = (object: JsonMap): string => {
-  const text = texts.get(object) ?? JSON.stringify(object)
+  const text = texts.get(object) ?? (Array.isArray(object.items) ? textOfList(object) : JSON.stringify(object))
   texts.set(object, text)
   return text
 }
+
+/** A list changes with each write, and most of its items do not. */
+const textOfList = ({ items, ...list }: JsonMap): string =>
+  `${JSON.stringify(list).slice(0, -1)},"items":[${(items as JsonMap[]).map(textOf).join(',')}]}`
 
 // See https://www.rfc-editor.org/rfc/rfc7234#section-5.5
 const warned = (warnings: readonly string[]): Record<string, string> =>
@@ -78,12 +83,16 @@ const healthPaths = ['/healthz', '/livez', '/readyz']
 
 const noQuery = new URLSearchParams()
 
+const known = createMemo()
+
+const queryOf = (text: string): URLSearchParams => new URLSearchParams(text)
+
 const split = (path: string): { pathname: string; query: URLSearchParams } => {
   const end = path.indexOf('?')
   const pathname = end < 0 ? path : path.slice(0, end)
   return {
     pathname: pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname,
-    query: end < 0 ? noQuery : new URLSearchParams(path.slice(end + 1)),
+    query: end < 0 ? noQuery : known(path.slice(end + 1), queryOf),
   }
 }
 
@@ -133,7 +142,7 @@ const serve = (
   const watch: EmbeddedApi['watch'] = (request, send) => {
     const { pathname, query } = split(request.path)
     try {
-      return openWatch(store, targetOf(pathname), { query, send })
+      return openWatch(store, known(pathname, targetOf), { query, send })
     } catch (error) {
       return refused(error)
     }
@@ -151,10 +160,10 @@ const serve = (
     const { pathname, query } = split(request.path)
     try {
       refuseLongBody(request)
-      const known = special(request, pathname, { tokens, audiences, allows })
-      if (known) return known
+      const answered = special(request, pathname, { tokens, audiences, allows })
+      if (answered) return answered
       if (isWatch(request, query)) return firstOf(request)
-      return json(onResource({ world, request, query, target: targetOf(pathname) }))
+      return json(onResource({ world, request, query, target: known(pathname, targetOf) }))
     } catch (error) {
       return refused(error)
     }

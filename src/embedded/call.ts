@@ -60,13 +60,24 @@ export const afterControllers = (
   return current?.metadata.uid === object.metadata.uid ? (current ?? object) : object
 }
 
+/** Stored objects are never changed in place. */
+const leans = new WeakMap<KubernetesObject, JsonMap>()
+
+const leanOf = (object: KubernetesObject): JsonMap => {
+  const known = leans.get(object)
+  if (known) return known
+  const { apiVersion: _, kind: __, ...lean } = object
+  leans.set(object, lean)
+  return lean
+}
+
 /** Lists the selected objects of a kind at the present version. */
 export const list = ({ world, query, target }: Call): Result => {
   const { kind, namespace } = target
   const isSelected = selected(kind, query)
   const items = world.store.list(kind, namespace).filter(isSelected)
   // Items of built-in kinds leave out their kind and apiVersion, which the list implies.
-  const lean = kind.custom ? items : items.map(({ apiVersion: _, kind: __, ...item }) => item)
+  const lean = kind.custom ? items : items.map(leanOf)
   const metadata = { resourceVersion: String(world.store.revision) }
   return { status: 200, object: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata, items: lean } }
 }

@@ -52,9 +52,9 @@ export type DeclaredObject = { readonly object: JsonMap; readonly unknown: reado
 export const declared = (object: JsonMap, kind: Kind, refusal: (error: string) => Error): DeclaredObject => {
   const { metadata } = object
   const strict = kind.custom ? (metadata === undefined ? {} : { metadata }) : object
-  const { wrong } = decodeInto(strict, kind.shape)
-  if (wrong) throw refusal(wrong.error)
-  const { value, unknown } = pruneInto(object, kind.shape)
+  const decoded = decodeInto(strict, kind.shape)
+  if (decoded.wrong) throw refusal(decoded.wrong.error)
+  const { value, unknown } = kind.custom ? pruneInto(object, kind.shape) : decoded
   return { object: mapOf(value), unknown }
 }
 

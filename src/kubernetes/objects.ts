@@ -85,8 +85,8 @@ export const nameOf = ({
   namespace?: string | undefined
   name?: string | undefined
 }): string => {
-  const path = [namespace, name].filter((part) => part !== undefined)
-  return path.length === 0 ? kind : `${kind} ${path.join('/')}`
+  if (namespace === undefined) return name === undefined ? kind : `${kind} ${name}`
+  return name === undefined ? `${kind} ${namespace}` : `${kind} ${namespace}/${name}`
 }
 
 /** The reference that names an object. */
