@@ -7,7 +7,7 @@ import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { ownedKeys } from '../relations/application-data.ts'
 import type { Effective } from '../relations/effective.ts'
 import { MESH_KEYS } from '../relations/foreign-labels.ts'
-import { hasLabelRequests } from '../relations/progress.ts'
+import { hasLabelRequests, isRequirer } from '../relations/progress.ts'
 import type { EffectiveState } from '../state/state.ts'
 
 /** The desired state of the cluster. */
@@ -62,8 +62,9 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
   }
 }
 
-const lostEnrolment = ({ namespace, application }: Subject, { carried }: EffectiveState): string[] =>
-  carried ? [`${namespace}/${application} ${STAYS_ON_MESH}`] : []
+/** A relation that may have put it there is known where only its data are not. */
+const lostEnrolment = ({ namespace, application }: Subject, { carried, relations }: EffectiveState): string[] =>
+  carried && !Object.values(relations).some(isRequirer) ? [`${namespace}/${application} ${STAYS_ON_MESH}`] : []
 
 const STAYS_ON_MESH =
   'stays on the mesh, as its memory was lost and nothing says what put it there: tell that relation, or its end with its interface'

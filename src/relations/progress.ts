@@ -61,7 +61,8 @@ export const withIntents = (state: State, intents: readonly Pick<Intent, 'key' |
   },
 })
 
-const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
+/** Tells if the relation asks this side for labels. */
+export const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
   isEnrolling(entry) && entry.role === 'requires'
 
 const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>

@@ -45,6 +45,21 @@ const killed = (side: 'details' | 'beacon', calls: number): Named => ({
 
 /** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
 export const lossHistories: readonly Named[] = [
+  ...EITHER.map(
+    (side): Named => ({
+      name: `both memories are lost: with a resync of ${side} a document says what put details on the mesh`,
+      act: ({ say }) => {
+        const documents = [config('beacon', 'document'), config('details', 'document')]
+        const relations = [client().told('details', 'document'), mesh().told('details', 'document')]
+        return say(...documents, ...relations, forgotten('details'), forgotten('beacon'))
+      },
+      end: { resync: side },
+      check: ({ expect, run }) => {
+        const isMisled = run.world.trace.some((line) => line.includes('stays on the mesh, as'))
+        expect(!isMisled, 'somebody is to tell what a document says')
+      },
+    }),
+  ),
   ...EITHER.flatMap((lost) =>
     EITHER.map(
       (side): Named => ({
