@@ -11,6 +11,7 @@ const skipped = (): string[] => [
     ? []
     : ['kubectl against the embedded API, the manifests: no kubectl of 1.22 or later']),
   ...(runs('openssl', 'version') ? [] : ['TLS to the API server, and of telemetry: no openssl']),
+  ...(runs('python3', '--version') ? [] : ['hooks of charms: no python3']),
   ...(hasPrometheus ? [] : ['what Prometheus takes and scrapes: no prometheus and promtool']),
   ...(hasVictoriaMetrics ? [] : ['metrics in a real database: no victoria-metrics of 1.92 or later']),
   ...(nginxProgram === undefined ? ['telemetry through the configured nginx: no nginx'] : []),
