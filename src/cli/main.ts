@@ -4,6 +4,7 @@ import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'
 import { explain } from './commands/explain.ts'
 import { get } from './commands/get.ts'
+import { importFrom } from './commands/import.ts'
 import { lint } from './commands/lint.ts'
 import { map } from './commands/map.ts'
 import { plan } from './commands/plan.ts'
@@ -32,7 +33,7 @@ const program = new Command('meshstep')
   .option('--target <object>', 'what to forward to, [namespace/]kind/name', 'meshstep/service/meshstep')
   .addHelpText(
     'after',
-    '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, or an expectation is not met.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
+    '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, cannot be derived, or an expectation is not met.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
   )
   .showHelpAfterError('(--help says more)')
   .exitOverride()
@@ -53,6 +54,7 @@ for (const command of [
   record,
   replay,
   resend,
+  importFrom,
   completion,
 ])
   command(program)

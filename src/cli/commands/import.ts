@@ -1,0 +1,33 @@
+import { Argument, type Command } from 'commander'
+import { stringify } from 'yaml'
+import { Failure } from '../failure.ts'
+import { importModels } from '../juju/import.ts'
+import { readModels } from '../juju/read.ts'
+import { outputOf, readInput } from '../options.ts'
+import { print, say } from '../output.ts'
+
+export const importFrom = (program: Command): void => {
+  program
+    .command('import')
+    .summary('write relation documents of what Juju has')
+    .description(
+      'Writes relation documents of what Juju has: what juju status and juju show-unit print with --format json, and the table of juju status --relations. Exit code 2 when a relation cannot be derived.',
+    )
+    .addArgument(new Argument('<platform>').choices(['juju']))
+    .argument('<file...>', 'what Juju printed; - for stdin. Units and tables belong to the status before them')
+    .option('--peers', 'write peer relations, too')
+    .addHelpText(
+      'after',
+      '\nExample:\n  (juju status --format json; juju status --relations; juju show-unit --format json web/0) | meshstep import juju -',
+    )
+    .action(async (_: 'juju', paths: string[], { peers = false }: { peers?: boolean }, command: Command) => {
+      const output = outputOf(command, ['yaml', 'json'])
+      const inputs: { path: string; text: string }[] = []
+      for (const path of paths) inputs.push({ path, text: await readInput(path) })
+      const { documents, notes, unknown } = importModels(readModels(inputs), { withPeers: peers })
+      if (output === 'json') print(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: documents }, null, 2))
+      else for (const document of documents) print(`---\n${stringify(document)}`)
+      for (const note of notes) say(note)
+      if (unknown.length > 0) throw new Failure(unknown.join('\n'), 2)
+    })
+}

@@ -1,0 +1,299 @@
+import { ownValue } from '../../base/own-value.ts'
+import type { RelationIdentity } from '../../state/relation.ts'
+import type { Application, Model, RelationInfo, Sides } from './read.ts'
+
+type Remote = {
+  application: string
+  namespace?: string
+  endpoint: string
+  data: Record<string, unknown>
+  units?: Record<string, Record<string, unknown>>
+}
+
+/** A relation document, for `kubectl apply`. */
+export type RelationDocument = {
+  readonly apiVersion: 'v1'
+  readonly kind: 'ConfigMap'
+  readonly metadata: { readonly name: string; readonly namespace: string; readonly labels: Record<string, string> }
+  readonly data: { readonly application: string; readonly relation: string; readonly remote: string }
+}
+
+export type Imported = {
+  readonly documents: readonly RelationDocument[]
+  /** Sentences about what is left out on purpose, or presumed. */
+  readonly notes: readonly string[]
+  /** Sentences about relations that cannot be derived, each with what is missing. */
+  readonly unknown: readonly string[]
+}
+
+/** Interfaces whose databags meshstep reads. Those of others may hold credentials, and are not written. */
+export const READ_INTERFACES: ReadonlySet<string> = new Set([
+  'certificate_transfer',
+  'cluster',
+  'cross_model_mesh',
+  'k8s-service',
+  'loki_push_api',
+  'prometheus_remote_write',
+  'service_mesh',
+  'tracing',
+])
+
+/** Addresses of pods, which Juju writes into each unit's databag. */
+const ADDRESS_KEYS: ReadonlySet<string> = new Set(['egress-subnets', 'ingress-address', 'private-address'])
+
+/** Interfaces in which it matters to meshstep who provides. */
+const ROLE_MATTERS: ReadonlySet<string> = new Set(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
+
+/** One side of a relation, as one of its units sees it; `remote` is the local name of the other side. */
+type Side = { readonly application: string; readonly info: RelationInfo; readonly remote: string | undefined }
+
+type Result = { readonly document: RelationDocument } | { readonly note: string } | { readonly unknown: string }
+
+/** Derives relation documents of each model from what Juju says of all of them. */
+export const importModels = (models: readonly Model[], { withPeers }: { withPeers: boolean }): Imported => {
+  const results = models.flatMap((model) => importModel({ model, models, withPeers }))
+  return {
+    documents: results.flatMap((result) => ('document' in result ? [result.document] : [])),
+    notes: results.flatMap((result) => ('note' in result ? [result.note] : [])),
+    unknown: results.flatMap((result) => ('unknown' in result ? [result.unknown] : [])),
+  }
+}
+
+type Asked = { readonly model: Model; readonly models: readonly Model[]; readonly withPeers: boolean }
+
+const importModel = (asked: Asked): Result[] => {
+  const { name, status } = asked.model
+  if (status.model.type === 'iaas')
+    return [{ note: `model ${name}: its applications run on machines, and are left out` }]
+  const sides = sidesById(asked.model)
+  const left = Object.entries(status.applications).flatMap(([application, one]): Result[] => {
+    if ('status-error' in one) return [{ unknown: `${name}/${application}: Juju says ${one['status-error']}` }]
+    const reason = reasonToLeaveOut(one)
+    return reason === undefined ? [] : [{ note: `${name}/${application}: ${reason}, and is left out` }]
+  })
+  const related = [...sides].flatMap(([id, both]) => importRelation(asked, id, both))
+  return [...left, ...related, ...withoutId(asked.model, [...sides.values()].flat())]
+}
+
+const reasonToLeaveOut = (application: Application): string | undefined => {
+  if (application['subordinate-to'].length > 0) return 'is a subordinate, which Kubernetes has none of'
+  return application.life === 'dying' || application.life === 'dead' ? `is ${application.life}` : undefined
+}
+
+/** The sides that are known of each relation; both have its id. */
+const sidesById = (model: Model): Map<number, Side[]> => {
+  const sides = new Map<number, Side[]>()
+  for (const [unit, relations] of model.units)
+    for (const info of relations) {
+      const id = info['relation-id']
+      const application = applicationOf(unit)
+      const before = id === undefined ? [] : (sides.get(id) ?? [])
+      if (id === undefined || before.some((one) => one.application === application)) continue
+      sides.set(id, [...before, { application, info, remote: remoteOf(model, application, info) }])
+    }
+  return new Map([...sides].toSorted(([one], [other]) => one - other))
+}
+
+/** The application at the other side: by its units, else by the status where that has one only. */
+const remoteOf = (model: Model, application: string, info: RelationInfo): string | undefined => {
+  const [unit] = Object.keys(info['related-units'])
+  if (unit !== undefined) return applicationOf(unit)
+  const related = applicationNamed(model, application)?.relations[info.endpoint] ?? []
+  const names = new Set(related.map((one) => one.application))
+  return names.size === 1 ? [...names][0] : undefined
+}
+
+const applicationOf = (unit: string): string => unit.split('/')[0] ?? unit
+
+const applicationNamed = ({ status }: Model, name: string): Application | undefined => {
+  const found = ownValue(status.applications, name)
+  return found === undefined || 'status-error' in found ? undefined : found
+}
+
+const isLeftOut = (model: Model, name: string): boolean => {
+  const application = applicationNamed(model, name)
+  return application !== undefined && reasonToLeaveOut(application) !== undefined
+}
+
+/** Names the relations that the status has and no unit was asked about, by one of their sides: nobody knows their ids. */
+const withoutId = (model: Model, sides: readonly Side[]): Result[] => {
+  const known = new Set(
+    sides.flatMap(({ application, info, remote }) => [
+      `${application}:${info.endpoint} ${remote}`,
+      `${remote}:${info['related-endpoint']} ${application}`,
+    ]),
+  )
+  const named = Object.keys(model.status.applications).filter((application) => !isLeftOut(model, application))
+  return named.flatMap((application) => {
+    const { relations = {}, units = {} } = applicationNamed(model, application) ?? {}
+    const [unit = `${application}/0`] = Object.keys(units)
+    return Object.entries(relations).flatMap(([endpoint, related]) =>
+      related
+        .filter(({ application: other }) => !known.has(`${application}:${endpoint} ${other}`))
+        .filter(({ application: other }) => other !== application && !isLeftOut(model, other))
+        .filter(({ application: other }) => !named.includes(other) || application < other)
+        .map(({ application: other }) => ({
+          unknown: `${model.name}: the id of the relation of ${application}:${endpoint} and ${other} is missing: add juju show-unit --format json ${unit}`,
+        })),
+    )
+  })
+}
+
+const importRelation = (asked: Asked, id: number, known: readonly Side[]): Result[] => {
+  const { model, withPeers } = asked
+  // each side names the other where it could not itself
+  const sides = known.map((side, at) => ({ ...side, remote: known[1 - at]?.application ?? side.remote }))
+  const [side, ...others] = sides
+  if (side === undefined || sides.some((one) => isLeftOut(model, one.application))) return []
+  const { application, info, remote } = side
+  const name = `${model.name}: relation ${id} of ${application}:${info.endpoint}`
+  if (remote === undefined) return [{ unknown: `${name}: its other side has no unit, and may be several applications` }]
+  if (isLeftOut(model, remote)) return []
+  if (remote !== application) {
+    const isHere = applicationNamed(model, remote) !== undefined && !info['cross-model']
+    return isHere
+      ? importLocal(asked, id, [side, ...others], `${name} and ${remote}`)
+      : importCrossModel(asked, id, side, `${name} and ${remote}`)
+  }
+  return withPeers
+    ? [documentOf(asked, id, side, 'peers', interfaceOf(model, side) ?? info.endpoint)]
+    : [{ note: `${name}: it is a peer relation, and is left out without --peers` }]
+}
+
+const importLocal = (asked: Asked, id: number, sides: readonly [Side, ...Side[]], name: string): Result[] => {
+  const { model } = asked
+  const [first] = sides
+  const kind = interfaceOf(model, first)
+  if (kind === undefined) return [{ unknown: `${name}: its interface is missing: ${ADD_TABLE}` }]
+  const roles = sides.map((side) => ({ side, role: roleOf(model, side) }))
+  // told to the one that asks for something: a consumer, or whoever lets others in
+  const wanted = kind === 'service_mesh' ? 'requires' : 'provides'
+  const { side, role } = roles.find((one) => one.role === wanted) ?? { side: first, role: roles[0]?.role }
+  if (role !== undefined) return [documentOf(asked, id, side, role, kind)]
+  if (ROLE_MATTERS.has(kind)) return [{ unknown: `${name} (${kind}): who provides is missing: ${ADD_TABLE}` }]
+  const note = `${name} (${kind}): it is presumed that ${side.application} provides, which makes no difference to meshstep`
+  return [documentOf(asked, id, side, 'provides', kind), { note }]
+}
+
+const ADD_TABLE = 'add what juju status --relations prints'
+
+const roleOf = (model: Model, side: Side): 'provides' | 'requires' | undefined => {
+  const row = rowOf(model, side)
+  if (row === undefined) return undefined
+  return row.provider === `${side.application}:${side.info.endpoint}` ? 'provides' : 'requires'
+}
+
+/** The row of the relation in Juju's table. */
+const rowOf = ({ sides }: Model, { application, info, remote }: Side): Sides | undefined => {
+  const both = [`${application}:${info.endpoint}`, `${remote}:${info['related-endpoint']}`]
+  return sides.find(({ provider, requirer }) => both.includes(provider) && both.includes(requirer))
+}
+
+const interfaceOf = (model: Model, side: Side): string | undefined =>
+  applicationNamed(model, side.application)?.relations[side.info.endpoint]?.find(
+    (one) => one.application === side.remote,
+  )?.interface ?? rowOf(model, side)?.interface
+
+/** Another model's application, by the endpoint of its offer. */
+type Offered = { readonly model: string; readonly application: string; readonly endpoint: string }
+
+const importCrossModel = (asked: Asked, id: number, side: Side, name: string): Result[] => {
+  const { model, models } = asked
+  const saas = saasNamed(model, side.remote ?? '')
+  if (saas === undefined) return importOffered(asked, id, side, name)
+  const [endpoint, offered] = [
+    ownValue(saas.endpoints, side.info['related-endpoint']),
+    offeredAt(models, saas.url, side),
+  ]
+  if (endpoint === undefined || offered === undefined) {
+    const missing = `which application ${saas.url} is, is missing: add juju status --format json of that model`
+    return [{ unknown: `${name}: ${missing}` }]
+  }
+  const remote = { namespace: offered.model, application: offered.application }
+  const role = endpoint.role === 'provider' ? 'requires' : 'provides'
+  return [documentOf(asked, id, side, role, endpoint.interface, remote)]
+}
+
+/** The offering side sees neither name nor model of who consumes: these are known where there is one only. */
+const importOffered = (asked: Asked, id: number, side: Side, name: string): Result[] => {
+  const { model, models } = asked
+  const { application, info } = side
+  const offer = offersIn(model).find((one) => one.application === application && ownValue(one.endpoints, info.endpoint))
+  const endpoint = offer?.endpoints[info.endpoint]
+  const related = applicationNamed(model, application)?.relations[info.endpoint] ?? []
+  const others = related.filter((one) => applicationNamed(model, one.application) === undefined)
+  const consumers = models.flatMap((other) =>
+    consumersIn(other, models).filter(
+      ({ of }) => of.model === model.name && of.application === application && of.endpoint === info.endpoint,
+    ),
+  )
+  const [consumer] = consumers
+  if (endpoint === undefined || consumer === undefined || consumers.length !== 1 || others.length !== 1)
+    return [
+      { unknown: `${name}: who consumes the offer is missing, or is not one alone: add the status of that model` },
+    ]
+  const role = endpoint.role === 'provider' ? 'provides' : 'requires'
+  const remote = { namespace: consumer.model, application: consumer.application }
+  return [documentOf(asked, id, side, role, endpoint.interface, remote)]
+}
+
+const saasNamed = ({ status }: Model, name: string) => {
+  const found = ownValue(status['application-endpoints'], name)
+  return found === undefined || 'status-error' in found ? undefined : found
+}
+
+const offersIn = ({ status }: Model) =>
+  Object.entries(status.offers).flatMap(([name, offer]) => ('status-error' in offer ? [] : [{ name, ...offer }]))
+
+/** `[controller:][owner/]model.offer` */
+const URL = /^(?:[^:]+:)?(?:[^/]+\/)?(?<model>[^./]+)\.(?<offer>.+)$/
+
+const offeredAt = (models: readonly Model[], url: string, { info }: Pick<Side, 'info'>): Offered | undefined => {
+  const { model: name, offer: offerName } = URL.exec(url)?.groups ?? {}
+  const model = models.find((one) => one.name === name)
+  const offer = model && offersIn(model).find((one) => one.name === offerName)
+  return model && offer && { model: model.name, application: offer.application, endpoint: info['related-endpoint'] }
+}
+
+/** Lists the applications of a model that consume offers of others. */
+const consumersIn = (model: Model, models: readonly Model[]) =>
+  [...sidesById(model).values()].flat().flatMap((side) => {
+    const saas = saasNamed(model, side.remote ?? '')
+    const of = saas && offeredAt(models, saas.url, side)
+    return of === undefined ? [] : [{ model: model.name, application: side.application, of }]
+  })
+
+/** The relation as one side is told it, with the databags of the other one where meshstep reads them. */
+const documentOf = (
+  { model }: Asked,
+  id: number,
+  { application, info, remote: local = application }: Side,
+  role: RelationIdentity['role'],
+  kind: string,
+  remote: Pick<Remote, 'application' | 'namespace'> = { application: local },
+): Result => {
+  const isRead = READ_INTERFACES.has(kind) && role !== 'peers'
+  const units = Object.entries(info['related-units']).map(([unit, { data }]) => [unit, withoutAddresses(data)])
+  const told: Remote = {
+    ...remote,
+    endpoint: info['related-endpoint'],
+    data: isRead ? info['application-data'] : {},
+    ...(isRead && units.length > 0 && { units: Object.fromEntries(units) }),
+  }
+  const relation: RelationIdentity = { id, endpoint: info.endpoint, interface: kind, role }
+  return {
+    document: {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {
+        name: `juju-relation-${id}`,
+        namespace: model.name,
+        labels: { 'meshstep.dev/kind': 'relation' },
+      },
+      data: { application, relation: JSON.stringify(relation), remote: JSON.stringify(told) },
+    },
+  }
+}
+
+const withoutAddresses = (data: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(data).filter(([key]) => !ADDRESS_KEYS.has(key)))
