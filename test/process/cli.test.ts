@@ -113,6 +113,23 @@ describe('the command', () => {
     expect(await run(['relate', 'details:constructor', 'productpage'])).toMatchObject({ code: 0 })
   })
 
+  test('imports what can be derived, and says what is missing', async () => {
+    const sides = { one: 'two', two: 'one' }
+    const related = Object.entries(sides).map(([name, other]) => {
+      const relation = { 'related-application': other, interface: 'http', scope: 'global' }
+      return [name, { relations: { web: [relation] }, units: { [`${name}/0`]: {} } }]
+    })
+    const status = JSON.stringify({ model: { name: 'shop', type: 'caas' }, applications: Object.fromEntries(related) })
+    const importing = (input: string) => begin(['import', 'juju', '-', '-o', 'json'], { input }).ended
+    expect(await importing(status)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('add juju show-unit --format json one/0'),
+    })
+    const unit = { 'one/0': { 'relation-info': [{ 'relation-id': 4, endpoint: 'web', 'related-endpoint': 'web' }] } }
+    const { code, stdout } = await importing(`${status}\n${JSON.stringify(unit)}\n`)
+    expect([code, JSON.parse(stdout).items.length]).toEqual([0, 1])
+  })
+
   test('relates once, and ends what it related', async () => {
     const { run } = await withMesh()
     await run(['relate', 'details:use', 'productpage'])

@@ -114,9 +114,11 @@ installed(
 installed(`the tutorial prints what stands there${because}`, { timeout: 120_000 }, async () => {
   expect(page('tutorial.md')).toContain('```sh\nnpm install meshstep\nnpx meshstep start\n```')
   const server = start({ entry: program, names: ['start'], environment: { EMBEDDED_PORT: '0' } })
+  const { url } = await server.logged('embedded Kubernetes API')
   const { port } = await server.logged('listening')
   const transcript = transcriptOf('docs/tutorial.md')
   expect(transcript.length).toBeGreaterThan(20)
-  expect(replay(transcript, folder.path, `http://127.0.0.1:${port}`, program)).toEqual(transcript)
+  const ground = { folder: folder.path, server: `http://127.0.0.1:${port}`, kubernetes: String(url), program }
+  expect(await replay(transcript, ground)).toEqual(transcript)
   expect((await server.end('SIGTERM')).code).toBe(0)
 })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 
 const folder = new URL('../../docs/', import.meta.url)
 
@@ -7,7 +7,7 @@ const textOf = (page: string): string => readFileSync(new URL(page, folder), 'ut
 
 /** The pages of the documentation that send events. */
 export const pages = (): string[] =>
-  readdirSync(folder).filter((page) => page.endsWith('.md') && textOf(page).includes('\nsend '))
+  globSync('**/*.md', { cwd: folder }).filter((page) => textOf(page).includes('\nsend '))
 
 /** A command as it stands on a page, the status that it is answered with there, and the body that it sends, or its URL. */
 export type Command = { readonly name: string; readonly expected: string | undefined; readonly sent: string }

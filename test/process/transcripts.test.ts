@@ -1,11 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { serve, temporaryDirectory } from './helpers.ts'
+import { hasPython, PYTHON } from './juju.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
-test.each(['README.md', 'docs/commands.md'])('the commands of %s print what stands below them', async (page) => {
+const PAGES = ['README.md', ...globSync('docs/**/*.md')].filter((page) => transcriptOf(page).length > 0)
+
+const STAND_INS = fileURLToPath(new URL('stand-ins', import.meta.url))
+
+const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0
+
+const isRunnable = (page: string): boolean => hasKubectl || !readFileSync(page, 'utf8').includes('$ kubectl ')
+
+test('the pages of commands are found', () => {
+  expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/commands.md', 'docs/juju.md']))
+  expect(PAGES.filter((page) => page.startsWith('docs/how-to/')).length).toBeGreaterThanOrEqual(5)
+})
+
+test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below them', async (page) => {
   const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const { url } = await server.logged('embedded Kubernetes API')
   const transcript = transcriptOf(page)
-  expect(transcript.length).toBeGreaterThan(5)
-  expect(replay(transcript, await temporaryDirectory(), server.url)).toEqual(transcript)
+  const ground = {
+    ...{ folder: await temporaryDirectory(), server: server.url, kubernetes: String(url) },
+    path: STAND_INS,
+  }
+  expect(await replay(transcript, ground)).toEqual(transcript)
   await server.end('SIGTERM')
+})
+
+test.skipIf(!hasPython)('the Python of docs/juju.md is written for 3.8 (skipped without python3)', () => {
+  const blocks = [...readFileSync('docs/juju.md', 'utf8').matchAll(/^```python\n(.*?)^```/gms)]
+  expect(blocks).toHaveLength(1)
+  for (const [, code] of blocks) {
+    const program = 'import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 8))'
+    expect(spawnSync(PYTHON, ['-c', program], { input: code, encoding: 'utf8' })).toMatchObject({ status: 0 })
+  }
 })

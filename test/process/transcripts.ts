@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -8,38 +9,74 @@ export type Entry = { readonly command: string; readonly output: string }
 
 const textOf = (page: string): string => readFileSync(`${ROOT}${page}`, 'utf8')
 
-/** The commands of a page's consoles, in their order, and what stands below each. */
+/** The commands of a page's consoles, in their order, and what stands below each. A command goes on in lines that begin with `> `. */
 export const transcriptOf = (page: string): Entry[] =>
   [...textOf(page).matchAll(/^```console\n(.*?)^```/gms)].flatMap(([, text = '']) =>
     text
       .split(/^\$ /m)
       .slice(1)
       .map((entry) => {
-        const [command = '', ...output] = entry.split('\n')
-        return { command, output: output.join('\n').trimEnd() }
+        const lines = entry.split('\n')
+        const end = lines.findIndex((line, index) => index > 0 && !line.startsWith('> '))
+        const command = lines.slice(0, end).map((line, index) => (index === 0 ? line : line.slice(2)))
+        return { command: command.join('\n'), output: lines.slice(end).join('\n').trimEnd() }
       }),
   )
 
-/** Runs each command in a shell, in one folder and with what was exported, and answers with all that it printed. */
-export const replay = (
+export type Ground = {
+  /** The folder that all commands run in. */
+  readonly folder: string
+  /** The functions, and the embedded Kubernetes API. */
+  readonly server: string
+  readonly kubernetes: string
+  /** A folder of commands that go before others. */
+  readonly path?: string
+  /** The command. @default the one of this checkout */
+  readonly program?: string
+}
+
+/** Commands that only look; what they look at may still be on its way. */
+const LOOKS = /^(npx meshstep (explain|get|expect|lint) |kubectl get )/
+
+const PATIENCE_MILLISECONDS = 10_000
+
+/** Runs each command in a shell, with what was exported and named before, and answers with all that it printed. */
+export const replay = async (
   entries: readonly Entry[],
-  folder: string,
-  server: string,
-  program = `${ROOT}meshstep.mjs`,
-): Entry[] => {
-  const environment: Record<string, string> = { PATH: process.env.PATH ?? '', MESHSTEP_SERVER: server }
-  return entries.map(({ command }) => {
+  { folder, server, kubernetes, path, program = `${ROOT}meshstep.mjs` }: Ground,
+): Promise<Entry[]> => {
+  const environment: Record<string, string> = {
+    PATH: [path, process.env.PATH].filter((one) => one !== undefined).join(':'),
+    HOME: folder,
+    MESHSTEP_SERVER: server,
+  }
+  const aliases: string[] = []
+  const run = (command: string): string => {
+    const runnable = command
+      .replaceAll('npx meshstep', `'${process.execPath}' '${program}'`)
+      .replaceAll('http://127.0.0.1:8001', kubernetes)
+    const script = ['exec 2>&1', ...aliases, runnable].join('\n')
+    const { stdout } = spawnSync('sh', ['-c', script], { cwd: folder, env: environment, encoding: 'utf8' })
+    return stdout.trimEnd()
+  }
+  const printed: Entry[] = []
+  for (const { command, output } of entries) {
     const [, name, value] = /^export (\w+)=(.*)$/.exec(command) ?? []
-    if (name !== undefined && value !== undefined) {
-      environment[name] = value
-      return { command, output: '' }
+    if (name !== undefined && value !== undefined) environment[name] = value
+    else if (command.startsWith('alias ')) aliases.push(command.replaceAll('http://127.0.0.1:8001', kubernetes))
+    else {
+      let last = run(command)
+      for (
+        const end = Date.now() + PATIENCE_MILLISECONDS;
+        last !== output && LOOKS.test(command) && Date.now() < end;
+      ) {
+        await sleep(100)
+        last = run(command)
+      }
+      printed.push({ command, output: last })
+      continue
     }
-    const runnable = command.replaceAll('npx meshstep', `'${process.execPath}' '${program}'`)
-    const { stdout } = spawnSync('sh', ['-c', `exec 2>&1; ${runnable}`], {
-      cwd: folder,
-      env: environment,
-      encoding: 'utf8',
-    })
-    return { command, output: stdout.trimEnd() }
-  })
+    printed.push({ command, output: '' })
+  }
+  return printed
 }

@@ -21,7 +21,7 @@ type Said = { relations: Record<string, unknown>; says: Record<string, { data: R
 const takeTutorial = async () => {
   const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
   const { url } = await server.logged('embedded Kubernetes API')
-  for (const command of commandsOf('cluster.md').slice(0, -1))
+  for (const command of commandsOf('how-to/loki-cluster.md').slice(0, -1))
     expect((await answerTo(command, server.url)).code).toBe(200)
   const find = async (name: string): Promise<ConfigMap> =>
     (await (await fetch(`${url}/api/v1/namespaces/loki/configmaps/${name}`)).json()) as ConfigMap

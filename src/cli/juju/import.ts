@@ -273,7 +273,9 @@ const documentOf = (
   remote: Pick<Remote, 'application' | 'namespace'> = { application: local },
 ): Result => {
   const isRead = READ_INTERFACES.has(kind) && role !== 'peers'
-  const units = Object.entries(info['related-units']).map(([unit, { data }]) => [unit, withoutAddresses(data)])
+  const units = Object.entries(info['related-units'])
+    .map(([unit, { data }]) => [unit, withoutAddresses(data)] as const)
+    .filter(([, data]) => Object.keys(data).length > 0)
   const told: Remote = {
     ...remote,
     endpoint: info['related-endpoint'],
