@@ -274,7 +274,7 @@ describe('without a server', () => {
       'says what to start',
       ['lint', '--server', 'http://127.0.0.1:9'],
       1,
-      /error: http:\/\/127\.0\.0\.1:9 does not answer .*npm start/,
+      /error: http:\/\/127\.0\.0\.1:9 does not answer .*npx meshstep start/,
     ],
     ['names a command that is none', ['nonsense'], 1, /unknown command 'nonsense'/],
     [

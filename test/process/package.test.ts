@@ -87,7 +87,7 @@ installed(
       environment: { ...cluster.environment, PORT: String(port) },
       isText: true,
     })
-    await until('the app answers', () => fetch(`${url}/types`).catch(() => undefined))
+    await until('the app answers', () => fetch(`${url}/types`).catch(() => undefined), 60_000)
     expect(await (await fetch(`${url}/types`)).json()).toContain('dev.meshstep.config-changed.v1')
     const event = {
       specversion: '1.0',
