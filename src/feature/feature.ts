@@ -63,6 +63,8 @@ export type Contribution = {
   /** Missing preconditions, a sentence each: the step is not done before they hold. */
   readonly waiting?: readonly string[]
   readonly messages?: readonly string[]
+  /** Consumers are to tell when they carry other labels. */
+  readonly isAwaitingLabels?: boolean
 }
 
 /** The databags that one side publishes in a relation: the application's and its units'. Values are JSON, as Python writes it. */
@@ -133,7 +135,7 @@ export type Feature = {
   keeps?(resolved: Effective, relation: Relation): boolean
   /** A databag without content withdraws nothing. */
   leaves?(state: EffectiveState, relation: Relation): boolean
-  /** Published data wait until the policies of this step stand. */
+  /** Published data or policies wait for what this step writes, and follow in another one. */
   isHeldBack?(input: FeatureInput): boolean
   /** Published data or the desired state depend on the units. */
   dependsOnUnits?(state: Pick<EffectiveState, 'config' | 'relations'>): boolean

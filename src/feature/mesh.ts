@@ -1,5 +1,6 @@
 import type { Subject } from '../base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
+import type { Lookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { Config } from '../state/config.ts'
@@ -43,5 +44,11 @@ export type Mesh = {
   /** The reason why the mesh does not enforce the policy; undefined when it does. */
   acceptanceProblem(policy: KubernetesObject): string | undefined
   /** The labels of the application's namespace; `isKept` while its consumers still need them. */
-  namespaceLabels(subject: Subject, config: Config | undefined, seen: SeenLabels, isKept: boolean): NamespaceLabels
+  namespaceLabels(
+    subject: Subject,
+    config: Config | undefined,
+    seen: SeenLabels,
+    lookups: Lookups,
+    isKept: boolean,
+  ): NamespaceLabels
 }

@@ -1,5 +1,6 @@
 import type { Subject } from '../base/subject.ts'
 import type { SeenLabels } from '../kubernetes/label-difference.ts'
+import type { Lookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
@@ -13,6 +14,7 @@ import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
 import { modelLabels } from './namespace-labels.ts'
 import { widenRules } from './parts.ts'
+import { isServing } from './waypoint.ts'
 
 const isPolicy = ({ kind }: KubernetesObject): boolean => kind === 'AuthorizationPolicy'
 
@@ -42,6 +44,17 @@ export const istio = {
     return first && rules && { ...first, spec: { ...first.spec, rules } }
   },
   acceptanceProblem,
-  namespaceLabels: (subject: Subject, config: IdentityConfig | undefined, seen: SeenLabels, isKept: boolean) =>
-    modelLabels(subject, isKept && config?.mesh ? { ...config.mesh, modelOnMesh: true } : config?.mesh, seen),
+  namespaceLabels: (
+    subject: Subject,
+    { mesh }: IdentityConfig = {},
+    seen: SeenLabels,
+    lookups: Lookups,
+    isKept: boolean,
+  ) =>
+    modelLabels(
+      subject,
+      isKept && mesh ? { ...mesh, modelOnMesh: true } : mesh,
+      seen,
+      isServing(subject, mesh ?? {}, lookups),
+    ),
 }

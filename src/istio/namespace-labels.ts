@@ -23,10 +23,12 @@ export const modelLabels = (
   { namespace, application }: Subject,
   mesh: MeshConfig | undefined,
   { labels: seen, holders }: SeenLabels,
+  isServing: boolean,
 ): ModelLabels => {
   const manager = ownValue(seen, MANAGED_BY)
   const identity = applicationIdentity({ model: namespace, application })
-  const wanted = mesh?.modelOnMesh === true ? wantedLabels({ namespace, application }, mesh, identity) : {}
+  const name = { namespace, application }
+  const wanted = mesh?.modelOnMesh === true ? wantedLabels(name, mesh, identity, !isServing && isPast(seen)) : {}
   if (manager === identity) return { labels: wanted, inherited: pick(seen, [ENROLMENT_LABEL, WAYPOINT, MANAGED_BY]) }
   const isHeld = manager === undefined && [ENROLMENT_LABEL, WAYPOINT].some((held) => holders.own.has(held))
   const key = [WAYPOINT, ENROLMENT_LABEL, MANAGED_BY].find((candidate) => ownValue(seen, candidate) !== undefined)
@@ -35,14 +37,19 @@ export const modelLabels = (
   return { labels: {}, inherited: {}, conflict }
 }
 
+/** Tells if the namespace is on the mesh without a waypoint: it leads to one that serves, so that nobody is refused meanwhile. */
+const isPast = (labels: Labels): boolean =>
+  ownValue(labels, ENROLMENT_LABEL) !== undefined && ownValue(labels, WAYPOINT) === undefined
+
 const wantedLabels = (
   { namespace, application }: Subject,
   mesh: MeshConfig,
   identity: string,
+  isWaiting: boolean,
 ): Record<string, string> => {
   const name = meshLabels({ model: namespace, application })[WAYPOINT]
   return {
-    ...(runsWaypoint(mesh) && name && { [WAYPOINT]: name }),
+    ...(runsWaypoint(mesh) && !isWaiting && name && { [WAYPOINT]: name }),
     [ENROLMENT_LABEL]: 'ambient',
     [MANAGED_BY]: identity,
   }

@@ -1,5 +1,6 @@
 import type { Subject } from '../base/subject.ts'
-import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { MeshConfig } from './config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
 import { findTrustDomains } from './trust-domains.ts'
@@ -51,6 +52,15 @@ export const waypointObjects = (
 export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
   runsWaypoint(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
 
+/** Tells if some pod of the waypoint serves, or that cannot be read: Istio sends to a waypoint from its first moment on. */
+export const isServing = (subject: Subject, mesh: MeshConfig, lookups: Lookups): boolean =>
+  waypointDeployment(subject, mesh)
+    .map(nameOf)
+    .every((name) => isUnreadable(lookups, name) || readyReplicas(findLookup(lookups, name)) > 0)
+
+const readyReplicas = (deployment: KubernetesObject | undefined): number =>
+  ((deployment?.status ?? {}) as { readyReplicas?: number }).readyReplicas ?? 0
+
 /** Returns the reason why the waypoint is not ready; undefined when all of its units are. */
 export const waypointProblem = (
   name: string,
@@ -59,8 +69,7 @@ export const waypointProblem = (
 ): string | undefined => {
   const next = 'checked again with the next event'
   if (deployment === undefined) return `the waypoint is not ready, ${name} does not exist: is Istio installed? ${next}`
-  const { replicas = 0, readyReplicas = 0 } = (deployment.status ?? {}) as { replicas?: number; readyReplicas?: number }
-  const wanted = Math.max(units, replicas)
-  if (readyReplicas >= wanted) return undefined
-  return `the waypoint is not ready, ${readyReplicas} of ${wanted} pods of ${name} are: ${next}`
+  const { replicas = 0 } = (deployment.status ?? {}) as { replicas?: number }
+  const [ready, wanted] = [readyReplicas(deployment), Math.max(units, replicas)]
+  return ready >= wanted ? undefined : `the waypoint is not ready, ${ready} of ${wanted} pods of ${name} are: ${next}`
 }

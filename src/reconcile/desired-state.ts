@@ -21,6 +21,8 @@ export type Desired = {
   /** A sentence for each object that does not exist yet: the step is not done before it does. */
   readonly waiting: readonly string[]
   readonly messages: readonly string[]
+  /** Others carry labels that they are to let go of. */
+  readonly isAwaitingLabels: boolean
 }
 
 /** It is known by now what asks for the labels that a lost memory left on the workload. */
@@ -49,6 +51,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     unknown: parts.flatMap((part) => part.unknown ?? []),
     // two features may have the same to say of a relation
     waiting: distinct([...lostEnrolment(subject, state), ...parts.flatMap((part) => part.waiting ?? [])]),
+    isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),
     messages: distinct([
       ...blocked,
       ...problems,

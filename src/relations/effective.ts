@@ -21,6 +21,8 @@ export type OtherSide = {
   readonly isOver: boolean
   /** The workload carries labels of the relation; undefined where unknown. */
   readonly holds?: boolean | undefined
+  /** The labels that the workload carries for its relations. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
   /** The workload is on the mesh, and by no other relation. */
   readonly isEnrolled?: true | undefined
   /** A hash of its public data of the relation. */
@@ -41,9 +43,11 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
       ...(peer.isGone && { holds: false }),
     }
   const entry = findMirror(subject, state, key, peer.state)
-  if (entry === undefined) return { isOver: false, holds: Object.keys(peer.labels).length > 0 }
+  const { labels } = peer
+  if (entry === undefined) return { isOver: false, labels, holds: Object.keys(labels).length > 0 }
   return {
     entry,
+    labels,
     published: entry.says === undefined ? undefined : ownValue(peer.state.says, entry.says),
     // within the namespace both words are merged, and the later counts
     isOver: !stands(peer.state, isNear(subject, peer.subject) ? { ...entry, word: 'told' } : entry),
@@ -139,7 +143,7 @@ type Resolved = { relation: Relation; read: RelationData }
 
 const resolve = (
   { remote, kept, heard, says, ...entry }: RelationEntry,
-  { published }: OtherSide,
+  { published, labels }: OtherSide,
   { config, says: contents }: State,
   isOver: boolean,
 ): Resolved => {
@@ -154,6 +158,7 @@ const resolve = (
     ...{ id, endpoint, interface: name, role, kept },
     remote: defined({ ...remote, data, units }),
     publishes: published && (true as const),
+    labels,
     isConfigured: own && !own.partial ? (true as const) : undefined,
     customData: selectCustomData(entry.interface, published),
     isUnknown: isUnknown ? (true as const) : undefined,

@@ -1,5 +1,6 @@
 import { groups } from '../base/groups.ts'
 import type { Subject } from '../base/subject.ts'
+import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import { meshLabels } from '../istio/names.ts'
 import {
@@ -26,10 +27,14 @@ import { applicationPods } from '../policies/target.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, requestedServices } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
+import { meshInEffect, ownNamespace } from './waypoint-switch.ts'
 
-/** The labels of the applications that a beacon serves; none while the whole namespace is on the mesh. */
-export const beaconLabels = (subject: Subject, mesh: MeshConfig): Record<string, string> =>
-  mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, mesh)
+/**
+ * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for; none while the whole namespace is on
+ * the mesh.
+ */
+export const beaconLabels = (subject: Subject, mesh: MeshConfig, isWaiting: boolean): Record<string, string> =>
+  mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, isWaiting ? { ...mesh, waypoint: false } : mesh)
 
 /** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
 export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshConfig): Record<string, string> => {
@@ -43,6 +48,7 @@ export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshC
 /** The objects of others that a beacon reads. */
 export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
   ...waypointDeployment(subject, mesh),
+  ownNamespace(subject),
   ...(isManaging(mesh) ? requestedServices(subject, state) : []),
   ...ingressGateway(subject, mesh),
 ]
@@ -62,17 +68,20 @@ export type BeaconDesiredState = {
   objects: KubernetesObject[]
   waiting: string[]
   messages: string[]
+  isAwaitingLabels: boolean
 }
 
 export const beaconDesiredState = (
   subject: Subject,
   state: EffectiveState,
-  mesh: MeshConfig,
+  config: MeshConfig,
   owner: StaticOwner,
-  lookups: Lookups,
+  seen: ClusterView,
 ): BeaconDesiredState => {
+  const { lookups } = seen
+  const { mesh, leading } = meshInEffect(subject, state, config, seen)
   const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups) : NOTHING
-  const waypoint = waypointDeployment(subject, mesh)
+  const waypoint = waypointDeployment(subject, config)
     .map(nameOf)
     .filter((name) => !isUnreadable(lookups, name))
     .map((name) => waypointProblem(name, mesh, findLookup(lookups, name)))
@@ -83,11 +92,15 @@ export const beaconDesiredState = (
     waiting: [
       ...managed.waiting,
       ...waypoint.filter((problem) => problem !== undefined),
+      ...(leading.length > 0
+        ? [`the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`]
+        : []),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
         .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
         .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
     ],
+    isAwaitingLabels: leading.length > 0,
   }
 }
 

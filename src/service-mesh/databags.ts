@@ -1,6 +1,7 @@
 import { pythonJson } from '../base/python-json.ts'
 import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
+import type { Lookups } from '../kubernetes/lookups.ts'
 import { crossModelDatabag } from '../relations/cross-model.ts'
 import { policiesDatabag } from '../relations/policies-databag.ts'
 import type { Relation } from '../state/relation.ts'
@@ -9,6 +10,7 @@ import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
+import { awaitsWaypoint } from './waypoint-switch.ts'
 
 /**
  * The databag of a relation of the mesh; undefined in relations of other interfaces. A consumer publishes its requests, a beacon the
@@ -18,12 +20,13 @@ export const meshDatabag = (
   subject: Subject,
   state: EffectiveState,
   relation: Relation,
+  lookups: Lookups,
 ): Record<string, string> | undefined => {
   switch (`${relation.interface} ${relation.role}`) {
     case 'service_mesh requires':
       return requestDatabag(subject, state)
     case 'service_mesh provides':
-      return state.config?.mesh && beaconDatabag(subject, state.config.mesh)
+      return state.config?.mesh && beaconDatabag(subject, state.config.mesh, relation, lookups)
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
     case 'cross_model_mesh provides':
@@ -48,8 +51,13 @@ const requestDatabag = (subject: Subject, state: EffectiveState): Record<string,
   }
 }
 
-const beaconDatabag = (subject: Subject, mesh: MeshConfig): Record<string, string> => ({
-  labels: pythonJson(beaconLabels(subject, mesh)),
+const beaconDatabag = (
+  subject: Subject,
+  mesh: MeshConfig,
+  relation: Relation,
+  lookups: Lookups,
+): Record<string, string> => ({
+  labels: pythonJson(beaconLabels(subject, mesh, awaitsWaypoint(subject, mesh, relation, lookups))),
   mesh_type: '"istio"',
   ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
 })

@@ -20,6 +20,7 @@ import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, librarySelector } from './library.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesOfPolicies } from './services.ts'
+import { meshInEffect } from './waypoint-switch.ts'
 
 /** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
 export const serviceMesh = {
@@ -62,11 +63,11 @@ export const serviceMesh = {
     if (isAllUnknown || (state.carried && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
     return state.carried || isAwaiting(resolved) ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] } : labels
   },
-  desire: ({ subject, resolved: { state, unknown }, seen: { lookups } }) => {
+  desire: ({ subject, resolved: { state, unknown }, seen }) => {
     const { config } = state
     const owner = { ...subject, labels: ownerLabels(subject) }
-    const beacon = config?.mesh && beaconDesiredState(subject, state, resolveMeshConfig(config), owner, lookups)
-    const consumer = consumerReport(subject, state, lookups)
+    const beacon = config?.mesh && beaconDesiredState(subject, state, resolveMeshConfig(config), owner, seen)
+    const consumer = consumerReport(subject, state, seen.lookups)
     const raw = rawPolicies(owner, config?.rawPolicies ?? [])
     return {
       objects: [...(beacon?.objects ?? []), ...raw],
@@ -74,6 +75,7 @@ export const serviceMesh = {
       guards: beacon?.guards ?? [],
       unknown: [...(beacon?.unknown ?? []), ...unknownRequesters(subject, config, unknown)],
       audited: auditedRequesters(subject, state),
+      isAwaitingLabels: beacon?.isAwaitingLabels === true,
       waiting: [...consumer.waiting, ...(beacon?.waiting ?? [])],
       messages: [
         ...consumer.messages,
@@ -82,13 +84,18 @@ export const serviceMesh = {
       ],
     }
   },
-  publications: ({ subject, resolved: { state } }) =>
+  publications: ({ subject, resolved: { state }, seen: { lookups } }) =>
     Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
-        const data = meshDatabag(subject, state, relation)
+        const data = meshDatabag(subject, state, relation, lookups)
         return data === undefined ? [] : [[relation.key, { data }] as const]
       }),
     ),
+  // the namespace is labelled in the same step, and looked at once more
+  isHeldBack: ({ subject, resolved: { state }, seen }) => {
+    const { mesh } = state.config ?? {}
+    return mesh !== undefined && meshInEffect(subject, state, mesh, seen).leading.length > 0
+  },
   keeps: ({ unknown }: Effective, { interface: name, role }: Relation) =>
     // requests depend on the identity behind an alias
     name === 'service_mesh' && role === 'requires' && unknown.some((one) => one.interface === 'cross_model_mesh'),

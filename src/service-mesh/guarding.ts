@@ -9,7 +9,8 @@ import { nobodyMayReach } from './guards.ts'
 
 /**
  * Guards an application's targets and the way around its waypoint. Pods behind a guarded Service let in the waypoint, and peers that a
- * policy for pods lets in. Without a waypoint, nothing enforces policies for a Service, and its pods let in nobody else.
+ * policy for pods lets in. Without a waypoint, nothing enforces policies for a Service, and its pods let in nobody else; they are there all the
+ * same, for the day when one comes.
  */
 export const guardsFor = (
   beacon: Subject,
@@ -26,7 +27,7 @@ export const guardsFor = (
   const isHardened = mesh.hardened === true && runsWaypoint(mesh)
   const guards = [
     ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
-    ...(runsWaypoint(mesh) ? services : []).map((target) => ({ target, relation })),
+    ...services.map((target) => ({ target, relation })),
     ...pods.map((target) => ({ target, relation, principals })),
   ]
   return [...new Map(guards.map((guard) => [targetKey(guard.target), guard])).values()]

@@ -79,6 +79,8 @@ export type Relation = RelationIdentity & {
   readonly kept?: Databag | undefined
   /** The remote application publishes its own data: its identity is known. */
   readonly publishes?: true
+  /** The labels that the remote workload carries, by its own memory. */
+  readonly labels?: Readonly<Record<string, string>>
   /** The remote application has published data that are unknown now. */
   readonly isUnknown?: true
   /** The relation has ended, but its requirer still carries its labels. */

@@ -40,7 +40,7 @@ test.each<[string, Labels, { labels: Labels; inherited: Labels; conflict?: unkno
     },
   ],
 ])('to put on the mesh a namespace with %s', (_, labels, expected) => {
-  expect(modelLabels(SUBJECT, { modelOnMesh: true }, seen(labels))).toEqual(expected)
+  expect(modelLabels(SUBJECT, { modelOnMesh: true }, seen(labels), true)).toEqual(expected)
 })
 
 test.each<[string, Labels, { labels: Labels; inherited: Labels }]>([
@@ -50,15 +50,32 @@ test.each<[string, Labels, { labels: Labels; inherited: Labels }]>([
   ['those of another beacon', { ...ALL, ...THEIRS }, { labels: {}, inherited: {} }],
 ])('to take off the mesh a namespace with %s', (_, labels, expected) => {
   for (const mesh of [{}, { modelOnMesh: false }, undefined])
-    expect(modelLabels(SUBJECT, mesh, seen(labels))).toEqual(expected)
+    expect(modelLabels(SUBJECT, mesh, seen(labels), true)).toEqual(expected)
 })
 
 test('labels that we hold are ours though the mark is gone, and not once another beacon has set its own', () => {
   const held = Object.keys(MODE)
-  expect(modelLabels(SUBJECT, { modelOnMesh: true }, seen(MODE, held))).toEqual({ labels: ALL, inherited: {} })
-  expect(modelLabels(SUBJECT, { modelOnMesh: true }, seen({ ...MODE, ...THEIRS }, held))).toMatchObject({ labels: {} })
+  expect(modelLabels(SUBJECT, { modelOnMesh: true }, seen(MODE, held), true)).toEqual({ labels: ALL, inherited: {} })
+  expect(modelLabels(SUBJECT, { modelOnMesh: true }, seen({ ...MODE, ...THEIRS }, held), true)).toMatchObject({
+    labels: {},
+  })
 })
 
 test('without a waypoint none is named', () => {
-  expect(modelLabels(SUBJECT, { modelOnMesh: true, waypoint: false }, seen({})).labels).toEqual({ ...MODE, ...OURS })
+  expect(modelLabels(SUBJECT, { modelOnMesh: true, waypoint: false }, seen({}), true).labels).toEqual({
+    ...MODE,
+    ...OURS,
+  })
+})
+
+test('a namespace on the mesh leads to a waypoint when that serves, and then always', () => {
+  const mesh = { modelOnMesh: true }
+  const ours = Object.fromEntries(Object.entries(ALL).filter(([key]) => key !== 'istio.io/use-waypoint'))
+  expect(modelLabels(SUBJECT, mesh, seen(ours), false).labels).toEqual(ours)
+  for (const [labels, isServing] of [
+    [ours, true],
+    [ALL, false],
+    [{}, false],
+  ] as const)
+    expect(modelLabels(SUBJECT, mesh, seen(labels), isServing).labels).toEqual(ALL)
 })

@@ -66,6 +66,19 @@ export const CONFIGS: Readonly<Record<string, Record<string, unknown>>> = {
   querier: { worker: { roles: ['querier'] } },
 }
 
+/** Configs of a history in which the beacon's waypoint comes and goes: at the Service and at the pods the same clients are let in. */
+export const SWITCHED: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  beacon: [{}, { waypoint: false }, { units: 0 }].map((mesh) => ({ ...CONFIGS.beacon, mesh })),
+  details: [
+    {
+      policies: [
+        { type: 'app', relation: 'details', endpoints: [{ ports: [9080], methods: ['GET'] }] },
+        { type: 'unit', relation: 'details', ports: [9080] },
+      ],
+    },
+  ],
+}
+
 /** Without pods, which would cost time. */
 const application = (name: string): KubernetesObject[] => {
   const labels = { 'app.kubernetes.io/name': name }
@@ -90,7 +103,18 @@ const WORKLOADS = { mesh: ['details', 'productpage'], chain: ['tempo', 'querier'
 
 export const workloadsOf = (variant: Variant): readonly string[] => WORKLOADS[variant]
 
-export const objectsOf = (variant: Variant): KubernetesObject[] => workloadsOf(variant).flatMap(application)
+/** What Istio runs for the beacon's Gateway, always ready. */
+const waypoint = (): KubernetesObject => {
+  const [name, labels] = ['shop-beacon-waypoint', { app: 'waypoint' }]
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } }
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template }
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: NAMESPACE }, spec }
+}
+
+export const objectsOf = (variant: Variant): KubernetesObject[] => [
+  waypoint(),
+  ...workloadsOf(variant).flatMap(application),
+]
 
 export const memoryPath = (name: string): string =>
   `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-${name}-labels`

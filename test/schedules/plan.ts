@@ -1,5 +1,13 @@
 import type { Fact, Form, Order } from './facts.ts'
-import { clientRelation, clusterRelation, meshRelation, type Relation, sidesOf, type Variant } from './fixture.ts'
+import {
+  clientRelation,
+  clusterRelation,
+  meshRelation,
+  type Relation,
+  SWITCHED,
+  sidesOf,
+  type Variant,
+} from './fixture.ts'
 import { createRandom, type Random } from './random.ts'
 
 /** What happens in a history, and how often things may go wrong. */
@@ -54,6 +62,8 @@ type Style = {
   standing: Map<number, Relation>
   isForgetful: boolean
   isRemoving: boolean
+  /** The waypoint comes and goes. */
+  isSwitching: boolean
 }
 
 const MESH = [meshRelation(1, 'details'), meshRelation(11, 'details'), meshRelation(2, 'productpage')]
@@ -69,6 +79,7 @@ const createStyle = (random: Random): Style => {
   return {
     isRemoving,
     isForgetful: random.chance(0.25),
+    isSwitching: random.chance(0.15),
     standing: new Map(),
     formOf: (about, random) => {
       const form = forms.get(about) ?? (random.chance(documents) ? 'document' : 'event')
@@ -90,6 +101,7 @@ const configFact = (random: Random, style: Style, kind: 'config' | 'removed', si
   kind,
   side,
   form: style.formOf(`config/${side}`, random),
+  ...(kind === 'config' && style.isSwitching && SWITCHED[side] && { config: random.pick(SWITCHED[side]) }),
 })
 
 /** What is said of a relation to one side, or to both. */
@@ -122,7 +134,7 @@ const addFacts = (random: Random, style: Style, relations: readonly Relation[], 
     const removed = configFact(random, style, 'removed', side)
     return random.chance(0.75) ? [removed, configFact(random, style, 'config', side)] : [removed]
   }
-  if (draw > 0.93) return [configFact(random, style, 'config', random.pick(sides))]
+  if (draw > (style.isSwitching ? 0.6 : 0.93)) return [configFact(random, style, 'config', random.pick(sides))]
   const relation = random.pick(relations)
   if (random.chance(0.35)) return [...end(random, style, relation), ...tell(random, style, relation)]
   return random.chance(0.55) ? end(random, style, relation) : tell(random, style, relation)

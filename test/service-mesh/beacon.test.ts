@@ -14,7 +14,7 @@ import {
   sourcesOf,
   wire,
 } from '../helpers/beacon-world.ts'
-import { isWrite, type World } from '../helpers/world.ts'
+import { isWrite, type World, workload } from '../helpers/world.ts'
 
 const LABELS = {
   'istio.io/dataplane-mode': 'ambient',
@@ -138,6 +138,9 @@ describe('consumers', () => {
     const other = { application: 'other' }
     await configure(world, { mesh: {} }, other)
     await world.send('relation-changed', requires(7, db, other))
+    expect(enrolled(world, 'db')).toEqual({ 'istio.io/dataplane-mode': 'ambient' })
+    world.api.seed([workload('Deployment', 'shop-other-waypoint')])
+    await world.send('resync', other)
     expect(enrolled(world, 'db')['istio.io/use-waypoint']).toBe('shop-other-waypoint')
     expect(policiesOf(world, 'db').map(({ metadata }) => metadata.labels?.['meshstep.dev/application'])).toEqual([
       'other',

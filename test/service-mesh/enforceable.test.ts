@@ -49,7 +49,7 @@ describe('without a waypoint', () => {
   ])('no label names it, nothing of a Service is granted, and its pods let nobody in: %s', async (_, mesh) => {
     const world = await createShop([ofService()], mesh)
     expect(enrolled(world, 'db')).toEqual({ 'istio.io/dataplane-mode': 'ambient' })
-    expect([policiesIn(world), guardsIn(world)]).toEqual([[], ['pods db: nobody']])
+    expect([policiesIn(world), guardsIn(world)]).toEqual([[], ['Service db: nobody', 'pods db: nobody']])
     const { status, messages } = await world.send('resync', BEACON)
     expect([status, messages]).toEqual([
       'waiting',
@@ -73,7 +73,7 @@ describe('without a waypoint', () => {
     expect(outcome.messages).toContainEqual(
       expect.stringMatching(/^config of shop\/beacon: asks for shop\/beacon as a Service, which nothing guards/),
     )
-    expect(guardsIn(world)).toEqual(['pods beacon: nobody'])
+    expect(guardsIn(world)).toEqual(['Service beacon: nobody', 'pods beacon: nobody'])
   })
 
   test('the namespace does not name it either', async () => {

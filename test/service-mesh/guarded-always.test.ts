@@ -53,6 +53,16 @@ type Action =
   | { kind: 'lose'; names: readonly string[]; configured: string }
   | { kind: 'resync'; name: string }
 
+const MESHES: readonly Record<string, unknown>[] = [
+  {},
+  { hardened: true },
+  { units: 2 },
+  { waypoint: false },
+  { units: 0, hardened: true },
+  { modelOnMesh: true },
+  { modelOnMesh: true, waypoint: false },
+]
+
 const name = fc.constantFrom(...Object.keys(RELATIONS))
 const side = fc.constantFrom('beacon', 'db')
 
@@ -67,7 +77,7 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('mesh' as const),
-      mesh: fc.constantFrom<Record<string, unknown>>({}, { hardened: true }, { units: 2 }),
+      mesh: fc.constantFrom<Record<string, unknown>>(...MESHES),
     }),
   },
   {
@@ -86,19 +96,34 @@ type History = {
   policies: (typeof POLICIES)[number]
   mesh: Record<string, unknown>
   isBeaconKnown: boolean
+  isConfigKnown: boolean
+  /** Whether db is related to the beacon: with the whole namespace on the mesh, it is there also when it is not. */
+  isRelated: boolean
+  /** Whether either of the two knows that: not when both memories were lost, and nobody told it again. */
+  isRelationKnown: boolean
   clients: readonly string[]
 }
 
-const nextHistory = (now: History, action: Action): History => {
-  const client = 'name' in action ? action.name.replace(' uses db', '') : ''
+const nextRelations = (now: History, { kind, name: relation }: Extract<Action, { name: string }>): History => {
+  const isTold = kind === 'relate'
+  if (kind === 'resync') return now
+  if (relation === 'mesh of db') return { ...now, isRelated: isTold, isRelationKnown: true }
+  const client = relation.replace(' uses db', '')
   const others = now.clients.filter((one) => one !== client)
-  if (action.kind === 'relate') return { ...now, clients: [...others, client] }
-  if (action.kind === 'break') return { ...now, clients: others }
-  if (action.kind === 'policies') return { ...now, policies: action.policies }
+  return { ...now, clients: isTold ? [...others, client] : others }
+}
+
+const nextHistory = (now: History, action: Action): History => {
+  if ('name' in action) return nextRelations(now, action)
+  if (action.kind === 'policies') return { ...now, policies: action.policies, isConfigKnown: true }
   if (action.kind === 'mesh') return { ...now, mesh: action.mesh, isBeaconKnown: true }
-  if (action.kind !== 'lose') return now
   const isLost = action.names.includes('beacon')
-  return { ...now, isBeaconKnown: action.configured === 'beacon' || (now.isBeaconKnown && !isLost) }
+  return {
+    ...now,
+    isBeaconKnown: action.configured === 'beacon' || (now.isBeaconKnown && !isLost),
+    isConfigKnown: action.configured === 'db' || (now.isConfigKnown && !action.names.includes('db')),
+    isRelationKnown: now.isRelationKnown && action.names.length < 2,
+  }
 }
 
 const perform = async (world: World, action: Action, now: History): Promise<void> => {
@@ -133,7 +158,7 @@ const isRemembered = (world: World, of: string): boolean =>
   world.object('ConfigMap', `juju-service-mesh-${of}-labels`) !== undefined
 
 const isEnrolled = (world: World, of: string): boolean =>
-  world.labels(of).template['istio.io/dataplane-mode'] === 'ambient'
+  worldOf(world.api, { autoAllow: false }).workloads.some(({ name, onMesh }) => name === of && onMesh)
 
 const TARGETS = [{ application: 'db', service: 'db' }, { application: 'db' }] as const
 
@@ -167,7 +192,7 @@ const isOpen = (seen: ReadonlySet<string>, target: string): boolean =>
 
 type Moment = { enrolled: boolean; seen: ReadonlySet<string>; wrote: string }
 
-const WRITTEN = ['AuthorizationPolicy', 'Service', 'StatefulSet', 'Gateway']
+const WRITTEN = ['AuthorizationPolicy', 'Service', 'StatefulSet', 'Gateway', 'Namespace']
 
 /** The cluster now, after each write, and at the end. */
 const momentsOf = async (world: World, act: () => Promise<void>): Promise<Moment[]> => {
@@ -211,18 +236,28 @@ test('no declared target is open at any moment, and nobody who may pass before a
   await fc.assert(
     fc.asyncProperty(fc.array(anyAction, { minLength: 1, maxLength: 12 }), async (actions) => {
       const world = await createShop()
-      let now: History = { policies: [SERVICE], mesh: {}, isBeaconKnown: true, clients: [] }
+      let now: History = {
+        policies: [SERVICE],
+        mesh: {},
+        isBeaconKnown: true,
+        isConfigKnown: true,
+        isRelated: true,
+        isRelationKnown: true,
+        clients: [],
+      }
       for (const action of actions) {
         const next = nextHistory(now, action)
         const moments = await momentsOf(world, () => perform(world, action, next))
-        const targets = declared(next.policies)
+        const targets = next.isRelated ? declared(next.policies) : []
         const [before] = moments
-        const guarded = declared(now.policies).filter(
+        const guarded = (now.isRelated ? declared(now.policies) : []).filter(
           (target) => targets.includes(target) && !(before?.enrolled && isOpen(before.seen, target)),
         )
         const problems = [
           ...opened(moments, guarded),
-          ...(next.isBeaconKnown ? opened(moments.slice(-1), targets) : []),
+          ...(next.isBeaconKnown && next.isConfigKnown && next.isRelationKnown
+            ? opened(moments.slice(-1), targets)
+            : []),
           ...refused(
             moments,
             now.clients.filter((client) => next.clients.includes(client)),

@@ -75,7 +75,7 @@ export const planNamespace = (situation: Situation): Labelled & { isKept: boolea
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
   const seen = readLabels(place, fieldManager(subject.application))
   const isKept = state.config?.mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
-  const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, isKept)
+  const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
   const wanted = { ...labels, unknown: [] as const }
   const guards = desired.objects.filter(
     (object) => object.metadata.namespace === subject.namespace && isBasicAllow(features, object),

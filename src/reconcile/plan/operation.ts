@@ -14,7 +14,10 @@ import { contentHash } from '../../relations/mirror.ts'
 export const PHASES = [
   /** Labels go from whoever leaves the mesh, before anything that it was allowed is narrowed. */
   'leave',
-  /** Objects that allow something, and all that is to run. Of a target in several objects the new ones stand before any guards. */
+  /**
+   * Objects that allow something, and all that is to run. Of a target in several objects the new ones stand before any guards. Then what
+   * denied all else goes, where nothing replaces it.
+   */
   'allow',
   /** Labels put on the mesh: workload, Service, and then the namespace. What was labelled before is let go of. */
   'enrol',

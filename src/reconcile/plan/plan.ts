@@ -61,7 +61,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       ...listProblems(observed.lookups),
       ...secrets.problems,
     ]),
-    awaits: awaited(namespace.isKept, objects.isHolding),
+    awaits: awaited(namespace.isKept || desired.isAwaitingLabels, objects.isHolding),
   }
 }
 
@@ -85,8 +85,8 @@ export const problemKeys = (problems: readonly string[]): string[] =>
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
 
-const awaited = (isNamespaceKept: boolean, isHeld: boolean): State['awaits'] => {
-  if (isNamespaceKept) return 'carried'
+const awaited = (isAwaitingLabels: boolean, isHeld: boolean): State['awaits'] => {
+  if (isAwaitingLabels) return 'carried'
   return isHeld ? 'let-go' : undefined
 }
 

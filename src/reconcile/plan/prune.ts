@@ -7,7 +7,7 @@ import { isWorkload, managerOf, type Situation } from './situation.ts'
 
 /**
  * Removes what is stale, what denies first. Each goes when what replaces it stands; the policies of the application itself also first when
- * it has left the mesh, by the operations `leaving`.
+ * it has left the mesh, by the operations `leaving`. What denies all goes before anybody joins the mesh.
  */
 export const planPrune = (
   situation: Situation,
@@ -17,9 +17,15 @@ export const planPrune = (
   const { mesh } = situation.features
   const isOwnGuard = ownGuardIn(situation)
   const replacements = replacementsIn(situation)
+  const guards = missingGuards(situation)
   const remove = (object: KubernetesObject, after: readonly string[] = []): Operation => {
     const own = isOwnGuard(object) ? leaving : []
     return removing(situation, object, [...replacements(object), ...own, ...after], 'it is not desired any more')
+  }
+  const ending = (object: KubernetesObject): Operation => {
+    const operation = remove(object, guards)
+    const isReplaced = replacements(object).length > 0
+    return isReplaced || !mesh.isForAll(object) ? operation : { ...operation, phase: 'allow' }
   }
   const denying = stale.filter(mesh.isDenying)
   const targets = Map.groupBy(
@@ -27,7 +33,7 @@ export const planPrune = (
     (object) => targetOf(mesh, object),
   )
   return [
-    ...denying.map((object) => remove(object)),
+    ...denying.map(ending),
     ...[...targets.values()].flatMap((parts) => {
       const [first, ...others] = parts
       const wide = replacementsOf(parts, replacements) ? undefined : widening(situation, parts)
@@ -35,6 +41,13 @@ export const planPrune = (
       return [wide, ...[...others, first].map((object) => remove(object, [wide.id]))]
     }),
   ]
+}
+
+/** The applies of policies that are not there yet: until they are, nothing but what denies everything may guard their targets. */
+const missingGuards = ({ features: { mesh }, desired, observed }: Situation): string[] => {
+  const live = new Set(observed.owned.kinds.flatMap(({ live: there = [] }) => there.map(objectKey)))
+  const policies = desired.objects.filter((object) => mesh.isPolicy(object) && !live.has(objectKey(object)))
+  return policies.map((object) => idOf('apply', objectKey(object)))
 }
 
 const replacementsOf = (

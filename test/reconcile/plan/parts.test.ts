@@ -86,6 +86,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
       unknown: [],
       waiting: [],
       messages: [],
+      isAwaitingLabels: false,
     },
     isHeld: false,
     namespaceAwaits: [],

@@ -1,0 +1,70 @@
+import { ownValue } from '../base/own-value.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { ClusterView } from '../feature/feature.ts'
+import type { MeshConfig } from '../istio/config.ts'
+import { ENROLMENT_LABEL, meshLabels, waypointName } from '../istio/names.ts'
+import { isServing, runsWaypoint } from '../istio/waypoint.ts'
+import { findLookup, type Lookups } from '../kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../kubernetes/objects.ts'
+import { remoteSubject } from '../relations/mirror.ts'
+import { relationsWith } from '../relations/select.ts'
+import type { Relation } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+/** The beacon's namespace, which may lead all of its Services to the waypoint. */
+export const ownNamespace = ({ namespace }: Subject): Reference => ({ kind: 'Namespace', name: namespace })
+
+/** The mesh as it is run now, and whom its waypoint stays for, though the config has none any more. */
+export type MeshInEffect = { readonly mesh: MeshConfig; readonly leading: readonly string[] }
+
+/**
+ * Keeps the waypoint, and the policies that let it through, until nothing leads to it any more: of two who are let in at the Service and at
+ * the pods none is refused by a switch.
+ */
+export const meshInEffect = (
+  subject: Subject,
+  { relations }: EffectiveState,
+  mesh: MeshConfig,
+  { lookups, owned }: Pick<ClusterView, 'lookups' | 'owned'>,
+): MeshInEffect => {
+  const name = waypointName(subject.namespace, subject.application)
+  const isThere = owned.some(
+    ({ kind, live = [] }) => kind === 'Gateway' && live.some((one) => one.metadata.name === name),
+  )
+  if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [] }
+  const leading = [
+    ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
+    ...relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
+      .filter(({ isUnknown, labels = {} }) => isUnknown || isLed(subject, labels))
+      .map((relation) => subjectName(remoteSubject(subject, relation))),
+  ]
+  return { mesh: leading.length > 0 ? { ...mesh, waypoint: true, units: mesh.units || 1 } : mesh, leading }
+}
+
+/** Tells if the namespace's own labels lead to the waypoint. */
+export const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
+  const labels = findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
+  return isLed(subject, { 'istio.io/use-waypoint-namespace': subject.namespace, ...labels })
+}
+
+const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
+  Object.entries(meshLabels({ model: namespace, application }))
+    .filter(([key]) => key !== ENROLMENT_LABEL)
+    .every(([key, value]) => ownValue(labels, key) === value)
+
+/**
+ * Tells if a consumer is told of the waypoint only when that serves: it is on the mesh past it, and who reaches it there would be refused
+ * meanwhile.
+ */
+export const awaitsWaypoint = (
+  subject: Subject,
+  mesh: MeshConfig,
+  { labels = {} }: Pick<Relation, 'labels'>,
+  lookups: Lookups,
+): boolean => {
+  const namespace = findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels
+  const isOnMesh = [labels, namespace].some((one) => ownValue(one, ENROLMENT_LABEL) !== undefined)
+  return isOnMesh && !isLed(subject, labels) && !isNamespaceLed(subject, lookups) && !isServing(subject, mesh, lookups)
+}
