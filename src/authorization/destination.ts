@@ -2,19 +2,31 @@ import { Refused } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
+import { hasLabels } from './evaluate/cluster-snapshot.ts'
 import type { AccessRequest, ServiceSnapshot, WorkloadSnapshot } from './evaluate.ts'
 import { findIngress, findListener } from './ingress.ts'
 import type { ObservedCluster } from './observe.ts'
-import { countEnrolled, findNamedPort, gatewayName, isGateway, type PodLike, podLabels, typicalPod } from './pods.ts'
+import {
+  countEnrolled,
+  findNamedPort,
+  gatewayName,
+  isGateway,
+  mayHaveSidecar,
+  type PodLike,
+  podLabels,
+  typicalPod,
+} from './pods.ts'
 import { detectProtocol, type ServicePortSpec } from './protocol.ts'
 import type { Query } from './query.ts'
-import { findWaypoint } from './waypoint.ts'
+import { findWaypoint, type WaypointResult } from './waypoint.ts'
 
 export type Destination = {
   readonly to: AccessRequest['to']
   readonly services: readonly ServiceSnapshot[]
   readonly workloads: readonly WorkloadSnapshot[]
   readonly notes: readonly string[]
+  /** Reasons why no answer is certain. */
+  readonly doubts: readonly string[]
 }
 
 /** Resolves the destination: a Service, pods, or the proxy of a Gateway. Throws Refused, 404, for an unknown one. */
@@ -25,12 +37,18 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
   const service = findService(query, observed)
   const straight = service && directReason(service, observed, isFromGateway)
   const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, query.port, pod) : {}
-  const { workloads, notes } = workloadSnapshots(query, observed, pod)
+  const { workloads, doubt, notes } = workloadSnapshots(query, observed, pod)
+  const found = observed.services.map((one) => ({ service: one, ...findWaypointOf(one, observed) }))
   return {
     to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
-    services: serviceSnapshots(observed),
+    services: found.map(serviceSnapshot),
     workloads,
     notes: [straight, note, ...notes].filter((one) => one !== undefined),
+    doubts: [
+      ...(pod && mayHaveSidecar(pod, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
+      ...found.filter((one) => isAbout(one.service, service, pod)).flatMap(({ doubt }) => doubt ?? []),
+      ...(doubt === undefined ? [] : [doubt]),
+    ],
   }
 }
 
@@ -48,9 +66,13 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
   const { podPort, note } = service ? resolvePort(service, port, pod) : {}
   const listener = findListener(gateway, podPort ?? port)
   return {
-    to: { namespace, application, podPort, protocol: listener.protocol, gateway: { name, labels: podLabels(pod) } },
+    to: {
+      ...{ namespace, application, podPort, protocol: listener.protocol },
+      gateway: { name, labels: podLabels(pod), takesCertificates: listener.takesCertificates },
+    },
     services: [],
     workloads: [],
+    doubts: [],
     notes: [note, listener.note].filter((one) => one !== undefined),
   }
 }
@@ -63,7 +85,10 @@ const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster
   if (via === 'pod') return undefined
   const service = services.find(({ metadata }) => metadata.name === to.application)
   if (service) return service
-  throw new Refused(404, `query.to: there is no Service ${name}; via=pod asks about a request straight to its pods`)
+  throw new Refused(
+    404,
+    `query.to: there is no Service ${name}; via=pod asks about a request straight to its pods, and a ServiceEntry cannot be asked about`,
+  )
 }
 
 /** Returns the reason why a request bypasses the Service's address and goes straight to the pods, if any. */
@@ -99,29 +124,44 @@ const resolvePort = (
     : { protocol, podPort }
 }
 
-/** Lists all Services of the namespace: the waypoint of another one may close the pods too. */
-const serviceSnapshots = ({ services, gateways = [], toNamespace }: ObservedCluster): ServiceSnapshot[] =>
-  services.map((service) => ({
-    namespace: service.metadata.namespace ?? '',
-    name: service.metadata.name,
-    selector: service.spec?.selector as ServiceSnapshot['selector'],
-    ...findWaypoint(service, toNamespace?.metadata.labels ?? {}, gateways),
-  }))
+const SIDECAR = 'its pods have a sidecar, or may have one, which enforces policies in its own way'
+
+const findWaypointOf = (service: KubernetesObject, { toNamespace, gateways = [], gatewayClasses }: ObservedCluster) =>
+  findWaypoint(service, toNamespace?.metadata.labels ?? {}, gateways, 'service', gatewayClasses)
+
+/** Of all Services of the namespace: the waypoint of another one may close the pods too. */
+const serviceSnapshot = ({
+  service,
+  waypoint,
+  bypassed,
+}: { service: KubernetesObject } & WaypointResult): ServiceSnapshot => ({
+  namespace: service.metadata.namespace ?? '',
+  name: service.metadata.name,
+  selector: service.spec?.selector as ServiceSnapshot['selector'],
+  waypoint,
+  bypassed,
+})
+
+/** Tells if the request may pass the waypoint of this Service, or that may close the pods. */
+const isAbout = (one: KubernetesObject, asked: KubernetesObject | undefined, pod: PodLike | undefined): boolean =>
+  one === asked || (pod !== undefined && hasLabels(podLabels(pod), one.spec?.selector as ServiceSnapshot['selector']))
 
 const workloadSnapshots = (
   { to: { namespace, application } }: Query,
-  { to, toNamespace, gateways = [] }: ObservedCluster,
+  { to, toNamespace, gateways = [], gatewayClasses }: ObservedCluster,
   pod: PodLike | undefined,
-): { workloads: WorkloadSnapshot[]; notes: (string | undefined)[] } => {
+): Pick<WaypointResult, 'doubt'> & { workloads: WorkloadSnapshot[]; notes: (string | undefined)[] } => {
   if (to === undefined || pod === undefined) return { workloads: [], notes: [] }
   const namespaceLabels = toNamespace?.metadata.labels ?? {}
   const { on, of } = countEnrolled(to, namespaceLabels)
   const labels = podLabels(pod)
   const metadata = { name: application, namespace, labels: { ...labels } }
-  const { waypoint } = on > 0 ? findWaypoint({ metadata }, namespaceLabels, gateways, 'workload') : {}
+  const { waypoint, doubt } =
+    on > 0 ? findWaypoint({ metadata }, namespaceLabels, gateways, 'workload', gatewayClasses) : {}
   const isPartly = on > 0 && on < of
   return {
     workloads: [{ namespace, name: application, labels, onMesh: on > 0, waypoint }],
+    ...(doubt !== undefined && { doubt }),
     notes: isPartly ? [`only ${on} of its ${of} pods are on the mesh, and nothing guards the others`] : [],
   }
 }

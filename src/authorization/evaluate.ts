@@ -1,10 +1,11 @@
+import { joinOr } from '../base/printed.ts'
 import { isDryRun } from '../istio/dry-run.ts'
 import { parseRequesters } from '../policies/requested-by.ts'
 import type { AccessRequest, ClusterSnapshot } from './evaluate/cluster-snapshot.ts'
 import { type EnforcementResult, enforce } from './evaluate/enforce.ts'
 import { type EnforcementPoint, policyName, type TraceStep } from './evaluate/enforcement-point.ts'
 import { findProxyChain } from './evaluate/proxy-chain.ts'
-import { explain, writeSentence } from './evaluate/sentence.ts'
+import { explain, writeDoubt, writeSentence } from './evaluate/sentence.ts'
 
 export type {
   AccessRequest,
@@ -43,14 +44,43 @@ export type Requesters = (policy: Parameters<typeof parseRequesters>[0]) => read
 type PointResult = { readonly point: EnforcementPoint; readonly verdict: EnforcementResult }
 
 /**
- * Evaluates a request as Istio's ambient mode does. A waypoint sees the client and HTTP, a Gateway's proxy sees HTTP, the pod's
- * ztunnel sees connections. Unknown context neither allow nor deny.
+ * Evaluates a request, and decides nothing where something could be otherwise that is not known: which namespace is the root, or whether a
+ * sidecar has a say.
  */
 export const evaluate = (
   request: AccessRequest,
   snapshot: ClusterSnapshot,
   requesters: Requesters = parseRequesters,
 ): Decision => {
+  const decision = decide(request, snapshot, requesters)
+  const doubt = snapshot.doubts?.[0] ?? rootDoubt(request, snapshot, decision, requesters)
+  if (doubt === undefined || !decision.decided) return decision
+  const { enforced: _, policy: _p, ...rest } = decision
+  return { ...rest, allowed: false, decided: false, relations: [], sentence: writeDoubt(request, doubt) }
+}
+
+/** The reason why the answer depends on which namespace is Istio's root namespace, where that is not known. */
+const rootDoubt = (
+  request: AccessRequest,
+  snapshot: ClusterSnapshot,
+  { allowed, decided }: Decision,
+  requesters: Requesters,
+): string | undefined => {
+  const { rootNamespace, otherRoots = [] } = snapshot
+  const isOther = otherRoots.some((other) => {
+    const decision = decide(request, { ...snapshot, rootNamespace: other }, requesters)
+    return decision.allowed !== allowed || decision.decided !== decided
+  })
+  return isOther
+    ? `which namespace is Istio's root namespace is not known, ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= says it)`
+    : undefined
+}
+
+/**
+ * Decides as Istio's ambient mode does. A waypoint sees the client and HTTP, a Gateway's proxy sees HTTP, the pod's
+ * ztunnel sees connections. Unknown context neither allow nor deny.
+ */
+const decide = (request: AccessRequest, snapshot: ClusterSnapshot, requesters: Requesters): Decision => {
   const { points, steps, bypassed } = findProxyChain(request, snapshot)
   const passed = enforceAll(points)
   const deciding = findDeciding(passed)

@@ -16,6 +16,7 @@ const Selector = z.object({
 const Listener = z.object({
   protocol: z.string(),
   port: z.number().optional(),
+  tls: z.object({ options: Texts.optional(), frontendValidation: z.unknown().optional() }).optional().catch(undefined),
   allowedRoutes: z
     .object({ namespaces: z.object({ from: z.string().optional(), selector: Selector.optional() }).optional() })
     .optional(),
@@ -24,7 +25,9 @@ const Listener = z.object({
 /** The fields read of a Gateway. An invalid spec or status counts as empty. */
 export const Gateway = z.object({
   metadata: z.object({ labels: Texts.default({}), annotations: Texts.default({}) }),
-  spec: z.object({ listeners: z.array(Listener) }).catch({ listeners: [] }),
+  spec: z
+    .object({ gatewayClassName: z.string().optional(), listeners: z.array(Listener), tls: z.unknown().optional() })
+    .catch({ listeners: [], tls: undefined }),
   status: z.object({ addresses: z.array(z.unknown()).default([]) }).catch({ addresses: [] }),
 })
 export type Gateway = z.infer<typeof Gateway>
@@ -46,6 +49,16 @@ const selects = ({ matchLabels, matchExpressions }: z.infer<typeof Selector>, la
     if (operator === 'DoesNotExist') return value === undefined
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
+
+/** Tells if a listener may ask clients for certificates of their own: Istio and the Gateway API have several ways to say so. */
+export const takesCertificates = ({ spec }: Gateway, port: number): boolean => {
+  const tls = spec.listeners.find((one) => one.port === port)?.tls
+  return (
+    spec.tls !== undefined ||
+    tls?.frontendValidation !== undefined ||
+    ownValue(tls?.options, 'gateway.istio.io/tls-terminate-mode')?.includes('MUTUAL') === true
+  )
+}
 
 /** Tells if a waypoint takes traffic: istiod ignores one without an address. */
 export const hasAddress = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0

@@ -1,7 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { Gateway } from './gateway.ts'
+import { Gateway, takesCertificates } from './gateway.ts'
 import { GATEWAY_NAME, type ObservedPods, type PodLike } from './pods.ts'
 
 /** A Gateway of that name which takes traffic from outside: not a waypoint, nor one between networks. */
@@ -33,8 +33,9 @@ const CARRIES: Readonly<Record<string, 'http' | 'tcp'>> = { HTTP: 'http', HTTPS:
 export const findListener = (
   gateway: KubernetesObject,
   port: number,
-): { protocol?: 'http' | 'tcp' | undefined; note?: string } => {
-  const listener = Gateway.parse(gateway).spec.listeners.find((one) => one.port === port)
+): { protocol?: 'http' | 'tcp' | undefined; takesCertificates?: boolean; note?: string } => {
+  const parsed = Gateway.parse(gateway)
+  const listener = parsed.spec.listeners.find((one) => one.port === port)
   if (listener === undefined) return { note: `the gateway has no listener on port ${port}` }
-  return { protocol: ownValue(CARRIES, listener.protocol) }
+  return { protocol: ownValue(CARRIES, listener.protocol), takesCertificates: takesCertificates(parsed, port) }
 }

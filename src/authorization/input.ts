@@ -1,4 +1,5 @@
 import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
 import { resolveClient } from './client.ts'
 import { resolveDestination } from './destination.ts'
 import type { AccessRequest, ClusterSnapshot, TraceStep } from './evaluate.ts'
@@ -17,14 +18,16 @@ export type EvaluationInput = {
 /** Builds the input from a query and the observed cluster. Throws Refused for an unknown client or destination. */
 export const buildInput = (query: Query, observed: ObservedCluster): EvaluationInput => {
   const { port, method, path, host, autoAllowWaypoint } = query
-  const { from, isGateway, steps } = resolveClient(query, observed)
-  const { to, services, workloads, notes } = resolveDestination(query, observed, isGateway)
+  const { from, isGateway, steps, doubts: clientDoubts } = resolveClient(query, observed)
+  const { notes: meshNotes, ...mesh } = resolveMesh(query, observed)
+  const { to, services, workloads, notes, doubts } = resolveDestination(query, observed, isGateway)
   const { peerAuthentications, notes: odd } = readPeerAuthentications(observed)
   return {
     request: { from, to, port, method, path, host },
     snapshot: {
       ...readPolicies(observed),
-      ...resolveMesh(query, observed),
+      ...mesh,
+      doubts: [...clientDoubts, ...doubts],
       services,
       workloads,
       autoAllowWaypoint,
@@ -32,20 +35,39 @@ export const buildInput = (query: Query, observed: ObservedCluster): EvaluationI
     },
     steps: [
       ...steps,
-      ...[...missingKinds(observed), ...notes, ...odd].map((note): TraceStep => ({ at: 'destination', note })),
+      ...[...missingKinds(observed), ...notes, ...odd, ...meshNotes].map(
+        (note): TraceStep => ({ at: 'destination', note }),
+      ),
     ],
   }
 }
 
-/** Resolves the mesh from the query, else the beacon's config, else Istio's defaults. */
+type Mesh = Pick<ClusterSnapshot, 'rootNamespace' | 'otherRoots' | 'trustDomain' | 'trustDomainAliases'> & {
+  readonly notes: readonly string[]
+}
+
+/** Resolves the mesh from the query, else Istio's own config, else the beacon's config, which may be mistaken, else Istio's defaults. */
 export const resolveMesh = (
-  { rootNamespace, trustDomain }: Pick<Query, 'rootNamespace' | 'trustDomain'>,
-  { memory, beacon }: Pick<ObservedCluster, 'memory' | 'beacon'>,
-): { rootNamespace: string; trustDomain: string } => {
-  const mesh = findMesh([memory, beacon])
+  query: Pick<Query, 'rootNamespace' | 'trustDomain'>,
+  { memory, beacon, meshConfigs = [] }: Pick<ObservedCluster, 'memory' | 'beacon' | 'meshConfigs'>,
+): Mesh => {
+  const said = findMesh([memory, beacon])
+  const found = meshConfigs.flatMap((object) => readMeshConfig(object) ?? [])
+  const guessed = [said?.rootNamespace ?? ROOT_NAMESPACE, ROOT_NAMESPACE]
+  const roots = found.length > 0 ? found.map((one) => one.rootNamespace) : guessed
+  const [rootNamespace = ROOT_NAMESPACE, ...otherRoots] =
+    query.rootNamespace === undefined ? [...new Set(roots)] : [query.rootNamespace]
+  const known = found.find((one) => one.rootNamespace === rootNamespace)
+  const isMistaken = said?.rootNamespace !== undefined && known !== undefined && said.rootNamespace !== rootNamespace
   return {
-    rootNamespace: rootNamespace ?? mesh?.rootNamespace ?? 'istio-system',
-    trustDomain: trustDomain ?? mesh?.trustDomain ?? 'cluster.local',
+    ...{ rootNamespace, otherRoots },
+    trustDomain: query.trustDomain ?? known?.trustDomain ?? said?.trustDomain ?? 'cluster.local',
+    trustDomainAliases: known?.trustDomainAliases ?? said?.trustDomainAliases ?? 'unknown',
+    notes: isMistaken
+      ? [
+          `the beacon's config says that ${said.rootNamespace} is Istio's root namespace, and Istio's own that ${rootNamespace} is`,
+        ]
+      : [],
   }
 }
 

@@ -1,14 +1,17 @@
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import { isNotFound } from '../kubernetes/api-error.ts'
+import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
+import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
+import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import { formatSelector, isPodOf } from '../kubernetes/pods.ts'
 import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
-import { findBeacon, findState } from './memories.ts'
+import { findBeacon, findMesh, findState } from './memories.ts'
 import { GATEWAY_NAME, hasDataplaneMode, type ObservedPods, podTemplate } from './pods.ts'
 import type { Query } from './query.ts'
+import type { GatewayClasses } from './waypoint.ts'
 
 /** The cluster state read for one query. */
 export type ObservedCluster = {
@@ -16,6 +19,9 @@ export type ObservedCluster = {
   readonly policies: readonly KubernetesObject[] | undefined
   readonly gateways: readonly KubernetesObject[] | undefined
   readonly peerAuthentications?: readonly KubernetesObject[] | undefined
+  readonly gatewayClasses?: GatewayClasses | undefined
+  /** The ConfigMaps of Istio's own config that are there. */
+  readonly meshConfigs?: readonly KubernetesObject[] | undefined
   /** Of the namespace of the destination. */
   readonly services: readonly KubernetesObject[]
   readonly fromNamespace: KubernetesObject | undefined
@@ -28,13 +34,14 @@ export type ObservedCluster = {
 }
 
 /**
- * Reads the cluster state for one query. It takes twelve calls at once, and one more each for a beacon, for pods whose template does
+ * Reads the cluster state for one query. It takes twelve calls at once, one more for Istio's own config, and one each for a beacon, for the classes
+ * of waypoints that do not say what they are for, for pods whose template does
  * not set the data plane mode, and for the proxies of a Gateway.
  */
 export const observeForQuery = async (
   memories: Pick<Memories, 'read'>,
   kubernetes: Kubernetes,
-  { from, to }: Query,
+  { from, to, rootNamespace }: Query,
 ): Promise<ObservedCluster> => {
   const namespaceNamed = async (name: string | undefined) =>
     name === undefined ? undefined : await kubernetes.find({ kind: 'Namespace', name })
@@ -53,13 +60,42 @@ export const observeForQuery = async (
     ])
   const service = services.find(({ metadata }) => metadata.name === to.application)
   const known = findBeacon(to, memory) ?? (from && findBeacon(from, other))
-  const [sender, receiver, beacon] = await Promise.all([
+  const [sender, receiver, beacon, gatewayClasses] = await Promise.all([
     client ?? (from && findProxies(kubernetes, from, gateways)),
     target ?? (service ? listServicePods(kubernetes, service) : findProxies(kubernetes, to, gateways)),
     findState(memories, kubernetes, known),
+    gateways?.some(needsClass) ? listClasses(kubernetes) : [],
   ])
+  const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
+  const homes = [...new Set([said ?? ROOT_NAMESPACE, ROOT_NAMESPACE])]
+  const meshConfigs = await Promise.all(homes.map((home) => findReadable(kubernetes, meshConfigReference(home))))
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
-  return { ...seen, from: sender, to: receiver, memory, beacon }
+  return {
+    ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
+    meshConfigs: meshConfigs.filter((one) => one !== undefined),
+  }
+}
+
+const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
+  ownValue(labels, 'istio.io/waypoint-for') === undefined
+
+const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
+  try {
+    return (await listIfKnown(kubernetes, 'GatewayClass')) ?? []
+  } catch (error) {
+    if (isForbidden(error)) return 'unreadable'
+    throw error
+  }
+}
+
+/** Finds an object; undefined where there is none, or it may not be read. */
+const findReadable = async (kubernetes: Kubernetes, reference: Reference): Promise<KubernetesObject | undefined> => {
+  try {
+    return await kubernetes.find(reference)
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
 }
 
 /** Lists a kind; undefined where its CustomResourceDefinition is not installed. */

@@ -6,14 +6,20 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 type Labels = Readonly<Record<string, string>>
 
+type Container = { readonly name?: string; readonly ports?: readonly { name?: string; containerPort: number }[] }
+
 type PodSpec = {
   readonly serviceAccountName?: string
   readonly hostNetwork?: boolean
-  readonly containers?: readonly { readonly ports?: readonly { name?: string; containerPort: number }[] }[]
+  readonly containers?: readonly Container[]
+  readonly initContainers?: readonly Container[]
 }
 
 /** A pod, or what a workload makes its pods of. */
-export type PodLike = { readonly metadata?: { readonly labels?: Labels }; readonly spec?: PodSpec }
+export type PodLike = {
+  readonly metadata?: { readonly labels?: Labels; readonly annotations?: Labels }
+  readonly spec?: PodSpec
+}
 
 /** The pods of a workload, or of a Service without one, which have no template. */
 export type ObservedPods = {
@@ -45,6 +51,22 @@ const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
   ownValue(labels, ENROLMENT_LABEL) === 'ambient' ||
   (ownValue(labels, ENROLMENT_LABEL) !== 'none' && ownValue(namespace, ENROLMENT_LABEL) === 'ambient')
+
+/**
+ * Tells if a pod has a sidecar of Istio's, or may get one: it has an identity without a ztunnel, and enforces policies itself
+ * (istio.io/latest/docs/setup/additional-setup/sidecar-injection).
+ */
+export const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
+  const { metadata: { labels, annotations } = {}, spec: { containers = [], initContainers = [] } = {} } = pod
+  if (isGateway(pod)) return false
+  if ([...containers, ...initContainers].some(({ name }) => name === 'istio-proxy')) return true
+  const wish = ownValue(labels, INJECT) ?? ownValue(annotations, INJECT)
+  if (wish !== undefined) return wish === 'true'
+  const isInjecting = ownValue(namespace, 'istio-injection') === 'enabled' || Object.hasOwn(namespace, 'istio.io/rev')
+  return isInjecting && !isEnrolled(labels ?? {}, namespace)
+}
+
+const INJECT = 'sidecar.istio.io/inject'
 
 /** Tells if the pod is a proxy that Istio runs for a Gateway. */
 export const isGateway = (pod: PodLike): boolean => gatewayName(pod) !== undefined

@@ -5,12 +5,17 @@ import { admits, Gateway, hasAddress } from './gateway.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-type WaypointResult = {
+export type WaypointResult = {
   /** The one that takes the traffic. */
   readonly waypoint?: Waypoint
   /** The reason why no waypoint is used, though labels name one. */
   readonly bypassed?: string
+  /** The reason why it is not known if a waypoint is used. */
+  readonly doubt?: string | undefined
 }
+
+/** The GatewayClasses of the cluster. */
+export type GatewayClasses = readonly KubernetesObject[] | 'unreadable'
 
 const WHOSE = { service: 'Services', workload: 'pods' }
 
@@ -26,6 +31,7 @@ export const findWaypoint = (
   namespaceLabels: Labels,
   gateways: readonly KubernetesObject[],
   traffic: 'service' | 'workload' = 'service',
+  gatewayClasses: GatewayClasses = [],
 ): WaypointResult => {
   const named = readWaypointName(labels, namespaceLabels)
   const isOfWaypoint = MESH_CONTROLLERS.includes(ownValue(labels, 'gateway.istio.io/managed') ?? '')
@@ -35,14 +41,28 @@ export const findWaypoint = (
   const found = gateways.find(({ metadata }) => metadata.namespace === home && metadata.name === name)
   if (found === undefined) return { bypassed: `${title} does not exist` }
   const gateway = Gateway.parse(found)
-  const purpose = ownValue(gateway.metadata.labels, 'istio.io/waypoint-for') ?? 'service'
-  if (purpose !== traffic && purpose !== 'all')
+  const purpose = findPurpose(gateway, gatewayClasses)
+  const doubt = purpose === undefined ? { doubt: `its GatewayClass says what ${title} is for, and cannot be read` } : {}
+  if (purpose !== undefined && purpose !== traffic && purpose !== 'all')
     return { bypassed: `${title} is for ${purpose}, not for ${WHOSE[traffic]}` }
   if (!admits(gateway, namespace === home, namespaceLabels))
     return { bypassed: `${title} takes no ${WHOSE[traffic]} of the namespace ${namespace}` }
   if (!hasAddress(gateway)) return { bypassed: `${title} is not ready: Istio has given it no address` }
   const serviceAccount = ownValue(gateway.metadata.annotations, 'gateway.istio.io/service-account') ?? name
-  return { waypoint: { namespace: home, name, serviceAccount } }
+  return { ...doubt, waypoint: { namespace: home, name, serviceAccount } }
+}
+
+const PURPOSE = 'istio.io/waypoint-for'
+
+/** Finds the traffic that a waypoint takes, by its own label, else by that of its class; undefined where that cannot be read. */
+const findPurpose = (
+  { metadata: { labels }, spec: { gatewayClassName } }: Gateway,
+  classes: GatewayClasses,
+): string | undefined => {
+  const own = ownValue(labels, PURPOSE)
+  if (own !== undefined || classes === 'unreadable') return own
+  const named = classes.find(({ metadata: { name } }) => name === gatewayClassName)
+  return ownValue(named?.metadata.labels, PURPOSE) ?? 'service'
 }
 
 /** Reads the waypoint from the object's labels, else from those of its namespace. */

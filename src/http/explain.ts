@@ -45,13 +45,14 @@ export const createExplain =
     const decided = evaluate(request, snapshot, humanRequesters(question.to, observed.memory, question.from))
     const decision = { ...decided, steps: [...steps, ...decided.steps] }
     const { from, ...asked } = question
+    const { rootNamespace, trustDomain } = resolveMesh(question, observed)
     return {
       ...(sender ? concealed(decision, await hiddenIn(decision, observed, sender)) : decision),
       request: {
         ...(from && { from: nameOf(from) }),
         ...asked,
         to: nameOf(question.to),
-        ...resolveMesh(question, observed),
+        ...{ rootNamespace, trustDomain },
       },
     }
   }

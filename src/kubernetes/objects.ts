@@ -43,6 +43,7 @@ const resources = {
   AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
   PeerAuthentication: { apiVersion: 'security.istio.io/v1', plural: 'peerauthentications' },
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
+  GatewayClass: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gatewayclasses', clusterScoped: true },
   Event: { apiVersion: 'events.k8s.io/v1', plural: 'events' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
   ValidatingAdmissionPolicy: {

@@ -1,7 +1,9 @@
 import { groups } from '../base/groups.ts'
+import { joinOr } from '../base/printed.ts'
 import type { Subject } from '../base/subject.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/config.ts'
+import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
 import { meshLabels } from '../istio/names.ts'
 import {
   externalAuthorizer,
@@ -51,7 +53,21 @@ export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: Mes
   ownNamespace(subject),
   ...(isManaging(mesh) ? requestedServices(subject, state) : []),
   ...ingressGateway(subject, mesh),
+  ...meshConfigs(mesh),
 ]
+
+/** Istio's own config, which says where hardened mode has an effect. */
+const meshConfigs = ({ hardened, rootNamespace = ROOT_NAMESPACE }: MeshConfig): Reference[] =>
+  hardened === true ? [...new Set([rootNamespace, ROOT_NAMESPACE])].map(meshConfigReference) : []
+
+/** The reason why hardened mode has no effect, as far as Istio's own config says so. */
+const rootProblems = (mesh: MeshConfig, lookups: Lookups): string[] => {
+  const { rootNamespace = ROOT_NAMESPACE } = mesh
+  const found = meshConfigs(mesh).flatMap((reference) => findLookup(lookups, nameOf(reference)) ?? [])
+  const roots = found.flatMap((object) => readMeshConfig(object)?.rootNamespace ?? [])
+  if (roots.length === 0 || roots.includes(rootNamespace)) return []
+  return [`the mesh is not hardened: Istio's root namespace is ${joinOr(roots)}, and rootNamespace is ${rootNamespace}`]
+}
 
 /** The Gateway that external traffic passes; none where the config has no rule for that traffic. */
 const ingressGateway = (
@@ -95,6 +111,7 @@ export const beaconDesiredState = (
       ...(leading.length > 0
         ? [`the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`]
         : []),
+      ...rootProblems(mesh, lookups),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
         .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
@@ -137,7 +154,7 @@ const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
 }
 
 const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner): KubernetesObject[] => {
-  const { hardened = false, modelOnMesh = false, rootNamespace = 'istio-system' } = mesh
+  const { hardened = false, modelOnMesh = false, rootNamespace = ROOT_NAMESPACE } = mesh
   const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
   const gateway = subject.application
   return [

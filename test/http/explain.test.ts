@@ -7,6 +7,7 @@ import { authorizationPolicies } from '../../src/istio/grant.ts'
 import { externalAuthorizer, externalTraffic, hardenedMode, ingressToBackend } from '../../src/istio/static.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { requires } from '../helpers/beacon-world.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { application, bookinfo, createMesh, WAYPOINT, waypoint } from '../helpers/mesh.ts'
 import { isWrite } from '../helpers/world.ts'
@@ -216,10 +217,10 @@ describe('the answer', () => {
     expect(await other.explain({ rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
   })
 
-  test('comes after twelve calls, none of which writes', async () => {
+  test('comes after thirteen calls, none of which writes', async () => {
     const mesh = createMesh([...bookinfo, ...managed])
     await mesh.explain()
-    expect(mesh.calls).toHaveLength(12)
+    expect(mesh.calls).toHaveLength(13)
     expect(mesh.calls.filter(isWrite)).toEqual([])
   })
 
@@ -580,5 +581,126 @@ describe('an ingress gateway', () => {
   test('says so where it has no listener', async () => {
     const answer = await createMesh([...bookinfo, gateway()]).explain({ ...outside, port: '81' })
     expect(answer.steps).toContainEqual({ at: 'destination', note: 'the gateway has no listener on port 81' })
+  })
+})
+
+describe("Istio's own config", () => {
+  const ISTIO = { apiVersion: 'v1', kind: 'ConfigMap' }
+  const config = (namespace: string, mesh: string) => ({
+    ...ISTIO,
+    metadata: { name: 'istio', namespace },
+    data: { mesh },
+  })
+  /** All is denied in the root namespace `istio-system`, and the beacon takes another one for it. */
+  const cluster = async (...more: KubernetesObject[]) => {
+    const mesh = createMesh([...bookinfo, ...hardened, ...more])
+    await mesh.send('config-changed', { application: 'beacon', config: { mesh: { rootNamespace: 'istio-sytem' } } })
+    await mesh.send('relation-changed', requires(3, { application: 'details' }))
+    return mesh
+  }
+
+  test('says which namespace is the root, whatever the beacon says', async () => {
+    const mesh = await cluster(config('istio-system', 'enableTracing: true\n'))
+    expect(await mesh.explain()).toMatchObject({
+      allowed: false,
+      decided: true,
+      request: { rootNamespace: 'istio-system' },
+      steps: expect.arrayContaining([
+        {
+          at: 'destination',
+          note: "the beacon's config says that istio-sytem is Istio's root namespace, and Istio's own that istio-system is",
+        },
+      ]),
+    })
+  })
+
+  test.each([
+    ['is not there', []],
+    ['is not to be understood', [config('istio-system', '{')]],
+  ])('%s: nothing is decided where the root matters', async (_, more) => {
+    expect(await (await cluster(...more)).explain()).toMatchObject({
+      allowed: false,
+      decided: false,
+      sentence: expect.stringContaining("Istio's root namespace is not known, istio-sytem or istio-system"),
+    })
+    expect(await (await cluster(...more)).explain({ rootNamespace: 'istio-system' })).toMatchObject({
+      allowed: false,
+      decided: true,
+    })
+  })
+
+  test('that may not be read is as one that is not there', async () => {
+    const mesh = await cluster(config('istio-system', ''))
+    const { handle } = mesh.api
+    mesh.api.handle = (request) => {
+      if (!request.path.endsWith('/configmaps/istio')) return handle(request)
+      const status = { kind: 'Status', metadata: {}, status: 'Failure', reason: 'Forbidden', code: 403 }
+      return { status: 403, headers: {}, body: JSON.stringify(status) }
+    }
+    expect(await mesh.explain()).toMatchObject({ allowed: false, decided: false })
+  })
+
+  test('says the trust domain and its aliases', async () => {
+    const policy = custom('old', {
+      ...service('details'),
+      rules: [{ from: [{ source: { principals: ['old.example/ns/shop/sa/productpage'] } }] }],
+    })
+    const [known, without, unknown] = ['trustDomainAliases: [old.example]', 'trustDomain: new.example', undefined].map(
+      (text) => createMesh([...bookinfo, policy, ...(text === undefined ? [] : [config('istio-system', `${text}\n`)])]),
+    )
+    expect(await known?.explain()).toMatchObject({ allowed: true, decided: true })
+    expect(await without?.explain()).toMatchObject({
+      allowed: false,
+      decided: true,
+      request: { trustDomain: 'new.example' },
+    })
+    expect(await unknown?.explain()).toMatchObject({ allowed: false, decided: false })
+  })
+})
+
+describe('a sidecar', () => {
+  const proxy = { serviceAccountName: 'x', containers: [{ name: 'istio-proxy', image: 'x:1' }] }
+  const [PLAIN, INJECTED] = [{}, { 'sidecar.istio.io/inject': 'true' }]
+
+  test.each([
+    ['of the client', application('productpage', { labels: PLAIN, podSpec: proxy }), application('details')],
+    ['that the client gets', application('productpage', { labels: INJECTED }), application('details')],
+    ['of the pods', application('productpage'), application('details', { labels: PLAIN, podSpec: proxy })],
+    ['that the pods get', application('productpage'), application('details', { labels: INJECTED })],
+  ])('%s leaves the answer open', async (_, client, target) => {
+    expect(await createMesh([...client, ...target]).explain()).toMatchObject({
+      allowed: false,
+      decided: false,
+      sentence: expect.stringContaining('a sidecar, or may have one'),
+    })
+  })
+})
+
+describe('what a waypoint is for', () => {
+  const unlabelled = waypoint({ metadata: { name: WAYPOINT, namespace: 'shop' } })
+  const classes = (labels: Record<string, string>) => ({
+    kind: 'GatewayClassList',
+    metadata: {},
+    items: [{ metadata: { name: 'istio-waypoint', labels } }],
+  })
+  const answering = (status: number, body: unknown) => {
+    const mesh = createMesh([...application('productpage'), ...application('details'), unlabelled, ...managed])
+    const { handle } = mesh.api
+    mesh.api.handle = (request) =>
+      request.path.endsWith('/gatewayclasses') ? { status, headers: {}, body: JSON.stringify(body) } : handle(request)
+    return mesh
+  }
+
+  test('is said by its GatewayClass where it does not say so itself', async () => {
+    expect(await answering(200, classes({})).explain()).toMatchObject({ allowed: true, at: 'waypoint' })
+    expect(await answering(200, classes({ 'istio.io/waypoint-for': 'workload' })).explain()).toMatchObject({
+      sentence: expect.stringContaining('is for workload, not for Services'),
+    })
+    const refusal = { kind: 'Status', metadata: {}, status: 'Failure', reason: 'Forbidden', code: 403 }
+    expect(await answering(403, refusal).explain()).toMatchObject({
+      allowed: false,
+      decided: false,
+      sentence: expect.stringContaining('GatewayClass says what the waypoint shop/shop-beacon-waypoint is for'),
+    })
   })
 })

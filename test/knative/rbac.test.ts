@@ -29,7 +29,9 @@ const step = [
 
 const mesh = [
   'everywhere authorizationpolicies.security.istio.io: create delete get list patch',
+  'everywhere configmaps: get',
   'everywhere deployments.apps: get',
+  'everywhere gatewayclasses.gateway.networking.k8s.io: list',
   'everywhere gateways.gateway.networking.k8s.io: list',
   'everywhere namespaces: get',
   'everywhere peerauthentications.security.istio.io: list',
@@ -96,6 +98,12 @@ describe.skipIf(cannotBuild)('permissions', () => {
       const named = rules.filter(({ apiGroups }) => apiGroups.includes('admissionregistration.k8s.io'))
       const policies = all(objects, ValidatingAdmissionPolicy).map(({ metadata }) => metadata.name)
       expect(named.map(({ resourceNames }) => resourceNames)).toEqual(policies.map((name) => [name]))
+    })
+
+    test("of other namespaces' ConfigMaps, Istio's own config alone may be read", () => {
+      const rules = all(objects, ClusterRole).flatMap((role) => role.rules)
+      const named = rules.filter(({ resources, verbs }) => resources.includes('configmaps') && verbs.includes('get'))
+      expect(named.every(({ resourceNames }) => resourceNames?.join() === 'istio')).toBe(true)
     })
 
     test('every role is bound, to accounts of this namespace, but for the one that other models are given', () => {

@@ -25,7 +25,24 @@ const watched = (world: World): string[] => {
   return events
 }
 
+const istioConfig = (mesh: string) => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'istio', namespace: 'istio-system' } },
+  data: { mesh },
+})
+
 describe('hardened mode', () => {
+  test("says when its namespace is not the root of Istio's own config", async () => {
+    const world = createMesh([], false)
+    world.api.seed([ROOT, { ...ROOT, metadata: { name: 'istio-sytem' } }, istioConfig('trustDomain: example.org\n')])
+    expect(await configure(world, { mesh: { hardened: true, rootNamespace: 'istio-sytem' } })).toMatchObject({
+      status: 'waiting',
+      messages: ["the mesh is not hardened: Istio's root namespace is istio-system, and rootNamespace is istio-sytem"],
+    })
+    expect((await configure(world, { mesh: { hardened: true } })).messages).toEqual([])
+    world.api.seed([{ ...istioConfig(''), metadata: { name: 'istio', namespace: 'istio-sytem' } }])
+    expect((await configure(world, { mesh: { hardened: true, rootNamespace: 'istio-sytem' } })).messages).toEqual([])
+  })
+
   test('waits for the root namespace, and everything else is done', async () => {
     const world = createMesh([], false)
     await ask(world, [wire()])

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { principal } from '../../istio/names.ts'
 import type { Attribute } from './matcher.ts'
 import { matchesPath } from './path.ts'
-import type { Identity, RequestContext } from './request-context.ts'
+import type { Identity, RequestContext, TrustDomains } from './request-context.ts'
 import { matchesGlob, matchesText } from './text.ts'
 
 const NO_IDENTITY = 'the client is outside the mesh and has no identity'
@@ -15,30 +15,37 @@ const textAttribute = (name: string, value: string | undefined): Attribute => ({
 
 const identityAttribute = (
   name: string,
-  { identity }: RequestContext,
+  { identity, isUnknown }: RequestContext,
   value: (identity: Identity) => string,
 ): Attribute => ({
   ...textAttribute(name, identity && value(identity)),
-  absent: NO_IDENTITY,
+  ...(!isUnknown && { absent: NO_IDENTITY }),
 })
 
 export const sourcePrincipal = (context: RequestContext): Attribute => {
   const attribute = identityAttribute('source', context, principal)
   const { envoy } = context
-  return envoy
-    ? { ...attribute, matches: (pattern) => attribute.matches(inTrustDomain(pattern, envoy.trustDomain)) }
-    : attribute
+  return envoy ? { ...attribute, matches: (pattern) => matchesPrincipal(attribute, pattern, envoy) } : attribute
 }
 
 /**
- * Replaces the trust domain of a pattern as Envoy does. `cluster.local`, and a pattern that matches the own trust domain, mean the own
- * one (istio.io/latest/docs/tasks/security/authorization/authz-td-migration).
+ * Matches a principal as Envoy does. `cluster.local`, and a pattern that matches the own trust domain or an alias of it, mean the own one and
+ * all aliases (istio.io/latest/docs/tasks/security/authorization/authz-td-migration). Undefined where an alias would decide that is not
+ * known.
  */
-const inTrustDomain = (pattern: string, trustDomain: string): string => {
+const matchesPrincipal = (
+  { matches }: Attribute,
+  pattern: string,
+  { trustDomain, aliases }: TrustDomains,
+): boolean | undefined => {
   const [named = '', ...rest] = pattern.split('/')
-  if (rest.length !== 4 || named.startsWith('*')) return pattern
-  const isOwn = named === 'cluster.local' || matchesText(named, trustDomain)
-  return isOwn ? [trustDomain, ...rest].join('/') : pattern
+  if (rest.length !== 4 || named.startsWith('*')) return matches(pattern)
+  const known = aliases === 'unknown' ? [] : aliases
+  const own = [trustDomain, ...known]
+  const isOwn = named === 'cluster.local' || own.some((domain) => matchesText(named, domain))
+  const isMatch = own.some((domain) => matches([domain, ...rest].join('/')))
+  if (isOwn) return isMatch
+  return aliases === 'unknown' && isMatch ? undefined : matches(pattern)
 }
 
 /** Matches the namespace as Envoy does: anywhere behind `/ns/`, where `*` also matches slashes. */
@@ -58,7 +65,7 @@ export const sourceServiceAccount = (context: RequestContext, policyNamespace: s
   return {
     name: 'service account',
     value,
-    absent: NO_IDENTITY,
+    ...(!context.isUnknown && { absent: NO_IDENTITY }),
     matches: (pattern) => value === (pattern.includes('/') ? pattern : `${policyNamespace}/${pattern}`),
   }
 }

@@ -32,15 +32,29 @@ export type ClusterSnapshot = {
   readonly unreadable?: readonly UnreadablePolicy[] | undefined
   /** Istio's; policies in it hold for every namespace. */
   readonly rootNamespace: string
+  /** Namespaces that may be the root instead: where it matters, nothing is decided. @default none */
+  readonly otherRoots?: readonly string[] | undefined
   readonly trustDomain: string
+  /** Other names of the trust domain, which Envoys know. @default none */
+  readonly trustDomainAliases?: readonly string[] | 'unknown' | undefined
   readonly services: readonly ServiceSnapshot[]
   readonly workloads: readonly WorkloadSnapshot[]
   /** PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod; undefined where it is unknown. */
   readonly autoAllowWaypoint?: boolean | undefined
   /** Of all namespaces. @default none: plaintext is taken everywhere */
   readonly peerAuthentications?: readonly PeerAuthentication[] | undefined
+  /** Reasons why no answer is certain, whatever the policies say. @default none */
+  readonly doubts?: readonly string[] | undefined
   /** Decides as if dry runs were enforced. @default false */
   readonly enforcesDryRuns?: boolean | undefined
+}
+
+/** The proxy of a Gateway. */
+export type GatewaySnapshot = {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  /** A client may show a certificate of its own, whose name is then its identity. */
+  readonly takesCertificates?: boolean | undefined
 }
 
 export type AccessRequest = {
@@ -65,7 +79,7 @@ export type AccessRequest = {
     /** The protocol that the Service declares for its port. @default none: the waypoint detects it by connection */
     readonly protocol?: 'http' | 'tcp' | undefined
     /** The request ends at the proxy of a Gateway of that name, whose pods have these labels. */
-    readonly gateway?: { readonly name: string; readonly labels: Readonly<Record<string, string>> } | undefined
+    readonly gateway?: GatewaySnapshot | undefined
   }
   readonly port: number
   readonly method?: string | undefined

@@ -85,13 +85,13 @@ type Envoy = Pick<EnforcementPoint, 'context' | 'protocol' | 'perhaps' | 'enforc
 
 /** Builds the Envoy part of an enforcement point. Attributes of HTTP in the query imply HTTP where the port declares no protocol. */
 const envoy = (
-  { trustDomain, enforcesDryRuns }: ClusterSnapshot,
+  { trustDomain, trustDomainAliases: aliases = [], enforcesDryRuns }: ClusterSnapshot,
   context: RequestContext,
   protocol: EnforcementPoint['protocol'],
 ): Envoy => {
   const isHttp = [context.method, context.path, context.host].some((value) => value !== undefined)
   return {
-    context: { ...context, envoy: { trustDomain } },
+    context: { ...context, envoy: { trustDomain, aliases } },
     protocol: protocol ?? (isHttp ? 'http' : undefined),
     perhaps: [],
     enforcesDryRuns,
@@ -112,11 +112,15 @@ const waypointPoint = (
 
 /** Builds the gateway's enforcement point. It ends the connection, plaintext or TLS, and sees no mesh identity. */
 const gatewayPoint = ({ to }: AccessRequest, snapshot: ClusterSnapshot, context: RequestContext): EnforcementPoint => {
-  const { name, labels } = to.gateway ?? { name: to.application, labels: {} }
+  const { name, labels, takesCertificates } = to.gateway ?? { name: to.application, labels: {} }
   return {
     at: 'gateway',
     name: `the gateway ${to.namespace}/${name}`,
-    ...envoy(snapshot, { ...context, identity: undefined, port: to.podPort ?? context.port }, to.protocol),
+    ...envoy(
+      snapshot,
+      { ...context, identity: undefined, isUnknown: takesCertificates, port: to.podPort ?? context.port },
+      to.protocol,
+    ),
     ...gatewayPolicies(snapshot, { namespace: to.namespace, name, labels }),
   }
 }

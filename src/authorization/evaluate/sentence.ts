@@ -34,6 +34,10 @@ export const writeSentence = (
   return `${client(request)} ${MAY[decided?.verdict.outcome ?? 'allowed']} ${what}: ${why}${besides.join('')}.`
 }
 
+/** Writes the sentence of an answer that nobody can give. */
+export const writeDoubt = (request: AccessRequest, doubt: string): string =>
+  `${client(request)} ${MAY.undecided} ${action(request)} to ${destination(request)} on port ${request.port}: ${doubt}.`
+
 const MAY = { allowed: 'may', denied: 'may not', undecided: 'may or may not' } as const
 
 const client = ({ from: { namespace, application, serviceAccount, address } }: AccessRequest): string => {

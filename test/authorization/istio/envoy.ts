@@ -11,6 +11,7 @@ import {
   type Outcomes,
   runAddress,
   some,
+  union,
   type Wire,
   YES,
 } from './outcomes.ts'
@@ -44,17 +45,28 @@ const envoyPath = (pattern: string, path: string | undefined): Outcomes => {
   return /\{\*\*?\}/.test(pattern) ? certain(template(pattern).test(path)) : certain(simple(pattern, path))
 }
 
-const migrated = (pattern: string, local: string): string => {
+/** The principals that istiod writes down in the place of one, by the mesh's trust domain and its aliases. */
+const migrated = (pattern: string, domains: readonly string[]): string[] => {
   const parts = pattern.split('/')
-  if (parts.length !== 5 || parts[0] === '*') return pattern
   const [named = '', ...rest] = parts
-  if (named.startsWith('*')) return pattern
-  const isLocal =
-    named === local || named === 'cluster.local' || (named.endsWith('*') && local.startsWith(named.slice(0, -1)))
-  return isLocal ? [local, ...rest].join('/') : pattern
+  if (parts.length !== 5 || named.startsWith('*')) return [pattern]
+  const isLocal = named === 'cluster.local' || domains.some((domain) => simple(named, domain))
+  return isLocal ? domains.map((domain) => [domain, ...rest].join('/')) : [pattern]
 }
 
-type EnvoyContext = { wire: Wire; carrier: Carrier; action: string; namespace: string; trustDomain: string }
+type EnvoyContext = {
+  wire: Wire
+  carrier: Carrier
+  action: string
+  namespace: string
+  domains: readonly (readonly string[])[]
+}
+
+/** One that nobody knows of may be any that a policy names, or none of them. */
+const domainsOf = ({ trustDomain, trustDomainAliases: aliases = [] }: ClusterSnapshot): (readonly string[])[] =>
+  aliases === 'unknown'
+    ? [[trustDomain], [trustDomain, 'example.org', 'example.net', 'cluster.local']]
+    : [[trustDomain, ...aliases]]
 
 /** An atom that needs HTTP: on TCP it fails an ALLOW, and any other goes on without it. */
 const http = ({ carrier }: EnvoyContext, outcome: () => Outcomes): Outcomes => {
@@ -82,13 +94,14 @@ const envoyField = (
 }
 
 const authenticated = (wire: Wire, test: (spiffe: string) => boolean): Outcomes =>
-  certain(wire.spiffe !== undefined && test(wire.spiffe))
+  wire.isUnknown ? EITHER : certain(wire.spiffe !== undefined && test(wire.spiffe))
 
 const byPrincipal =
-  ({ wire, trustDomain }: EnvoyContext) =>
+  ({ wire, domains }: EnvoyContext) =>
   (pattern: string): Outcomes => {
-    const wanted = migrated(pattern, trustDomain)
-    return authenticated(wire, (spiffe) => simple(wanted, spiffe.slice('spiffe://'.length)))
+    const inOne = (some: readonly string[]) => (spiffe: string) =>
+      migrated(pattern, some).some((one) => simple(one, spiffe.slice('spiffe://'.length)))
+    return union(domains.map((some) => authenticated(wire, inOne(some))))
   }
 const byNamespace =
   ({ wire }: EnvoyContext) =>
@@ -189,7 +202,7 @@ export const runEnvoy = (
       .filter((policy) => (policy.spec.action ?? 'ALLOW') === action)
       .filter((policy) => action === 'CUSTOM' || world.enforcesDryRuns || !runsDry(policy))
   const ask = (action: string) =>
-    of(action).map((one) => runEnvoyPolicy(one, { wire, carrier, trustDomain: world.trustDomain }))
+    of(action).map((one) => runEnvoyPolicy(one, { wire, carrier, domains: domainsOf(world) }))
   const authorizer = every(ask('CUSTOM').map((matches) => (matches.has(true) ? EITHER : YES)))
   return every([authorizer, not(some(ask('DENY'))), of('ALLOW').length === 0 ? YES : some(ask('ALLOW'))])
 }

@@ -24,6 +24,8 @@ export const some = (sets: readonly Outcomes[]): Outcomes => not(every(sets.map(
 /** A connection, and the request in it; `undefined` is not known, but for the identity, which is then absent. */
 export type Wire = {
   spiffe: string | undefined
+  /** There may be an identity that is not known. */
+  isUnknown?: boolean | undefined
   ip: string | undefined
   port: number
   method?: string | undefined

@@ -43,8 +43,15 @@ const carriers = (declared: Carrier | undefined, { method, path, host }: AccessR
   return [method, path, host].every((one) => one === undefined) ? ['http', 'tcp'] : ['http']
 }
 
-/** All that may become of a request: true is that it passes. */
+/** All that may become of a request: true is that it passes. Whichever of the namespaces may be the root is. */
 export const outcomesOf = (request: AccessRequest, world: ClusterSnapshot): Outcomes =>
+  union(
+    [world.rootNamespace, ...(world.otherRoots ?? [])].map((rootNamespace) =>
+      outcomesIn(request, { ...world, rootNamespace }),
+    ),
+  )
+
+const outcomesIn = (request: AccessRequest, world: ClusterSnapshot): Outcomes =>
   request.to.gateway ? atGateway(request, world) : every([...atWaypoint(request, world), ...atPods(request, world)])
 
 const spiffeOf = ({ trustDomain }: ClusterSnapshot, namespace: string, account: string): string =>
@@ -61,14 +68,14 @@ const wireOf = ({ from, port, method, path, host }: AccessRequest, world: Cluste
 
 const atGateway = (request: AccessRequest, world: ClusterSnapshot): Outcomes => {
   const { to, port } = request
-  const { name = '', labels = {} } = to.gateway ?? {}
+  const { name = '', labels = {}, takesCertificates: isUnknown } = to.gateway ?? {}
   const selecting = attachedToPods(world, { namespace: to.namespace, labels })
   const policies = world.policies.filter((policy) => {
     const references = referencesOf(policy)
     if (references.length === 0) return selecting.includes(policy)
     return references.some((one) => isGateway(one, policy, { namespace: to.namespace, name }))
   })
-  const wire = { ...wireOf(request, world), spiffe: undefined, port: to.podPort ?? port }
+  const wire = { ...wireOf(request, world), spiffe: undefined, isUnknown, port: to.podPort ?? port }
   return union(carriers(to.protocol, request).map((carrier) => runEnvoy(policies, wire, carrier, world)))
 }
 

@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { readText } from '../base/structured-text.ts'
+import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+
+export const ROOT_NAMESPACE = 'istio-system'
+
+/** The ConfigMap in which istiod is told of the mesh, in the namespace where it runs. */
+export const meshConfigReference = (namespace = ROOT_NAMESPACE): Reference => ({
+  kind: 'ConfigMap',
+  namespace,
+  name: 'istio',
+})
+
+/** The part of Istio's own config that policies depend on (istio.io/latest/docs/reference/config/istio.mesh.v1alpha1). */
+export type IstioMeshConfig = {
+  readonly rootNamespace: string
+  readonly trustDomain: string
+  readonly trustDomainAliases: readonly string[]
+}
+
+const Fields = z.object({
+  rootNamespace: z.string().min(1).optional(),
+  trustDomain: z.string().min(1).optional(),
+  trustDomainAliases: z.array(z.string()).nullish(),
+})
+
+/** It grows with its extension providers. */
+const LONGEST = 128 * 1024
+
+/** Reads Istio's config from its ConfigMap; undefined where that cannot be read. */
+export const readMeshConfig = ({ metadata, data = {} }: KubernetesObject): IstioMeshConfig | undefined => {
+  const text = readText(data.mesh ?? '', LONGEST)
+  const read = 'value' in text ? Fields.safeParse(text.value ?? {}).data : undefined
+  return (
+    read && {
+      rootNamespace: read.rootNamespace ?? metadata.namespace ?? ROOT_NAMESPACE,
+      trustDomain: read.trustDomain ?? 'cluster.local',
+      trustDomainAliases: read.trustDomainAliases ?? [],
+    }
+  )
+}
