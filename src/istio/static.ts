@@ -2,6 +2,7 @@ import { NAME_LABEL } from '../kubernetes/services.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import { principal } from './names.ts'
 import { sortedPorts } from './operations.ts'
+import { REQUESTED_BY, requestedBy } from './requested-by.ts'
 
 /** The owner of an object, and the labels that mark it. */
 export type StaticOwner = {
@@ -22,9 +23,11 @@ export const hardenedMode = (
 ): AuthorizationPolicy[] => {
   const name = `${application}-${namespace}-policy-global-allow-nothing`
   const targetRefs = [{ group: GATEWAY_API, kind: 'GatewayClass', name: 'istio-waypoint' }]
+  // whose members it refuses as well, those of other beacons, are to know whom to ask
+  const annotations = { [REQUESTED_BY]: requestedBy([`config of ${namespace}/${application}`]) }
   return [
-    policy(`${name}-ztunnel`, rootNamespace, labels, {}),
-    policy(`${name}-waypoint`, rootNamespace, labels, { targetRefs }),
+    policy(`${name}-ztunnel`, rootNamespace, labels, {}, annotations),
+    policy(`${name}-waypoint`, rootNamespace, labels, { targetRefs }, annotations),
   ]
 }
 
@@ -93,4 +96,9 @@ const policy = (
   namespace: string,
   labels: StaticOwner['labels'],
   spec: AuthorizationPolicy['spec'],
-): AuthorizationPolicy => authorizationPolicy({ metadata: { name, namespace, labels: { ...labels } }, spec })
+  annotations?: Readonly<Record<string, string>>,
+): AuthorizationPolicy =>
+  authorizationPolicy({
+    metadata: { name, namespace, labels: { ...labels }, ...(annotations && { annotations }) },
+    spec,
+  })

@@ -76,14 +76,20 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
       both,
       { to: 'shop/reviews' },
       false,
-      ['answers 403', 'istio-system/istio-shop-policy-global-allow-nothing-waypoint: it has no rules'],
+      [
+        'answers 403',
+        'istio-system/istio-shop-policy-global-allow-nothing-waypoint (asked for by config of shop/istio): it has no rules',
+      ],
     ],
     [
       'hardened without policies',
       hardened,
       {},
       false,
-      ['answers 403', 'global-allow-nothing-waypoint: it has no rules, and so allows nothing'],
+      [
+        'answers 403',
+        'global-allow-nothing-waypoint (asked for by config of shop/istio): it has no rules, and so allows nothing',
+      ],
     ],
     [
       'hardened, where istiod does not let waypoints through by itself',

@@ -7,11 +7,16 @@ const envelope = { apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolic
 const metadata = (name: string, namespace: string) => ({ name, namespace, labels })
 
 test('hardened mode: two objects that match nothing, for every ztunnel and every waypoint', () => {
+  const annotations = { 'meshstep.dev/requested-by': 'config of shop/mesh' }
   expect(hardenedMode(owner, 'istio-system')).toEqual([
-    { ...envelope, metadata: metadata('mesh-shop-policy-global-allow-nothing-ztunnel', 'istio-system'), spec: {} },
     {
       ...envelope,
-      metadata: metadata('mesh-shop-policy-global-allow-nothing-waypoint', 'istio-system'),
+      metadata: { ...metadata('mesh-shop-policy-global-allow-nothing-ztunnel', 'istio-system'), annotations },
+      spec: {},
+    },
+    {
+      ...envelope,
+      metadata: { ...metadata('mesh-shop-policy-global-allow-nothing-waypoint', 'istio-system'), annotations },
       spec: { targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'GatewayClass', name: 'istio-waypoint' }] },
     },
   ])

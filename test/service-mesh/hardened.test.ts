@@ -1,6 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { ask, BEACON, configure, createMesh, edit, path, policiesIn, wire } from '../helpers/beacon-world.ts'
-import type { World } from '../helpers/world.ts'
+import { startIstio } from '../../src/embedded/demo/istio.ts'
+import {
+  ask,
+  BEACON,
+  configure,
+  createMesh,
+  edit,
+  path,
+  policiesIn,
+  related,
+  requires,
+  wire,
+} from '../helpers/beacon-world.ts'
+import { application } from '../helpers/mesh.ts'
+import { passes, worldOf } from '../helpers/safety.ts'
+import { createWorld, type World } from '../helpers/world.ts'
 
 const ZTUNNEL = 'beacon-shop-policy-global-allow-nothing-ztunnel'
 const WAYPOINT = 'beacon-shop-policy-global-allow-nothing-waypoint'
@@ -28,6 +42,71 @@ const watched = (world: World): string[] => {
 const istioConfig = (mesh: string) => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'istio', namespace: 'istio-system' } },
   data: { mesh },
+})
+
+describe('hardened mode of another beacon', () => {
+  const DB = { application: 'db' }
+  const OTHER = { application: 'other' }
+
+  /** `other` runs the mesh of db and of bare, which declares nothing; `web` may reach db at its Service and its pods. */
+  const createShop = async () => {
+    const objects = ['db', 'web', 'bare'].flatMap((name) => application(name, { labels: {} }))
+    const world = createWorld([...objects, ROOT], { isOwnSink: true })
+    startIstio(world)
+    await configure(world, { mesh: {} }, OTHER)
+    await configure(
+      world,
+      {
+        policies: [
+          { type: 'app', relation: 'db', endpoints: [] },
+          { type: 'unit', relation: 'db', ports: [80] },
+        ],
+      },
+      DB,
+    )
+    await world.send('relation-changed', related(3, 'db', { application: 'web' }, DB))
+    for (const [id, application] of ['db', 'web', 'bare'].entries())
+      await world.send('relation-changed', requires(id + 10, { application }, OTHER))
+    return world
+  }
+
+  const TARGETS = [DB, { ...DB, service: 'db' }, { application: 'bare' }, { application: 'bare', service: 'bare' }]
+  const reach = (world: World, from: string) =>
+    TARGETS.map((to) => [false, true].map((autoAllow) => passes(worldOf(world.api, { autoAllow }), from, to)).join('/'))
+  const explain = async (world: World, to: string) => {
+    const answer = await world.app.request(`/explain?from=shop/web&to=shop/${to}&port=80`)
+    return (await answer.json()) as { allowed: boolean; sentence: string }
+  }
+
+  test('refuses nobody whom its members let in, and everybody else, and an answer says whose it is', async () => {
+    const world = await createShop()
+    const OPEN = ['true/true', 'true/true', 'true/false', 'true/true']
+    expect(reach(world, 'web')).toEqual(OPEN)
+    const seen: string[][] = []
+    const stop = world.api.subscribe(() => seen.push(reach(world, 'web').slice(0, 2)))
+    await configure(world, { mesh: { hardened: true } })
+    expect(reach(world, 'web')).toEqual(['true/true', 'true/true', 'false/false', 'false/false'])
+    expect(await explain(world, 'db')).toMatchObject({ allowed: true })
+    expect(await explain(world, 'bare')).toMatchObject({
+      allowed: false,
+      sentence: expect.stringContaining('(asked for by config of shop/beacon)'),
+    })
+    await world.send('resync', OTHER)
+    expect(reach(world, 'stranger')).toEqual(['false/false', 'false/false', 'false/false', 'false/false'])
+    await configure(world, { mesh: { hardened: false } })
+    stop()
+    expect(reach(world, 'web')).toEqual(OPEN)
+    expect(seen.filter((one) => one.includes('false'))).toEqual([])
+  })
+
+  test('is another than the own one: the mesh is hardened until both are off', async () => {
+    const world = await createShop()
+    for (const of of [BEACON, OTHER]) await configure(world, { mesh: { hardened: true } }, of)
+    await configure(world, { mesh: {} }, OTHER)
+    expect(reach(world, 'web').slice(2)).toEqual(['false/false', 'false/false'])
+    await configure(world, { mesh: {} })
+    expect(reach(world, 'web').slice(2)).toEqual(['true/false', 'true/true'])
+  })
 })
 
 describe('hardened mode', () => {
