@@ -1,8 +1,8 @@
 import { NAME_LABEL } from '../kubernetes/services.ts'
+import { REQUESTED_BY, requestedBy } from '../policies/requested-by.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import { principal } from './names.ts'
 import { sortedPorts } from './operations.ts'
-import { REQUESTED_BY, requestedBy } from './requested-by.ts'
 
 /** The owner of an object, and the labels that mark it. */
 export type StaticOwner = {
