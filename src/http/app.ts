@@ -17,7 +17,8 @@ import { failureOf, respond } from './failure.ts'
 import type { Steps } from './steps.ts'
 
 export type AppOptions = {
-  handle: Handle
+  /** Takes events; without it questions are answered, and no event is taken. */
+  handle?: Handle | undefined
   /** Answers `GET /explain`. */
   explain?: Explain | undefined
   /** Answers `GET /applications/{namespace}/{application}`. */
@@ -58,6 +59,7 @@ export const createApp = ({
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
     const headers = context.req.header()
     const only = context.req.param('function')
+    if (handle === undefined) throw new Refused(400, 'no events are taken here, but questions answered')
     return await intake.take(context.req.raw, async (body) => {
       const event = withTraceOf(readEvent({ headers, body }), headers)
       const { dryrun = 'false' } = event.extensions
@@ -114,7 +116,8 @@ export const createApp = ({
   if (steps)
     app.get('/steps', async (context) => {
       const { searchParams } = new URL(context.req.url)
-      return await steps.stream(searchParams, context.req.header('authorization'))
+      const { authorization, 'last-event-id': last } = context.req.header()
+      return await steps.stream(searchParams, authorization, last)
     })
   if (applications)
     app.get('/applications', async (context) => {

@@ -10,8 +10,11 @@ import type { DoneStep } from '../reconcile/handle.ts'
 /** The steps that this process takes, for whoever watches. */
 export type Steps = {
   publish(step: DoneStep): void
-  /** Server-sent events, one for each step of a namespace. Rejects with Refused for who may not send events about all of it. */
-  stream(query: URLSearchParams, authorization: string | undefined): Promise<Response>
+  /**
+   * Server-sent events, one for each step of the namespaces, after those that came after `last`, an id, where it is given. Those of an
+   * earlier process are gone: for its ids all come that are kept here. Rejects with Refused for who may not send events about all of a namespace.
+   */
+  stream(query: URLSearchParams, authorization: string | undefined, last?: string | undefined): Promise<Response>
   /** Ends all streams. */
   close(): void
 }
@@ -30,7 +33,7 @@ export const logStep = (log: Log, { time: _, ...step }: DoneStep): void => {
   if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
 }
 
-const Query = z.strictObject({ namespace: Namespace })
+const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a namespace') })
 
 /** The limit of watchers: each holds a connection, and the steps that it has not read. */
 const MOST_WATCHERS = 20
@@ -38,37 +41,58 @@ const MOST_WATCHERS = 20
 /** The limit of unread steps: a watcher with more is disconnected. */
 const MOST_WAITING = 1_000
 
-type Watcher = { readonly namespace: string; readonly controller: ReadableStreamDefaultController<Uint8Array> }
+/** The limit of steps that are kept for who comes back. */
+const MOST_KEPT = 200
+
+type Watcher = {
+  readonly namespaces: ReadonlySet<string>
+  readonly controller: ReadableStreamDefaultController<Uint8Array>
+}
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Steps => {
   const watchers = new Set<Watcher>()
+  const begun = clock.now().toString(36)
+  let kept: { readonly number: number; readonly step: DoneStep }[] = []
+  let number = 0
   const encode = (text: string) => new TextEncoder().encode(text)
+  const textOf = (step: DoneStep, own: number) => `id: ${begun}-${own}\ndata: ${JSON.stringify(step)}\n\n`
+  const missedSince = (last: string | undefined) => {
+    if (last === undefined) return []
+    const [process, seen] = last.split('-')
+    return process === begun ? kept.filter((one) => one.number > Number(seen)) : kept
+  }
   const end = (watcher: Watcher): void => {
     watchers.delete(watcher)
     watcher.controller.close()
   }
   return {
     publish: (step) => {
-      for (const watcher of [...watchers].filter(({ namespace }) => namespace === step.namespace)) {
-        watcher.controller.enqueue(encode(`data: ${JSON.stringify(step)}\n\n`))
+      number += 1
+      kept = [...kept.slice(1 - MOST_KEPT), { number, step }]
+      for (const watcher of [...watchers].filter(({ namespaces }) => namespaces.has(step.namespace ?? ''))) {
+        watcher.controller.enqueue(encode(textOf(step, number)))
         if ((watcher.controller.desiredSize ?? 0) < -MOST_WAITING) end(watcher)
       }
     },
-    stream: async (query, authorization) => {
-      const parsed = Query.safeParse(Object.fromEntries(query))
+    stream: async (query, authorization, last) => {
+      const { namespace: _, ...others } = Object.fromEntries(query)
+      const parsed = Query.safeParse({ ...others, namespace: query.getAll('namespace') })
       if (!parsed.success) throw new Refused(400, `query: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`)
-      const { namespace } = parsed.data
+      const namespaces = new Set(parsed.data.namespace)
       const kubernetes = connect(clock.now() + timeoutMilliseconds)
-      await (await authenticate?.(kubernetes, authorization))?.authorize({ namespace })
+      const sender = await authenticate?.(kubernetes, authorization)
+      for (const namespace of namespaces) await sender?.authorize({ namespace })
       if (watchers.size >= MOST_WATCHERS)
         throw new Unavailable(`${watchers.size} others watch already`, { status: 429 })
       let watcher: Watcher | undefined
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => {
-          watcher = { namespace, controller }
+          watcher = { namespaces, controller }
           watchers.add(watcher)
           controller.enqueue(encode(': steps follow\n\n'))
+          for (const { step, number: own } of missedSince(last))
+            if (namespaces.has(step.namespace ?? '')) controller.enqueue(encode(textOf(step, own)))
         },
         cancel: () => {
           if (watcher) watchers.delete(watcher)

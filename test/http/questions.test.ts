@@ -218,7 +218,40 @@ describe('GET /steps', () => {
     steps.publish(step('shop'))
     steps.publish(step('elsewhere'))
     steps.close()
-    expect(await response.text()).toBe(`: steps follow\n\ndata: ${JSON.stringify(step('shop'))}\n\n`)
+    expect(await response.text()).toMatch(/^: steps follow\n\nid: \w+-1\ndata: (.*)\n\n$/)
+    expect(await seen(steps, ['shop'], 'none')).toEqual([['1', step('shop')]])
+  })
+
+  /** The number and the step of each that comes at once to who comes back with `last`. */
+  const seen = async (steps: ReturnType<typeof createSteps>, namespaces: readonly string[], last?: string) => {
+    const query = new URLSearchParams(namespaces.map((name): [string, string] => ['namespace', name]))
+    const response = await steps.stream(query, undefined, last)
+    steps.close()
+    const messages = (await response.text()).matchAll(/id: \w+-(\d+)\ndata: (.*)\n\n/g)
+    return [...messages].map(([, number, data = '']) => [number, JSON.parse(data)])
+  }
+
+  test('goes on after the last step that a watcher has seen, and from the beginning for one of an earlier process', async () => {
+    const place = createPlace([])
+    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
+    const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
+    for (const namespace of ['shop', 'bank', 'shop', 'elsewhere']) steps.publish(step(namespace))
+    steps.close()
+    const [, first = ''] = /id: (\S+)/.exec(await response.text()) ?? []
+    expect(await seen(steps, ['shop', 'bank'], first)).toEqual([
+      ['2', step('bank')],
+      ['3', step('shop')],
+    ])
+    expect((await seen(steps, ['shop', 'bank'], 'earlier-7')).map(([number]) => number)).toEqual(['1', '2', '3'])
+    expect(await seen(steps, ['shop', 'bank'])).toEqual([])
+  })
+
+  test('keeps the last 200 steps for who comes back', async () => {
+    const place = createPlace([])
+    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
+    for (let count = 0; count < 300; count += 1) steps.publish(step('shop'))
+    const kept = await seen(steps, ['shop'], '0')
+    expect([kept.length, kept[0]?.[0]]).toEqual([200, '101'])
   })
 
   test('lets go of a watcher that reads nothing, and of no other', async () => {
