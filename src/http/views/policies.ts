@@ -22,24 +22,30 @@ export type PolicyView = {
 /** The policies among `objects` that an application wrote, asked for, or has at its own Service or pods. */
 export const policyViews = (subject: Subject, objects: readonly KubernetesObject[]): PolicyView[] =>
   objects
-    .map(policyView)
+    .map((object) => ({ object, owner: ownerOf(object), requestedBy: parseRequesters(object) }))
     .filter(
       ({ owner, requestedBy }) =>
         owner === subjectName(subject) || requestedBy.some((name) => name.endsWith(` of ${subjectName(subject)}`)),
     )
+    .map(policyView)
 
-const policyView = (object: KubernetesObject): PolicyView => {
-  const { namespace = '', name, labels } = object.metadata
+const ownerOf = ({ metadata: { namespace = '', labels } }: KubernetesObject): string => {
+  const home = ownValue(labels, 'meshstep.dev/namespace') ?? namespace
+  return `${home}/${ownValue(labels, 'meshstep.dev/application') ?? ''}`
+}
+
+type Found = Pick<PolicyView, 'owner' | 'requestedBy'> & { readonly object: KubernetesObject }
+
+const policyView = ({ object, owner, requestedBy }: Found): PolicyView => {
+  const { namespace = '', name } = object.metadata
   const read = readAuthorizationPolicy(object)
   const spec = 'policy' in read ? read.policy.spec : {}
-  const home = ownValue(labels, 'meshstep.dev/namespace') ?? namespace
   return {
     ...{ namespace, name },
     action: spec.action ?? 'ALLOW',
     target: targetOf(spec),
     sources: sourcesOf(spec),
-    owner: `${home}/${ownValue(labels, 'meshstep.dev/application') ?? ''}`,
-    requestedBy: parseRequesters(object),
+    ...{ owner, requestedBy },
   }
 }
 
