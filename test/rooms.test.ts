@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 const ROOMS = [
   'entries',
   'cli',
+  'page',
   'http',
   'telemetry',
   'lint',

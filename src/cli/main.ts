@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
+import { Refused } from '../base/errors.ts'
 import { completion } from './commands/completion.ts'
 import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'
@@ -67,9 +68,10 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode
-  else if (error instanceof Failure) {
-    say(`${error.code === 1 ? 'error: ' : ''}${error.message}`)
-    process.exitCode = error.code
+  else if (error instanceof Failure || error instanceof Refused) {
+    const code = error instanceof Failure ? error.code : 1
+    say(`${code === 1 ? 'error: ' : ''}${error.message}`)
+    process.exitCode = code
   } else if (error instanceof Error && 'code' in error) {
     // a file or a port, named by the system's own message
     say(`error: ${error.message}`)

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Name } from '../page/relating.ts'
 import { Failure } from './failure.ts'
 import type { Format } from './output.ts'
 import { connect, type Server } from './server.ts'
@@ -36,8 +37,6 @@ export const outputOf = <T extends string>(command: Command, formats: readonly [
   if (found === undefined) throw new Failure(`--output ${output}: expected ${formats.join(', ')}`)
   return found
 }
-
-export type Name = { readonly namespace: string; readonly application: string; readonly endpoint?: string }
 
 /** Reads the value of an option as a whole number; for another one commander says which option, and ends with 1. */
 export const wholeNumber =

@@ -1,3 +1,4 @@
+import { eventOf } from '../page/relating.ts'
 import type { Plan } from '../preview/preview.ts'
 import type { Handled } from '../reconcile/handle.ts'
 import type { Settings } from './options.ts'
@@ -10,18 +11,6 @@ export type Sent = {
   readonly subject: string
   readonly data?: unknown
 }
-
-/** A CloudEvent in JSON, of this moment. */
-export const eventOf = ({ type, subject, data }: Sent): string =>
-  JSON.stringify({
-    specversion: '1.0',
-    id: crypto.randomUUID(),
-    source: '/cli',
-    type: type.includes('.') ? type : `dev.meshstep.${type}.v1`,
-    subject,
-    time: new Date().toISOString(),
-    ...(data !== undefined && { datacontenttype: 'application/json', data }),
-  })
 
 const STRUCTURED = 'application/cloudevents+json'
 

@@ -1,13 +1,15 @@
 import type { Command } from 'commander'
 import type { ApplicationView } from '../../http/applications.ts'
-import { type Graph, graphOf, mermaid, svg } from '../map.ts'
+import { type Graph, graphOf } from '../../page/graph.ts'
+import { mermaid, svg } from '../map.ts'
 import { outputOf, withServer } from '../options.ts'
 import { print } from '../output.ts'
 
 const DRAW: Readonly<Record<'mermaid' | 'svg' | 'json', (graph: Graph) => string>> = {
   mermaid,
   svg,
-  json: (graph) => JSON.stringify(graph, null, 2),
+  json: ({ nodes, edges }) =>
+    JSON.stringify({ nodes, edges: edges.map(({ from, to, label }) => ({ from, to, label })) }, null, 2),
 }
 
 export const map = (program: Command): void => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { ApplicationView } from '../../http/applications.ts'
-import { Failure } from '../failure.ts'
+import { unrelate as relation } from '../../page/relating.ts'
 import { parseName, wholeNumber, withServer } from '../options.ts'
 import { send } from '../send.ts'
 
@@ -16,21 +16,8 @@ export const unrelate = (program: Command): void => {
     .action((first: string, second: string, options: { id?: number; dryRun?: true }, command: Command) =>
       withServer(command, async (settings) => {
         const [own, remote] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
-        const subject = `${own.namespace}/${own.application}`
-        const { relations } = await settings.server.get<ApplicationView>(`/applications/${subject}`)
-        const found = relations.filter(
-          (one) =>
-            one.stands &&
-            one.remote === `${remote.namespace}/${remote.application}` &&
-            (own.endpoint === undefined || one.endpoint === own.endpoint) &&
-            (options.id === undefined || one.id === options.id),
-        )
-        const [relation, ...others] = found
-        if (relation === undefined) throw new Failure(`${subject} has no such relation with ${remote.application}`)
-        if (others.length > 0)
-          throw new Failure(`which one? ${found.map(({ id, endpoint }) => `--id ${id} (${endpoint})`).join(', ')}`)
-        const data = { relation: { id: relation.id } }
-        await send(settings, { type: 'relation-broken', subject, data }, options.dryRun)
+        const view = await settings.server.get<ApplicationView>(`/applications/${own.namespace}/${own.application}`)
+        await send(settings, relation(view, { own, remote, id: options.id }), options.dryRun)
       }),
     )
 }
