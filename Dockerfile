@@ -17,8 +17,9 @@ FROM node AS server
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/cache NODE_OPTIONS=--max-old-space-size-percentage=60
 WORKDIR /app
 COPY LICENSE ./
-# The bundle, what plans and telemetry load beside it, the licences of what is in them, and their bill of materials.
-COPY --from=build /build/dist/server.mjs /build/dist/fork.mjs /build/dist/otlp.mjs /build/dist/NOTICES.txt /build/dist/sbom.cdx.json ./
+# The bundle, what plans and telemetry load beside it, the page, the licences of what is in them, and their bill of materials.
+COPY --from=build /build/dist/server.mjs /build/dist/fork.mjs /build/dist/otlp.mjs /build/dist/page.mjs /build/dist/NOTICES.txt /build/dist/sbom.cdx.json ./
+COPY --from=build /build/dist/page page/
 # Numeric, so that Kubernetes can tell it is not root. Node keeps a compile cache per user: warm and run as this one.
 RUN install --directory --owner=1000 --group=1000 /cache
 USER 1000:1000

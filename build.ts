@@ -1,6 +1,7 @@
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { LIBRARY, OWN_FILES } from './src/page/assets.ts'
 
 /** Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. */
 const besideTheBundle: Plugin = {
@@ -95,6 +96,20 @@ const otlp = await build({
   entryPoints: ['src/telemetry/otlp.ts'],
   outfile: 'dist/otlp.mjs',
 })
-const packages = await packagesIn({ inputs: { ...metafile.inputs, ...fork.metafile.inputs, ...otlp.metafile.inputs } })
+const page = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/page/main.ts'],
+  outfile: 'dist/page.mjs',
+  plugins: [besideTheBundle],
+})
+// what the browser gets is served as it is
+const library = `node_modules/cytoscape/dist/${LIBRARY}`
+await mkdir('dist/page')
+for (const file of OWN_FILES) await copyFile(`src/page/browser/${file}`, `dist/page/${file}`)
+await copyFile(library, `dist/page/${LIBRARY}`)
+const served = { [library]: { bytes: 0, imports: [] } }
+const inputs = [metafile, fork.metafile, otlp.metafile, page.metafile].map((built) => built.inputs)
+const packages = await packagesIn({ inputs: Object.assign({}, ...inputs, served) })
 await writeFile('dist/NOTICES.txt', noticesOf(packages))
 await writeFile('dist/sbom.cdx.json', billOf(packages, JSON.parse(await readFile('package.json', 'utf8')).version))

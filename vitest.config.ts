@@ -15,6 +15,7 @@ const SLOW = [
   'test/knative/image.test.ts',
   'test/knative/release.test.ts',
   'test/knative/warm-cache.test.ts',
+  'test/page/browser.test.ts',
   'test/preview/histories.test.ts',
   'test/reconcile/properties.test.ts',
   'test/service-mesh/guarded-always.test.ts',

@@ -1,3 +1,3 @@
-import { runLocal } from './http/local.ts'
+import { runLocal } from './cli/local.ts'
 
 await runLocal(process.argv.slice(2))

@@ -2,24 +2,17 @@ import { pino } from 'pino'
 import { ConfigurationError } from './base/errors.ts'
 import { runUntilSignal } from './http/process.ts'
 import { startDeadLetterServer, startServer } from './http/server.ts'
-import { readSettings, type Settings } from './http/settings.ts'
-import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
-import { type ApiServerEndpoint, createTransport } from './kubernetes/transport.ts'
+import { readSettings } from './http/settings.ts'
+import { findEndpoint } from './kubernetes/endpoint.ts'
+import { createTransport } from './kubernetes/transport.ts'
 import { loadTelemetry } from './telemetry/telemetry.ts'
-
-const findEndpoint = async ({ KUBECONFIG }: Settings): Promise<ApiServerEndpoint | undefined> => {
-  const inCluster = inClusterEndpoint(process.env)
-  if (inCluster || KUBECONFIG === undefined) return inCluster
-  const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
-  return kubeconfigEndpoint(KUBECONFIG)
-}
 
 /** `node server.mjs [function …]` serves the named functions, or all; `node server.mjs dead-letter` serves the dead-letter sink. */
 await runUntilSignal(async () => {
   const settings = readSettings(process.env)
   const log = pino({ level: settings.LOG_LEVEL, base: null })
   const names = process.argv.slice(2)
-  const endpoint = await findEndpoint(settings)
+  const endpoint = await findEndpoint(settings.KUBECONFIG)
   const transport = endpoint && createTransport(endpoint)
   if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, transport, log })
   if (!transport)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -39,4 +39,6 @@ const declare = async (folder: string): Promise<void> => {
 const folder = 'lib'
 await rm(folder, { recursive: true, force: true })
 await compile(folder)
+// the page looks for them beside its code, which is in a chunk
+await cp('src/page/browser', `${folder}/chunks/browser`, { recursive: true })
 await declare(folder)

@@ -6,20 +6,21 @@ import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { createAuthenticate } from '../access/authorize.ts'
+import { type Authenticate, createAuthenticate } from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
-import { systemClock as clock } from '../base/clock.ts'
+import { type Clock, systemClock as clock } from '../base/clock.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { createMemo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
+import type { Features } from '../feature/combine.ts'
 import { features } from '../features.ts'
-import { createKubernetes, type Transport } from '../kubernetes/client.ts'
+import { createKubernetes, type Kubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
 import { recordEvent } from '../kubernetes/event-series.ts'
 import { createLint } from '../lint/lint.ts'
-import { createPreview } from '../preview/preview.ts'
+import { createPreview, type Preview } from '../preview/preview.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
 import { createFeedback } from '../reconcile/feedback.ts'
 import { createHandler } from '../reconcile/handle.ts'
@@ -28,13 +29,13 @@ import { createQueue } from '../reconcile/queue.ts'
 import { createStep } from '../reconcile/step.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { createApp } from './app.ts'
-import { createApplications } from './applications.ts'
+import { type Applications, createApplications } from './applications.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
 import { deadLetterEvent, MANAGER } from './dead-letter-event.ts'
-import { createExplain } from './explain.ts'
+import { createExplain, type Explain } from './explain.ts'
 import { portProblem } from './process.ts'
 import type { Settings } from './settings.ts'
-import { createSteps, logStep } from './steps.ts'
+import { createSteps, logStep, type Steps } from './steps.ts'
 
 export type RunningServer = {
   readonly url: string
@@ -49,14 +50,38 @@ type Options = {
   transport: Transport
   log: Log
   telemetry?: Telemetry | undefined
+  /** Adds routes of its own, for which there are answers. */
+  mount?: Mount | undefined
+  /** Answers questions alone, and takes no event. */
+  isReading?: boolean
 }
 
 /** An app that answers what the functions answer, wherever it is mounted. */
 export type Service = {
   readonly app: Hono
+  /** Those whose events are taken. */
   readonly functions: readonly EventFunction[]
   /** Takes no more events, and ends the streams of steps. */
   stop(): void
+}
+
+/** Adds routes to an app before it is served. */
+export type Mount = (app: Hono, questions: Questions) => void
+
+/** The questions that a server answers, and what it takes to answer more. */
+export type Questions = {
+  readonly explain: Explain
+  readonly applications: Applications
+  readonly preview: Preview
+  /** Absent where no steps are taken. */
+  readonly steps?: Steps | undefined
+  readonly reading: {
+    readonly features: Features
+    connect(deadline: number): Kubernetes
+    readonly authenticate?: Authenticate | undefined
+    readonly clock: Clock
+    readonly timeoutMilliseconds: number
+  }
 }
 
 /** The time that the queue waits for more events of an application when several came at once. */
@@ -79,14 +104,23 @@ export type Timeouts = {
 const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
 
 /** Puts together what serves the functions. Rejects with ConfigurationError for a function that there is not. */
-export const createService = async ({ settings, names, log, telemetry, ...options }: Options): Promise<Service> => {
+export const createService = async ({
+  settings,
+  names,
+  log,
+  telemetry,
+  mount,
+  isReading = false,
+  ...options
+}: Options): Promise<Service> => {
   const functions = functionsNamed(names)
   const transport = telemetry?.transport(options.transport) ?? options.transport
   const memo = createMemo()
   const connect = (deadline: number, trace?: Trace) => createKubernetes({ transport, clock, deadline, memo, trace })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
-  const guard = authenticate && createDocumentGuard({ connect, clock })
+  // who only reads has no right to look at admission policies
+  const guard = authenticate && !isReading ? createDocumentGuard({ connect, clock }) : undefined
   const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
@@ -114,20 +148,21 @@ export const createService = async ({ settings, names, log, telemetry, ...option
   const applications = createApplications({ ...reading, guard })
   const lint = createLint(reading)
   const preview = createPreview({ ...reading, functions: createFunctions(features), transport, environment })
+  const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
-    handle: telemetry?.handle(handle) ?? handle,
+    ...taking,
     explain,
     applications,
     lint,
-    steps,
     preview,
     clock,
     log,
     isStopping: () => isStopping,
   })
+  mount?.(app, { explain, applications, preview, reading, ...(isReading ? {} : { steps }) })
   return {
     app,
-    functions,
+    functions: isReading ? [] : functions,
     stop: () => {
       isStopping = true
       steps.close()

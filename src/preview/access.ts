@@ -70,6 +70,34 @@ export const accessChanges = async (
   })
 }
 
+/** The access through a Service that there is now, as changes from none: what policies say, and what is open as none says anything. */
+export const accessNow = async (
+  from: Subject | undefined,
+  to: Subject,
+  { memories, kubernetes }: Pick<Side, 'memories' | 'kubernetes'>,
+): Promise<AccessChange[]> => {
+  // without a client it is asked what stock Istio does: what nobody has a word about counts as open
+  const pair = { ...(from ? { from } : { address: OUTSIDE, autoAllowWaypoint: false }), to }
+  const observed = await observeForQuery(memories, kubernetes, { ...pair, port: 1, via: 'service' })
+  const side = { question: pair, observed: { ...observed, policies: policiesAbout(to, observed) } }
+  return portsOf(observed, to).service.flatMap((port) =>
+    compared([undefined, situation(side, 'service', port)], { from, to, via: 'service', port }, false),
+  )
+}
+
+/** Policies that may hold for an application: not those of other Services, or of pods that another name of an application labels. */
+const policiesAbout = ({ application }: Subject, { policies = [], to }: ObservedCluster): KubernetesObject[] => {
+  const labels = (to?.template ?? to?.running[0])?.metadata?.labels ?? {}
+  return (policies as AuthorizationPolicy[]).filter(({ spec: { targetRefs = [], selector } = {} }) => {
+    const isOfOthers =
+      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== application)
+    const name = selector?.matchLabels?.[NAME_LABEL]
+    return !isOfOthers && (name === undefined || name === (labels[NAME_LABEL] ?? name))
+  })
+}
+
+const NAME_LABEL = 'app.kubernetes.io/name'
+
 type Observation = {
   readonly question: Omit<Query, 'port' | 'via'>
   readonly observed: ObservedCluster
@@ -78,7 +106,7 @@ type Observation = {
 
 /** Undefined where there is nothing to be asked. */
 const situation = (
-  { question, observed }: Observation,
+  { question, observed }: Pick<Observation, 'question' | 'observed'>,
   via: 'service' | 'pod',
   port: number,
 ): EvaluationInput | undefined => {
@@ -123,7 +151,8 @@ type Cell = {
 }
 
 const compared = ([before, after]: Pair, asked: Asked, isByPolicy: boolean): AccessChange[] => {
-  if (fingerprint(before) === fingerprint(after)) return []
+  const isSame = before && after ? fingerprint(before) === fingerprint(after) : before === after
+  if (isSame) return []
   const { methods, paths } = witnessesOf(
     [before, after].flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []),
   )
@@ -158,18 +187,16 @@ const verdict = (
 }
 
 /** All that a decision may depend on. */
-const fingerprint = (side: EvaluationInput | undefined): string =>
-  JSON.stringify(
-    side && [
-      side.request,
-      {
-        ...side.snapshot,
-        policies: side.snapshot.policies
-          .filter(holdsIn(side))
-          .map(({ metadata: { namespace, name, annotations }, spec }) => [namespace, name, annotations, spec]),
-      },
-    ],
-  )
+const fingerprint = (side: EvaluationInput): string =>
+  JSON.stringify([
+    side.request,
+    {
+      ...side.snapshot,
+      policies: side.snapshot.policies
+        .filter(holdsIn(side))
+        .map(({ metadata: { namespace, name, annotations }, spec }) => [namespace, name, annotations, spec]),
+    },
+  ])
 
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
 const holdsIn =

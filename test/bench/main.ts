@@ -5,6 +5,7 @@ import { cold } from './cold.ts'
 import { markdown, type Table } from './figures.ts'
 import { createGround, type Ground } from './ground.ts'
 import { type Growth, growth } from './growth.ts'
+import { page } from './page.ts'
 import { plot } from './plot.ts'
 import { simulation } from './simulate.ts'
 import { steps } from './steps.ts'
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     steps: { type: 'boolean' },
     growth: { type: 'boolean' },
     simulate: { type: 'boolean' },
+    page: { type: 'boolean' },
     /** A folder to write plots to. */
     plots: { type: 'string' },
     rounds: { type: 'string', default: '21' },
@@ -24,7 +26,7 @@ const { values } = parseArgs({
   },
 })
 
-const isAll = !values.cold && !values.steps && !values.growth && !values.simulate
+const isAll = !values.cold && !values.steps && !values.growth && !values.simulate && !values.page
 const rounds = Number(values.rounds)
 const others = Object.fromEntries(values.with.map((one) => one.split('=', 2)))
 
@@ -38,8 +40,13 @@ const measure = async (ground: Ground): Promise<Table[]> => {
     if (values.plots !== undefined) await draw(values.plots, grown)
   }
   if (isAll || values.simulate) tables.push(simulation(COSTS))
+  if (isAll || values.page)
+    tables.push(...[await page(Math.min(rounds, MOST_LOOKS))].filter((one) => one !== undefined))
   return tables
 }
+
+/** Each takes seconds. */
+const MOST_LOOKS = 5
 
 /** A change of an application, as the table of steps has it; a pod of an image that is on its node is there in about two seconds. */
 const COSTS = { cpu: 12, wait: 155, calls: 9, writes: 4, start: 2_000 }

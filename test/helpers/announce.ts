@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { nginxProgram } from '../coordinated-workers/nginx/nginx-program.ts'
 import { hasPrometheus } from '../coordinated-workers/nginx/prometheus-program.ts'
+import { chromiumProgram } from '../page/chromium.ts'
 import { hasVictoriaMetrics } from './victoria-metrics.ts'
 
 const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0
@@ -14,6 +15,7 @@ const skipped = (): string[] => [
   ...(runs('python3', '--version') ? [] : ['hooks of charms: no python3']),
   ...(hasPrometheus ? [] : ['what Prometheus takes and scrapes: no prometheus and promtool']),
   ...(hasVictoriaMetrics ? [] : ['metrics in a real database: no victoria-metrics of 1.92 or later']),
+  ...(chromiumProgram === undefined ? ['the page in a browser: no chromium'] : []),
   ...(nginxProgram === undefined ? ['telemetry through the configured nginx: no nginx'] : []),
 ]
 

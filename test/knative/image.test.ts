@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -61,13 +61,10 @@ describe('Dockerfile', () => {
   test('takes nothing but the bundles, their notices and their bill of materials from the build', () => {
     const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
     expect(fromBuild.map(({ sources }) => sources)).toEqual([
-      [
-        '/build/dist/server.mjs',
-        '/build/dist/fork.mjs',
-        '/build/dist/otlp.mjs',
-        '/build/dist/NOTICES.txt',
-        '/build/dist/sbom.cdx.json',
-      ],
+      ['server.mjs', 'fork.mjs', 'otlp.mjs', 'page.mjs', 'NOTICES.txt', 'sbom.cdx.json'].map(
+        (file) => `/build/dist/${file}`,
+      ),
+      ['/build/dist/page'],
     ])
   })
 
@@ -87,7 +84,11 @@ describe('Dockerfile', () => {
     const { status, stderr } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: directory, encoding: 'utf8' })
     expect({ status, stderr }).toMatchObject({ status: 0 })
     const built = (file: string) => readFileSync(join(directory, 'dist', file), 'utf8')
-    for (const file of readdirSync(join(root, 'dist'))) expect(built(file) === read(`dist/${file}`)).toBe(true)
+    const files = readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    )
+    for (const file of files.map((one) => relative(join(root, 'dist'), join(one.parentPath, one.name))))
+      expect(built(file) === read(`dist/${file}`)).toBe(true)
     const { components } = z
       .object({ components: z.array(z.object({ name: z.string(), version: z.string(), purl: z.string() })) })
       .parse(JSON.parse(built('sbom.cdx.json')))

@@ -9,7 +9,7 @@ export const start = (program: Command): void => {
     )
     .addHelpText('after', '\nExample:\n  meshstep start')
     .action(async () => {
-      const { runLocal } = await import('../../http/local.ts')
+      const { runLocal } = await import('../local.ts')
       await runLocal([])
     })
 }

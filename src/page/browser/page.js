@@ -1,0 +1,544 @@
+import { byId, element } from './html.js'
+import { follow } from './live.js'
+import { createGraph } from './map.js'
+
+/** @typedef {import('../page-map.ts').PageMap} PageMap */
+/** @typedef {import('../page-map.ts').MapNode} MapNode */
+/** @typedef {import('../page-map.ts').MapEdge} MapEdge */
+/** @typedef {import('./live.js').Step} Step */
+
+/** Milliseconds between two looks at the cluster while the page is looked at: it also changes by other hands. */
+const LOOK_AGAIN = 5_000
+const MOST_ENTRIES = 200
+
+const { dataset } = document.body
+const hasSteps = dataset.steps === 'true'
+
+/** @type {PageMap | undefined} */
+let map
+/** @type {string[]} */
+let chosen = []
+/** @type {(readonly [string, string])[]} */
+let lost = []
+let namespace = new URLSearchParams(location.search).get('namespace') ?? ''
+/** Applications whose last step found that somebody else holds what is wanted. */
+const conflicts = /** @type {Set<string>} */ (new Set())
+
+// asking
+
+/** @type {Promise<void> | undefined} */
+let asking
+
+/** @param {string} reason */
+const askForToken = (reason) => {
+  asking ??= new Promise((resolve) => {
+    const dialog = byId('token-dialog')
+    if (!(dialog instanceof HTMLDialogElement)) return
+    byId('token-reason').textContent = reason
+    dialog.showModal()
+    dialog.addEventListener(
+      'close',
+      () => {
+        sessionStorage.setItem('token', /** @type {HTMLInputElement} */ (byId('token')).value.trim())
+        asking = undefined
+        resolve()
+      },
+      { once: true },
+    )
+  })
+  return asking
+}
+
+/**
+ * Asks the server, with a token where it wants one. Rejects with its own words.
+ * @param {string} path
+ * @param {RequestInit} init
+ * @returns {Promise<Response>}
+ */
+const ask = async (path, init = {}) => {
+  const token = sessionStorage.getItem('token')
+  const headers = { ...(token && { authorization: `Bearer ${token}` }), ...init.headers }
+  const response = await fetch(path, { ...init, headers })
+  if (response.ok) return response
+  const text = await response.text()
+  const message = messageIn(text) ?? `${response.status} ${text.slice(0, 200)}`
+  if (response.status !== 401) throw new Error(message)
+  await askForToken(message)
+  return ask(path, init)
+}
+
+/** @param {string} text */
+const messageIn = (text) => {
+  try {
+    return String(JSON.parse(text).message)
+  } catch {
+    return undefined
+  }
+}
+
+/** @param {unknown} error */
+const complain = (error) => {
+  const problem = byId('problem')
+  problem.hidden = error === undefined
+  problem.textContent = error === undefined ? '' : `${error instanceof Error ? error.message : error}`
+}
+
+// the map
+
+const graph = createGraph(byId('graph'), {
+  onNode: (id) => choose(id),
+  onEdge: (id) => {
+    const edge = map?.edges.find((one) => one.id === id)
+    if (edge) void choosePair(edge.from, edge.to)
+  },
+  onNothing: () => clear(),
+})
+
+let isLoading = false
+let isStale = false
+
+/** Reads the map; of several wishes while it is read, one is granted. */
+const load = async () => {
+  isStale = true
+  if (isLoading) return
+  isLoading = true
+  while (isStale) {
+    isStale = false
+    const error = await loadOnce().then(
+      () => undefined,
+      (problem) => problem,
+    )
+    complain(error)
+    if (!hasSteps) setLive(error === undefined ? 'live' : 'reconnecting')
+  }
+  isLoading = false
+}
+
+const queryOf = () => (namespace === '' ? '' : `?${new URLSearchParams({ namespace })}`)
+
+const loadOnce = async () => {
+  const response = await ask(`/map${queryOf()}`)
+  const next = /** @type {PageMap} */ (await response.json())
+  if (next.version !== map?.version) take(next)
+}
+
+/** @param {PageMap} next */
+const take = (next) => {
+  const before = map
+  map = next
+  const isSame = before !== undefined && before.shown.join() === next.shown.join()
+  if (isSame || (before !== undefined && namespace === '')) tellChanges(before, next)
+  graph.draw(next, conflicts)
+  const names = new Set(next.nodes.map(({ id }) => id))
+  chosen = chosen.filter((id) => names.has(id))
+  showNamespaces(next)
+  showRows(next)
+  byId('names').replaceChildren(...next.nodes.map(({ id }) => element('option', { value: id })))
+  byId('empty').hidden = next.nodes.length > 0
+  mark()
+  followSteps(next)
+  if (before !== undefined) void refreshDetail()
+  document.body.dataset.version = next.version
+  if (before === undefined) performance.mark('drawn')
+}
+
+/** @param {PageMap} map */
+const showNamespaces = ({ namespaces }) => {
+  const all = [...new Set([...namespaces, ...(namespace === '' ? [] : [namespace])])]
+  const select = /** @type {HTMLSelectElement} */ (byId('namespace'))
+  select.replaceChildren(
+    element('option', { value: '' }, 'all'),
+    ...all.map((name) => element('option', { value: name, selected: name === namespace }, name)),
+  )
+}
+
+/** @param {PageMap} map */
+const showRows = ({ nodes, edges }) => {
+  const from = Map.groupBy(edges, (edge) => edge.from)
+  byId('rows').replaceChildren(
+    ...nodes.map((node) =>
+      element(
+        'tr',
+        { 'data-id': node.id },
+        element(
+          'th',
+          { scope: 'row' },
+          element(
+            'button',
+            { type: 'button', class: 'link', 'data-select': node.id, 'aria-pressed': 'false' },
+            node.id,
+          ),
+        ),
+        element(
+          'td',
+          {},
+          node.caption,
+          node.message === '' ? undefined : element('div', { class: 'muted' }, node.message),
+        ),
+        element('td', {}, ...(from.get(node.id) ?? []).map(reach)),
+      ),
+    ),
+  )
+}
+
+/** @param {MapEdge} edge */
+const reach = ({ from, to, access, label, isTelemetry }) => {
+  const what = access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; ')
+  const more = [access === 'open' && 'open to anybody', isTelemetry && 'telemetry'].filter((one) => one !== false)
+  return element(
+    'div',
+    { class: `reach ${access}`, 'data-edge': `${from} → ${to}` },
+    element('button', { type: 'button', class: 'link', 'data-pair': `${from} ${to}` }, to),
+    ` ${[what, ...more].join(', ')}`,
+  )
+}
+
+const matching = () => {
+  const sought = /** @type {HTMLInputElement} */ (byId('search')).value.trim().toLowerCase()
+  if (sought === '' || !map) return undefined
+  const found = map.nodes.filter(({ id, caption }) => `${id} ${caption}`.toLowerCase().includes(sought))
+  return new Set(found.map(({ id }) => id))
+}
+
+const mark = () => {
+  const found = matching()
+  graph.mark({ chosen, matching: found, lost })
+  const total = map?.nodes.length ?? 0
+  byId('count').textContent = found
+    ? `${found.size} of ${total}`
+    : `${total} ${total === 1 ? 'application' : 'applications'}`
+  for (const row of byId('rows').querySelectorAll('tr')) {
+    const id = row.dataset.id ?? ''
+    row.hidden = found !== undefined && !found.has(id)
+    row.classList.toggle('chosen', chosen.includes(id))
+    row.querySelector('[data-select]')?.setAttribute('aria-pressed', String(chosen.includes(id)))
+  }
+  const gone = new Set(lost.map(([from, to]) => `${from} → ${to}`))
+  for (const one of byId('rows').querySelectorAll('[data-edge]'))
+    one.classList.toggle('lost', gone.has(/** @type {HTMLElement} */ (one).dataset.edge ?? ''))
+}
+
+// what is chosen
+
+const hint = [...byId('detail').childNodes]
+
+const clear = () => {
+  chosen = []
+  byId('detail').replaceChildren(...hint)
+  mark()
+}
+
+/** One shows all of it, a second one whether the first may reach it. @param {string} id */
+const choose = (id) => {
+  const [first] = chosen
+  if (chosen.length === 1 && first !== undefined && first !== id) return choosePair(first, id)
+  chosen = [id]
+  mark()
+  graph.show(id)
+  return showDetail(`/page/applications/${id}`, `Reading ${id} …`)
+}
+
+/** @param {string} from @param {string} to @param {Record<string, string>} [asked] */
+const choosePair = async (from, to, asked) => {
+  chosen = [from, to]
+  mark()
+  const edge = map?.edges.find((one) => one.from === from && one.to === to)
+  const port = edge?.sample?.port ?? map?.nodes.find(({ id }) => id === to)?.ports[0]
+  if (asked === undefined && port === undefined) {
+    byId('detail').replaceChildren(
+      element('h2', {}, `${from} → ${to}`),
+      element('p', {}, `${to} has no Service with a port: nothing can be asked of it.`),
+    )
+    return
+  }
+  const { method, path } = edge?.sample ?? {}
+  const request = asked ?? { port: String(port), ...(method && { method }), ...(path && { path }) }
+  await showDetail(
+    `/page/explain?${new URLSearchParams({ from, to, ...request })}`,
+    `Asking whether ${from} may reach ${to} …`,
+  )
+  const all = byId('detail').querySelector('.allowed-in-all')
+  if (all instanceof HTMLElement && edge && edge.label !== '') {
+    all.hidden = false
+    all.replaceChildren(...edge.label.split('\n').map((line) => element('li', {}, element('code', {}, line))))
+  }
+}
+
+let shown = ''
+
+/** The server escapes what is in its answer. @param {string} path @param {string} meanwhile */
+const showDetail = async (path, meanwhile) => {
+  const detail = byId('detail')
+  if (path !== shown) detail.replaceChildren(element('p', { class: 'muted' }, meanwhile))
+  shown = path
+  try {
+    const text = await (await ask(path)).text()
+    if (path !== shown || detail.dataset.text === text) return
+    detail.innerHTML = text
+  } catch (error) {
+    if (path === shown)
+      detail.replaceChildren(
+        element('p', { class: 'verdict no' }, error instanceof Error ? error.message : String(error)),
+      )
+  }
+}
+
+/** Details follow the cluster, but not while they are read or written into. */
+const refreshDetail = async () => {
+  const [from, to] = chosen
+  if (from === undefined || byId('detail').contains(document.activeElement)) return
+  if (to === undefined) await showDetail(`/page/applications/${from}`, '')
+  else await choosePair(from, to)
+}
+
+byId('detail').addEventListener('submit', (event) => {
+  event.preventDefault()
+  if (!(event.target instanceof HTMLFormElement)) return
+  const given = [...new FormData(event.target)].map(([name, value]) => [name, String(value)])
+  const { from = '', to = '' } = event.target.dataset
+  void choosePair(from, to, Object.fromEntries(given.filter(([, value]) => value !== '')))
+})
+
+document.addEventListener('click', ({ target }) => {
+  const button = target instanceof Element ? target.closest('button') : null
+  if (!button) return
+  const { select, pair, swap, send: told, discard, story } = button.dataset
+  if (select !== undefined) void choose(select)
+  if (pair !== undefined) {
+    const [from = '', to = ''] = pair.split(' ')
+    void choosePair(from, to)
+  }
+  if (swap !== undefined && chosen.length === 2) void choosePair(chosen[1] ?? '', chosen[0] ?? '')
+  if (told !== undefined) void send(JSON.parse(told)).then(forget)
+  if (discard !== undefined) forget()
+  if (story !== undefined) void tell(button)
+})
+
+// planning and sending
+
+const forget = () => {
+  lost = []
+  byId('plan').replaceChildren()
+  mark()
+}
+
+/** @param {unknown} asked */
+const plan = async (asked) => {
+  const place = byId('plan')
+  place.replaceChildren(element('p', { class: 'muted' }, 'Planning …'))
+  try {
+    const body = JSON.stringify(asked)
+    place.innerHTML = await (await ask('/page/plan', { method: 'POST', body })).text()
+    const { lost: gone = '[]' } = place.querySelector('article')?.dataset ?? {}
+    lost = JSON.parse(gone)
+  } catch (error) {
+    lost = []
+    place.replaceChildren(element('p', { class: 'verdict no' }, error instanceof Error ? error.message : String(error)))
+  }
+  place.scrollIntoView({ block: 'nearest' })
+  mark()
+}
+
+byId('plan-form').addEventListener('submit', (event) => {
+  event.preventDefault()
+  if (event.target instanceof HTMLFormElement) void plan(Object.fromEntries(new FormData(event.target)))
+})
+
+/** @param {{ type: string, subject: string, data: unknown }} told */
+const send = async ({ type, subject, data }) => {
+  const event = {
+    ...{ specversion: '1.0', id: crypto.randomUUID(), source: '/page', type: `dev.meshstep.${type}.v1`, subject },
+    ...{ time: new Date().toISOString(), datacontenttype: 'application/json', data },
+  }
+  const headers = { 'content-type': 'application/cloudevents+json' }
+  try {
+    await ask('/', { method: 'POST', headers, body: JSON.stringify(event) })
+    complain(undefined)
+    return true
+  } catch (error) {
+    complain(error)
+    return false
+  } finally {
+    void load()
+  }
+}
+
+/** @param {HTMLButtonElement} button */
+const tell = async (button) => {
+  const event = JSON.parse(button.dataset.event ?? '{}')
+  if (button.dataset.planned === 'true') return await plan({ event })
+  forget()
+  button.disabled = true
+  const isSent = await send(event)
+  button.disabled = false
+  button.classList.toggle('done', isSent)
+}
+
+// steps
+
+/** @param {'live' | 'reconnecting'} state */
+const setLive = (state) => {
+  const live = byId('live')
+  if (live.dataset.state === state) return
+  live.dataset.state = state
+  live.textContent = state
+}
+
+const last = { id: '0' }
+const restarted = { process: '' }
+let followed = ''
+let following = new AbortController()
+
+/** @param {PageMap} map */
+const followSteps = ({ namespaces, shown: visible }) => {
+  if (!hasSteps) return
+  const stories = [...document.querySelectorAll('[data-event]')].map(
+    (button) => JSON.parse(/** @type {HTMLElement} */ (button).dataset.event ?? '{}').subject.split('/')[0],
+  )
+  const all = [...new Set(namespace === '' ? [...namespaces, ...stories] : visible)].toSorted()
+  const path = `/steps?${new URLSearchParams(all.map((name) => ['namespace', name]))}`
+  if (path === followed || all.length === 0) return
+  followed = path
+  following.abort()
+  following = new AbortController()
+  void follow({ ask, path, last, signal: following.signal, onStep, onState: onConnection })
+}
+
+/** @param {'live' | 'reconnecting'} state */
+const onConnection = (state) => {
+  setLive(state)
+  if (state === 'live') void load()
+}
+
+/** Each step saves one. */
+const MEMORY = /^ConfigMap .*\/juju-service-mesh-.*-labels$/
+
+/** @param {Step} step */
+const onStep = (step) => {
+  const [process = ''] = last.id.split('-')
+  if (restarted.process !== '' && restarted.process !== process)
+    entry(step.time, element('span', { class: 'muted' }, 'the server was restarted'))
+  restarted.process = process
+  const id = `${step.namespace}/${step.application}`
+  if (step.status === 'conflict') conflicts.add(id)
+  else conflicts.delete(id)
+  const removed = new Set(step.removed)
+  entry(
+    step.time,
+    element('b', {}, step.event.type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1')),
+    ' ',
+    step.application !== undefined &&
+      element('button', { type: 'button', class: 'link', 'data-select': id }, step.application),
+    ' ',
+    element('span', { class: `status ${step.status}` }, step.status),
+    element(
+      'ul',
+      { class: 'wrote' },
+      ...step.written
+        .filter((one) => !MEMORY.test(one))
+        .map((one) =>
+          element('li', { class: removed.has(one) ? 'lost' : '' }, `${removed.has(one) ? '− ' : ''}${one}`),
+        ),
+      ...step.messages.map((one) => element('li', { class: 'message' }, one)),
+    ),
+  )
+  void load()
+}
+
+/** @param {string} time @param {import('./html.js').Child[]} children */
+const entry = (time, ...children) => {
+  const steps = byId('steps')
+  const clock = element('time', { datetime: time }, new Date(time).toLocaleTimeString([], { hour12: false }))
+  steps.prepend(element('li', {}, clock, ' ', ...children))
+  while (steps.childElementCount > MOST_ENTRIES) steps.lastElementChild?.remove()
+}
+
+/** Tells what is different on the map. @param {PageMap} before @param {PageMap} after */
+const tellChanges = (before, after) => {
+  const changes = [
+    ...differences(before.nodes, after.nodes, ({ id, caption }) => [id, caption]),
+    ...differences(before.edges, after.edges, ({ id, access, label }) => [
+      id,
+      access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; '),
+    ]),
+  ]
+  if (changes.length === 0) return
+  const more = changes.length - MOST_CHANGES
+  entry(
+    new Date().toISOString(),
+    element('span', { class: 'muted' }, 'the map changed'),
+    element(
+      'ul',
+      { class: 'wrote' },
+      ...changes.slice(0, MOST_CHANGES).map(({ text, kind }) => element('li', { class: kind }, text)),
+      more > 0 && element('li', {}, `and ${more} more`),
+    ),
+  )
+}
+
+const MOST_CHANGES = 12
+
+/**
+ * @template T
+ * @param {readonly T[]} before @param {readonly T[]} after @param {(one: T) => [string, string]} read
+ * @returns {{ text: string, kind: string }[]}
+ */
+const differences = (before, after, read) => {
+  const [old, now] = [new Map(before.map(read)), new Map(after.map(read))]
+  return [
+    ...[...now].flatMap(([id, text]) => {
+      const was = old.get(id)
+      if (was === text) return []
+      return [
+        was === undefined
+          ? { text: `+ ${id}: ${text}`, kind: 'gained' }
+          : { text: `${id}: ${was} ⇒ ${text}`, kind: '' },
+      ]
+    }),
+    ...[...old].flatMap(([id, text]) => (now.has(id) ? [] : [{ text: `− ${id}: ${text}`, kind: 'lost' }])),
+  ]
+}
+
+// filters, keys, and the beginning
+
+byId('filters').addEventListener('submit', (event) => event.preventDefault())
+byId('search').addEventListener('input', mark)
+byId('namespace').addEventListener('change', ({ target }) => {
+  namespace = /** @type {HTMLSelectElement} */ (target).value
+  history.replaceState(null, '', namespace === '' ? location.pathname : `?${new URLSearchParams({ namespace })}`)
+  clear()
+  graph.showAll()
+  void load()
+})
+byId('fit').addEventListener('click', () => graph.showAll())
+byId('print').addEventListener('click', async () => {
+  try {
+    const url = URL.createObjectURL(await (await ask(`/map.svg${queryOf()}`)).blob())
+    element('a', { href: url, download: `meshstep${namespace === '' ? '' : `-${namespace}`}.svg` }).click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  } catch (error) {
+    complain(error)
+  }
+})
+
+/** @type {Readonly<Record<string, () => void>>} */
+const KEYS = {
+  '/': () => byId('search').focus(),
+  Escape: () => clear(),
+  0: () => graph.showAll(),
+  '+': () => graph.zoom(1.25),
+  '-': () => graph.zoom(0.8),
+}
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea')
+  if (event.ctrlKey || event.metaKey || event.altKey || (isTyping && event.key !== 'Escape')) return
+  const act = KEYS[event.key]
+  if (!act) return
+  if (event.key === '/') event.preventDefault()
+  act()
+})
+
+setInterval(() => {
+  if (document.visibilityState === 'visible') void load()
+}, LOOK_AGAIN)
+await load()

@@ -1,0 +1,31 @@
+import { readFile } from 'node:fs/promises'
+import { pino } from 'pino'
+import { ConfigurationError } from '../base/errors.ts'
+import { runUntilSignal } from '../http/process.ts'
+import { startServer } from '../http/server.ts'
+import { readSettings } from '../http/settings.ts'
+import { findEndpoint } from '../kubernetes/endpoint.ts'
+import { createTransport } from '../kubernetes/transport.ts'
+import { createAssets, LIBRARY } from './assets.ts'
+import { mountPage } from './page.ts'
+
+const NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
+
+/** `node page.mjs` serves the page and the questions, and takes no events. */
+await runUntilSignal(async () => {
+  const settings = readSettings(process.env)
+  const log = pino({ level: settings.LOG_LEVEL, base: null })
+  const endpoint = await findEndpoint(settings.KUBECONFIG)
+  if (!endpoint)
+    throw new ConfigurationError(
+      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
+    )
+  const home = await readFile(NAMESPACE, 'utf8').catch(() => undefined)
+  const folder = new URL('./page/', import.meta.url)
+  const assets = createAssets(folder, new URL(LIBRARY, folder))
+  return await startServer({
+    ...{ settings, names: [], log, isReading: true },
+    transport: createTransport(endpoint),
+    mount: (app, questions) => mountPage(app, questions, { assets, home: home?.trim() }),
+  })
+})
