@@ -102,15 +102,15 @@ const overlays = (): Build[] =>
   }))
 
 const combined = (): Build[] =>
-  [...combinations, ['network'], everything].map((components) => ({
+  [...combinations, ['network'], ['page'], everything].map((components) => ({
     name: ['base', ...components].join(' + '),
     components,
     objects: buildCombination(components),
   }))
 
-const everything = ['functions', 'leases', 'mesh', 'authentication', 'network']
+const everything = ['functions', 'leases', 'mesh', 'authentication', 'network', 'page']
 
-/** Each overlay, and base with each combination of components; nothing depends on `network`. */
+/** Each overlay, and base with each combination of components; nothing depends on `network` and `page`. */
 export const builds: Build[] = found
   ? [...overlays(), ...combined()]
   : [{ name: `(${cannotBuild})`, components: [], objects: [] }]

@@ -48,6 +48,28 @@ const reviews = [
   'everywhere validatingadmissionpolicybindings.admissionregistration.k8s.io: get',
 ]
 
+/** Of the page: it lists and gets, and asks who looks. */
+const page = [
+  'configmaps: get list',
+  'deployments.apps: get list',
+  'everywhere authorizationpolicies.security.istio.io: get list',
+  'everywhere deployments.apps: get list',
+  'everywhere gateways.gateway.networking.k8s.io: get list',
+  'everywhere namespaces: get',
+  'everywhere peerauthentications.security.istio.io: get list',
+  'everywhere pods: get list',
+  'everywhere services: get list',
+  'everywhere statefulsets.apps: get list',
+  'everywhere subjectaccessreviews.authorization.k8s.io: create',
+  'everywhere tokenreviews.authentication.k8s.io: create',
+  'horizontalpodautoscalers.autoscaling: get list',
+  'poddisruptionbudgets.policy: get list',
+  'pods: get list',
+  'serviceaccounts: get list',
+  'services: get list',
+  'statefulsets.apps: get list',
+]
+
 /** Events for all applications, and each effect beyond them. */
 const SENDING = ['', '/mesh', '/policies', '/root', '/workload'].map(
   (effect) => `applications${effect}.meshstep.dev: update`,
@@ -72,6 +94,7 @@ const expected = (components: readonly string[]): Record<string, string[]> => ({
   'meshstep-dead-letter': ['events.events.k8s.io: create patch'],
   'meshstep-pods': ['pods: get list watch'],
   'meshstep-configmaps': ['configmaps: get list watch'],
+  ...(components.includes('page') && { 'meshstep-page': page }),
   ...(components.includes('leases') && { 'meshstep-leases': ['leases.coordination.k8s.io: get list watch'] }),
 })
 

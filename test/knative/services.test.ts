@@ -19,14 +19,20 @@ describe.skipIf(cannotBuild)('services', () => {
       expect(started).toHaveLength(expected.length)
     })
 
-    test('there is one dead-letter service beside the functions', () => {
+    test('there is one dead-letter service beside the functions, and the page where it is wanted', () => {
       const service = services.find(({ metadata }) => metadata.name === 'meshstep-dead-letter')
       expect(service?.spec.template.spec.containers[0].args).toEqual(['dead-letter'])
-      expect(services).toHaveLength(functionServices(objects).length + 1)
+      const page = services.filter(({ metadata }) => metadata.name === 'meshstep-page')
+      expect(page).toHaveLength(components.includes('page') ? 1 : 0)
+      expect(services).toHaveLength(functionServices(objects).length + 1 + page.length)
     })
 
     test('all start node itself, so that it gets SIGTERM', () => {
-      expect(new Set(containers.map(({ command }) => command.join(' ')))).toEqual(new Set(['node server.mjs']))
+      for (const { metadata, spec } of services)
+        expect(spec.template.spec.containers[0].command).toEqual([
+          'node',
+          metadata.name === 'meshstep-page' ? 'page.mjs' : 'server.mjs',
+        ])
     })
 
     test('all run one image', () => {
@@ -110,6 +116,16 @@ describe.skipIf(cannotBuild)('services', () => {
       )
       expect(selected).toEqual(functionServices(objects))
       expect(binding?.spec.subject).toMatchObject({ apiVersion: 'serving.knative.dev/v1', kind: 'Service' })
+    })
+
+    test('the page asks everybody for a token, with authentication or without', () => {
+      for (const { metadata, spec } of services.filter(
+        (one) => one.metadata.labels['app.kubernetes.io/component'] === 'page',
+      ))
+        expect([metadata.name, spec.template.spec.containers[0].env]).toEqual([
+          'meshstep-page',
+          [{ name: 'EVENT_AUDIENCE', value: 'meshstep' }],
+        ])
     })
 
     test('with authentication, the audience a function expects is the one its triggers ask for', () => {
