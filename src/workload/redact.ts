@@ -7,13 +7,22 @@ const DEEPEST = 64
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** What may hold secret values, where a config or a part of it is text. */
+const HOLDERS = ['podSpec', 'containers', 'env', 'envConfig', 'secrets']
+
+/** Tells if a text is JSON, YAML or an assignment, whatever encodes it, with a key that holds secret values. */
+const mayHoldSecrets = (text: string): boolean =>
+  [...text.matchAll(/\b(\w{1,80})["'\\\s]{0,16}[:=]/g)].some(
+    ([, name = '']) => HOLDERS.includes(name) || isSecret(name, ''),
+  )
+
 /** Removes the secrets of configs from a JSON value for logs. A config that is text is left out as a whole. */
 export const redacted = (
   value: unknown,
   secretEnv: Readonly<Record<string, boolean>> = {},
   levels = DEEPEST,
 ): unknown => {
-  if (typeof value === 'string') return value.includes('podSpec') || isSecret('', value) ? HIDDEN : value
+  if (typeof value === 'string') return mayHoldSecrets(value) || isSecret('', value) ? HIDDEN : value
   if (value instanceof Uint8Array || levels === 0) return HIDDEN
   if (Array.isArray(value)) return value.map((one) => redacted(one, secretEnv, levels - 1))
   if (typeof value !== 'object' || value === null) return value

@@ -129,6 +129,15 @@ describe('the dead-letter sink', () => {
         },
       }),
     ],
+    ...(
+      [
+        ['data', JSON.stringify({ config: { workload: { secrets: { tls: { key: 'hush-6' } } } } })],
+        ['data, encoded once more', JSON.stringify('{"secrets":{"tls":"hush-7"}}')],
+        ['a workload', { config: { workload: 'secrets: { tls: { key: hush-8 } }' } }],
+        ['a pod spec', { config: { workload: { podSpec: 'containers: [{ env: [{ name: PIN, value: hush-9 }] }]' } } }],
+        ['variables', { config: { workload: { podSpec: { containers: [{ env: 'DB_PASSWORD=hush-10' }] } } } }],
+      ] as const
+    ).map(([what, data]): [string, Event] => [`${what} as text`, event('config-changed', {}, { data })]),
     ['a document', fromApiServer('add', document('config', { config: 'workload: { podSpec: { x: hush-5 } }' }))],
   ])('leaves what is secret in %s out of the log', async (_, letter) => {
     lines.length = 0
