@@ -5,7 +5,7 @@ const Schema = z.object({
   /** The port that the process listens on; 0 for any free one. */
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
   /** The URL that events are published to. @default the process itself */
-  K_SINK: z.url().optional(),
+  K_SINK: z.url({ protocol: /^https?$/, error: 'expected a URL with http or https' }).optional(),
   /** The audience of bearer tokens. If set, every event must carry a token for it. */
   EVENT_AUDIENCE: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),

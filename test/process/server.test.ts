@@ -44,6 +44,13 @@ describe('a process that cannot start ends with 1 and says why', () => {
     expect(errors()).toMatch(/^PORT: /)
   })
 
+  test.each(['broker', 'ftp://broker'])('K_SINK is %s', async (K_SINK) => {
+    const { environment } = await startCluster()
+    const { ended, errors } = start({ environment: { ...environment, K_SINK } })
+    expect(await ended).toEqual({ code: 1, signal: null })
+    expect(errors()).toBe('K_SINK: expected a URL with http or https\n')
+  })
+
   test('the port is taken', async () => {
     const { cluster, server } = await serveOnCluster()
     const second = start({ environment: { ...cluster.environment, PORT: String(server.port) } })
