@@ -423,7 +423,7 @@ const withoutForgotten = (
     const isOver = !stands(state, entry)
     return !(
       isOver &&
-      isOld(entry.since ?? removed) &&
+      isOld((entry.word === 'ended' ? entry.since : undefined) ?? removed) &&
       isForgotten(subject, state, key, peers, publishedHash(state, entry))
     )
   })

@@ -120,21 +120,23 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
 const withDisplaced = (state: State, key: string, now: Date): State => {
   const before = ownValue(state.relations, key)
   if (before === undefined || (before.word === 'ended' && before.granted === undefined && !before.holds)) return state
-  const since = before.since ?? now.toISOString()
-  return withEntry(state, displacedKey(before), { ...before, word: 'ended', since })
+  return withEntry(state, displacedKey(before), { ...before, word: 'ended', since: endOf(before, now) })
 }
 
 const withEnded = (state: State, key: string, mark: Mark, now: Date, name?: string): State => {
   const before = ownValue(state.relations, key)
-  const since = now.toISOString()
   if (before === undefined)
     return withTombstones(state, {
       ...state.tombstones,
-      [key]: defined({ since, ...ownValue(state.tombstones, key), mark, interface: name }),
+      [key]: defined({ since: now.toISOString(), ...ownValue(state.tombstones, key), mark, interface: name }),
     })
-  const ended: RelationEntry = { ...before, word: 'ended', mark, mine: true, since: before.since ?? since }
+  const ended: RelationEntry = { ...before, word: 'ended', mark, mine: true, since: endOf(before, now) }
   return withEntry(state, key, ended)
 }
+
+/** Returns the time of the last end of a relation that is over now. */
+const endOf = ({ word, since }: RelationEntry, now: Date): string =>
+  (word === 'ended' ? since : undefined) ?? now.toISOString()
 
 const withTombstones = ({ tombstones: _, ...state }: State, tombstones: NonNullable<State['tombstones']>): State =>
   Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
@@ -145,9 +147,11 @@ const isSameRelation = (one: RelationEntry, other: AnnouncedRelation): boolean =
   one.interface === other.interface &&
   one.role === other.role
 
-/** Keeps the progress of both sides, whichever side announces the relation again. */
-const keepProgress = ({ says, seen, heard, granted, holds, taking, sent }: RelationEntry): Partial<RelationEntry> =>
-  defined({ says, seen, heard, granted, holds, taking, sent })
+/** Keeps the progress of both sides, and the last end, whichever side announces the relation again. */
+const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
+  const { says, seen, heard, granted, holds, taking, sent, since } = entry
+  return defined({ says, seen, heard, granted, holds, taking, sent, since })
+}
 
 /**
  * Merges the announcements known to a remote side in the same namespace. Of two about one relation the later counts, at equal marks
@@ -240,7 +244,7 @@ const withWord = (
   now: Date,
 ): State => {
   const { since: _, ...entry } = own
-  const since = word === 'ended' ? { since: own.since ?? now.toISOString() } : {}
+  const since = word === 'ended' ? { since: endOf(own, now) } : {}
   return withEntry(state, key, { ...entry, word, mark, mine: false, ...since })
 }
 

@@ -93,9 +93,15 @@ const isAlike = (one: RelationEntry, other: RelationEntry): boolean =>
 export const contentHash = (content: unknown): string =>
   hash('sha256', JSON.stringify(content), 'base64url').slice(0, 12)
 
-/** Hashes the published data, the grant and the existence of a relation, by which the remote side notices changes. */
-export const publishedHash = (state: Pick<State, 'removed'>, entry: RelationEntry): string =>
-  contentHash([stands(state, entry), entry.says ?? null, entry.granted ?? null])
+/**
+ * Hashes the published data, the grant and the existence of a relation, by which the remote side notices changes. A relation that came
+ * back never shows what it did before its end: who heard of that, and writes late, loses the write to who hears of the return.
+ */
+export const publishedHash = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): string => {
+  const isStanding = stands(state, entry)
+  const ends = isStanding ? [entry.since, state.marks?.application?.at].filter((end) => end !== undefined) : []
+  return contentHash([isStanding, entry.says ?? null, entry.granted ?? null, ...ends])
+}
 
 /** Tells if the interface has a protocol of ours, so that both sides publish data. */
 export const hasProtocol = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>

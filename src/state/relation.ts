@@ -49,7 +49,7 @@ export const RelationEntry = z.strictObject({
   mark: Mark,
   /** The word was sent to this side, not to the other. */
   mine: z.boolean(),
-  /** The time at which the end became known here: a tombstone stays for a day. */
+  /** The time at which the last end became known here, also of a relation that was told again: a tombstone stays for a day. */
   since: z.iso.datetime().optional(),
   /** The ConfigMap document that declares the relation. */
   document: ObjectName.optional(),

@@ -45,6 +45,25 @@ const killed = (side: 'details' | 'beacon', calls: number): Named => ({
 
 /** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
 export const lossHistories: readonly Named[] = [
+  ...(['told', 'removed'] as const).map(
+    (gone): Named => ({
+      name: `a process that dies while it hears that a client goes refuses nobody when its write is late and the client is ${gone} again`,
+      act: async (script) => {
+        const { run, say, sayOnly, quiet, quietTo } = script
+        const { told, ended } = client(3, 'reviews')
+        const ends = gone === 'told' ? ended('reviews') : removed('reviews')
+        await say(config('beacon'), config('details'), mesh().told('details'), config('reviews'), told('reviews'))
+        await sayOnly(ends)
+        const slow = await quietTo(/^PUT .*juju-service-mesh-details/)
+        if (slow) run.world.crash(slow, true)
+        if (gone === 'removed') await sayOnly(config('reviews'))
+        await sayOnly(told('reviews'))
+        await quiet()
+        for (const call of [...run.world.late]) run.world.makeLate(call)
+      },
+      end: { resync: 'beacon' },
+    }),
+  ),
   ...EITHER.map(
     (side): Named => ({
       name: `both memories are lost: with a resync of ${side} a document says what put details on the mesh`,

@@ -70,7 +70,6 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
   const relevant = (object: KubernetesObject): [string, Relevant] => [keyOf(object), { object, text: textOf(object) }]
   const objects = new Map(world.api.objects().filter(isRelevant).map(relevant))
   let before = reachIn(objects)
-  let { late } = world.course.faults
 
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
@@ -82,13 +81,6 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
     const isLeaving = before.isEnrolled && !now.isEnrolled && isEnrolled()
     if ((opened.length > 0 || isLeaving) && isDeclaring())
       report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : opened.join(', ')}`)
-  }
-
-  /** What a dead process would have created, and somebody else did since, nothing can fence: the next event takes it back. */
-  const isLate = (): boolean => {
-    const is = world.course.faults.late > late
-    late = world.course.faults.late
-    return is
   }
 
   const checkRefused = (now: Reach, wrote: string): void => {
@@ -105,7 +97,8 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
     const now = reachIn(objects)
     const wrote = `${type} ${object.kind} ${object.metadata.name}`
     checkOpen(now, wrote)
-    if (!isLate()) checkRefused(now, wrote)
+    // what a dead process would have created, and somebody else did since, nothing can fence: the next event takes it back
+    if (!world.isLate()) checkRefused(now, wrote)
     before = now
   })
 }
