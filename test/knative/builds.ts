@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
 import * as z from 'zod'
+import { REPLACEMENTS } from '../../tools/release/kustomize.ts'
 import { KubeObject } from './kinds.ts'
 
 /** The folder the manifests are in. */
@@ -42,23 +43,6 @@ export const build = (path: string): KubeObject[] => {
   return parseAllDocuments(output).map((document) => KubeObject.parse(document.toJS()))
 }
 
-/** Puts the namespace into what is cluster-scoped, or names it, as an overlay does. */
-const replacements = [
-  ['ClusterRole', ['metadata.name']],
-  ['ClusterRoleBinding', ['metadata.name', 'roleRef.name']],
-  ['ValidatingAdmissionPolicy', ['metadata.name']],
-  ['ValidatingAdmissionPolicyBinding', ['metadata.name', 'spec.policyName']],
-].map(([kind, fieldPaths]) => ({ select: { kind }, fieldPaths, options: { delimiter: '-', index: 2 } }))
-
-/** The right to look at the admission policy of this namespace alone. */
-const ofDocuments = {
-  select: { kind: 'ClusterRole', name: 'meshstep-reviews-namespace' },
-  fieldPaths: ['rules.2.resourceNames.0'],
-  options: { delimiter: '-', index: 2 },
-}
-
-const labelOfNamespaces = 'spec.matchResources.namespaceSelector.matchLabels.[kubernetes.io/metadata.name]'
-
 /** Base with components, in a namespace. */
 export const buildCombination = (components: readonly string[], namespace = 'shop'): KubeObject[] => {
   const root = mkdtempSync(join(tmpdir(), 'meshstep-kustomize-'))
@@ -66,17 +50,7 @@ export const buildCombination = (components: readonly string[], namespace = 'sho
     namespace,
     resources: [relative(root, join(folder, 'base'))],
     components: components.map((name) => relative(root, join(folder, 'components', name))),
-    replacements: [
-      {
-        source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
-        targets: [
-          ofDocuments,
-          ...replacements,
-          { select: { kind: 'ValidatingAdmissionPolicyBinding' }, fieldPaths: [labelOfNamespaces] },
-          { select: { kind: 'EventPolicy' }, fieldPaths: ['spec.from.0.sub'], options: { delimiter: ':', index: 2 } },
-        ],
-      },
-    ],
+    replacements: REPLACEMENTS,
   }
   writeFileSync(join(root, 'kustomization.yaml'), JSON.stringify(kustomization))
   try {

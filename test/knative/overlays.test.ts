@@ -2,6 +2,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { render } from '../../tools/release/kustomize.ts'
 import { build, builds, cannotBuild, folder } from './builds.ts'
 import {
   ApiServerSource,
@@ -10,7 +12,7 @@ import {
   ClusterRole,
   ClusterRoleBinding,
   functionServices,
-  type KubeObject,
+  KubeObject,
   Trigger,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
@@ -55,6 +57,18 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
     const { annotations, order } = broker(name)
     expect(annotations).toEqual([{ 'eventing.knative.dev/broker.class': 'Kafka' }])
     expect(new Set(order)).toEqual(new Set(['ordered']))
+  })
+
+  test.each([
+    ['dev', ['broker-in-memory', 'mesh'], 'dev.local/meshstep:dev'],
+    ['kafka', ['broker-kafka', 'mesh'], 'registry.example.com/meshstep:0.1.0'],
+    ['kafka-authentication', ['broker-kafka', 'mesh', 'authentication'], 'registry.example.com/meshstep:0.1.0'],
+  ])('overlays/%s is what a release renders of %j', async (name, components, image) => {
+    const rendered = await render({ namespace: 'meshstep', image, components })
+    const objects = rendered.map(({ text }) => KubeObject.parse(parse(text)))
+    const inOrder = (list: readonly KubeObject[]) =>
+      list.toSorted((a, b) => (`${a.kind} ${a.metadata.name}` < `${b.kind} ${b.metadata.name}` ? -1 : 1))
+    expect(inOrder(objects)).toEqual(inOrder(build(join(folder, 'overlays', name))))
   })
 
   test.each([

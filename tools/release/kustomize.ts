@@ -26,15 +26,40 @@ export const readComponents = async (): Promise<Component[]> => {
   )
 }
 
-type Kustomization = { replacements?: readonly unknown[] }
+/** The marker in names that an overlay replaces by its namespace. */
+const MARKER = /\bmeshstep-[a-z]+-namespace\b/
 
-/** What the overlays replace by the namespace: what is cluster-scoped, and what names it. */
-const readReplacements = async (): Promise<unknown[]> => {
-  const names = (await readdir(`${ROOT}/overlays`)).toSorted()
-  const texts = names.map((name) => readFile(`${ROOT}/overlays/${name}/kustomization.yaml`, 'utf8'))
-  const all = (await Promise.all(texts)).flatMap((text) => (parse(text) as Kustomization).replacements ?? [])
-  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
-}
+const ofName = (kind: string, ...fieldPaths: readonly string[]) => ({
+  select: { kind },
+  fieldPaths,
+  options: { delimiter: '-', index: 2 },
+})
+
+/** Puts the namespace into what is cluster-scoped, or names it, as each overlay does for the components that it has. */
+export const REPLACEMENTS = [
+  {
+    source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
+    targets: [
+      {
+        ...ofName('ClusterRole', 'rules.2.resourceNames.0'),
+        select: { kind: 'ClusterRole', name: 'meshstep-reviews-namespace' },
+      },
+      ofName('ClusterRole', 'metadata.name'),
+      ofName('ClusterRoleBinding', 'metadata.name', 'roleRef.name'),
+      ofName('ValidatingAdmissionPolicy', 'metadata.name'),
+      ofName('ValidatingAdmissionPolicyBinding', 'metadata.name', 'spec.policyName'),
+      {
+        select: { kind: 'ValidatingAdmissionPolicyBinding' },
+        fieldPaths: ['spec.matchResources.namespaceSelector.matchLabels.[kubernetes.io/metadata.name]'],
+      },
+      {
+        select: { kind: 'EventPolicy', name: 'meshstep' },
+        fieldPaths: ['spec.from.0.sub'],
+        options: { delimiter: ':', index: 2 },
+      },
+    ],
+  },
+]
 
 export type Render = {
   readonly namespace: string
@@ -65,7 +90,11 @@ const ORDER = [
 /** The place of a kind in the order of applying: accounts before who uses them, functions before who sends them events. */
 const placeOf = ({ kind }: Rendered): number => (ORDER.includes(kind) ? ORDER.indexOf(kind) : ORDER.length)
 
+/** Throws for an object that still has the marker. */
 const objectOf = (text: string): Rendered => {
+  const [left] = MARKER.exec(text) ?? []
+  if (left !== undefined)
+    throw new Error(`${left} is the same in every namespace: replace it, in tools/release/kustomize.ts`)
   const { kind, metadata } = parse(text) as { kind: string; metadata: { name: string } }
   return { kind, name: metadata.name, text }
 }
@@ -80,7 +109,7 @@ export const render = async ({ namespace, image, components }: Render): Promise<
     resources: [from('base')],
     components: components.map((component) => from(`components/${component}`)),
     images: [{ name: 'meshstep', newName: name, ...(tag !== undefined && { newTag: tag }) }],
-    replacements: await readReplacements(),
+    replacements: REPLACEMENTS,
   }
   try {
     await mkdir(folder, { recursive: true })
