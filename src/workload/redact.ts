@@ -7,7 +7,7 @@ const DEEPEST = 64
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What may hold secret values, where a config or a part of it is text. */
+/** Keys of a config that may hold secret values, where it or a part of it is text. */
 const HOLDERS = ['podSpec', 'containers', 'env', 'envConfig', 'secrets']
 
 /** Tells if a text is JSON, YAML or an assignment, whatever encodes it, with a key that holds secret values. */

@@ -12,7 +12,7 @@ const miss = (why: string) =>
   `${WAYPOINT} answers 403, as no ALLOW policy matches; the nearest is shop/${NAME} (asked for by ${ASKED}): ${why}`
 const NOTHING = 'no ALLOW policy applies and no DENY policy matches'
 const CLOSED = (where: string) =>
-  `no ALLOW policy matches; the nearest is istio-system/istio-shop-policy-global-allow-nothing-${where}: it has no rules, and so allows nothing`
+  `no ALLOW policy matches; the nearest is istio-system/istio-shop-policy-global-allow-nothing-${where} (asked for by config of shop/istio): it has no rules, and so allows nothing`
 const backwards = call({
   from: { namespace: 'shop', serviceAccount: 'details' },
   to: { namespace: 'shop', application: 'productpage', service: 'productpage' },
