@@ -15,7 +15,7 @@ type Block = Box & { readonly places: ReadonlyMap<string, Place>; readonly frame
 
 const GAP: Gap = { x: 24, y: 22 }
 /** Above a namespace is its title, which is large where there are many. */
-const WIDE_GAP: Gap = { x: 60, y: 110 }
+const WIDE_GAP: Gap = { x: 60, y: 150 }
 const PADDING = 24
 const TITLE = 24
 /** Of width to height: that of a screen. */

@@ -173,6 +173,7 @@ const showRows = ({ nodes, edges }) => {
           'td',
           {},
           node.caption,
+          node.waypoint !== undefined && element('div', { class: 'muted' }, node.waypoint),
           node.message === '' ? undefined : element('div', { class: 'muted' }, node.message),
         ),
         element('td', {}, ...(from.get(node.id) ?? []).map(reach)),
