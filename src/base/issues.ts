@@ -1,12 +1,17 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 
 /** Bounds the problems printed for input that others send. */
 const MOST = 5
 const LONGEST = 600
 
-/** Describes the problems of a value in one bounded line. */
+/** Describes the problems of a value in one bounded line: `expect[0].port: expected a port; …`. */
 export const describeIssues = ({ issues }: z.ZodError): string => {
-  const shown = z.prettifyError(new z.ZodError(issues.slice(0, MOST))).replaceAll('\n', ' ')
+  const shown = issues.slice(0, MOST).map(describeIssue).join('; ')
   const text = shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown
   return issues.length > MOST ? `${text} and ${issues.length - MOST} more` : text
 }
+
+const describeIssue = ({ path, message }: z.core.$ZodIssue): string =>
+  path.length === 0 ? message : `${path.map(partOf).join('').replace(/^\./, '')}: ${message}`
+
+const partOf = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)

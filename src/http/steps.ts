@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Authenticate } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
+import { describeIssues } from '../base/issues.ts'
 import type { Log } from '../base/log.ts'
 import { Namespace } from '../base/names.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -78,7 +79,7 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
     stream: async (query, authorization, last) => {
       const { namespace: _, ...others } = Object.fromEntries(query)
       const parsed = Query.safeParse({ ...others, namespace: query.getAll('namespace') })
-      if (!parsed.success) throw new Refused(400, `query: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`)
+      if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
       const namespaces = new Set(parsed.data.namespace)
       const kubernetes = connect(clock.now() + timeoutMilliseconds)
       const sender = await authenticate?.(kubernetes, authorization)

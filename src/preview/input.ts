@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { Expectation } from '../authorization/expectation.ts'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
 import { Refused } from '../base/errors.ts'
+import { describeIssues } from '../base/issues.ts'
 import { yamlProblem } from '../base/structured-text.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -102,7 +103,7 @@ const read = <T>(schema: z.ZodType<T>, value: unknown, index: number): T => {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const isObject = isRecord(value) && ('kind' in value || 'expect' in value)
-  const problem = isObject ? `: ${z.prettifyError(result.error).replaceAll('\n', ' ')}` : ''
+  const problem = isObject ? `: ${describeIssues(result.error)}` : ''
   throw new Refused(
     400,
     `document ${index + 1}: expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list${problem}`,
