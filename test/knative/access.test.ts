@@ -88,6 +88,11 @@ const container = { name: 'web', image: 'web:1', env: [{ name: 'TOKEN', value: '
 
 const ledger = [workload('StatefulSet', 'ledger'), service('ledger'), service('accounts')].map(elsewhere)
 
+const GATEWAY = {
+  ...{ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' },
+  spec: { gatewayClassName: 'istio', listeners: [{ name: 'http', port: 80, protocol: 'HTTP' }] },
+}
+
 describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
   test('an application that asks for labels alone needs nothing but the Role', async () => {
     const { world, asked } = guarded(objectsOf('base'))
@@ -120,7 +125,9 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
 
   test('with mesh, a beacon and /explain need just what it grants', async () => {
     const manifests = objectsOf('base + mesh')
-    const { world, asked } = guarded(manifests, [workload(), service(), ...ledger])
+    // what it is for is said by its class
+    const ingress = { ...GATEWAY, metadata: { name: 'ingress', namespace: 'bank' } }
+    const { world, asked } = guarded(manifests, [workload(), service(), ...ledger, ingress])
     await livesOnTheMesh(world)
     const outside = asked.filter(({ namespace }) => namespace !== NAMESPACE)
     const everywhere = accessOf(manifests, NAMESPACE, ACCOUNT).filter(({ namespace }) => namespace === undefined)
