@@ -2,6 +2,7 @@ import type { JsonMap, KubernetesObject } from './json.ts'
 import { apiVersionOf, type Kind } from './kind.ts'
 import type { Writer } from './managed-fields.ts'
 import { type Options, optionsOf } from './options.ts'
+import { pageOf } from './pages.ts'
 import type { Request, Target } from './route.ts'
 import { selected } from './select.ts'
 import { notAllowed, notFound } from './status.ts'
@@ -71,13 +72,14 @@ const leanOf = (object: KubernetesObject): JsonMap => {
   return lean
 }
 
-/** Lists the selected objects of a kind at the present version. */
+/** Lists the selected objects of a kind at the present version, or those of the next page at the version of the first one. */
 export const list = ({ world, query, target }: Call): Result => {
   const { kind, namespace } = target
   const isSelected = selected(kind, query)
-  const items = world.store.list(kind, namespace).filter(isSelected)
+  const all = () => world.store.list(kind, namespace).filter(isSelected)
+  const { items, revision, next } = pageOf(world.store, query, all)
   // Items of built-in kinds leave out their kind and apiVersion, which the list implies.
   const lean = kind.custom ? items : items.map(leanOf)
-  const metadata = { resourceVersion: String(world.store.revision) }
+  const metadata = { resourceVersion: String(revision), ...(next !== undefined && { continue: next }) }
   return { status: 200, object: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata, items: lean } }
 }

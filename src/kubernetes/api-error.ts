@@ -39,6 +39,9 @@ export const isNotFound = (error: unknown): boolean => error instanceof ApiError
 
 export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403
 
+/** Tells if the rest of a list can no longer be read: it is of a moment that the API server has forgotten. */
+export const isExpired = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 410
+
 /** Tells if admission denied the call. A webhook may use any status, also one with another meaning. */
 export const isDenied = (error: unknown): boolean =>
   error instanceof ApiError && /denied (the )?request/.test(error.message)

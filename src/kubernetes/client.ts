@@ -3,15 +3,8 @@ import { createMemo, type Memo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
 import { isInternal, isTransient, parseAnswer, retryAfterMilliseconds, unavailableError } from './answer.ts'
 import { isNotFound } from './api-error.ts'
-import {
-  apiVersionOf,
-  type Kind,
-  type KubernetesObject,
-  nameOf,
-  pathOf,
-  type Reference,
-  referenceTo,
-} from './objects.ts'
+import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
+import { listPages } from './pages.ts'
 
 /**
  * One HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError where none
@@ -41,7 +34,7 @@ export type Kubernetes = {
   /** Shares values parsed from equal answers. */
   readonly memo: Memo
   find(reference: Reference): Promise<KubernetesObject | undefined>
-  /** Lists a kind in one namespace, or in all without one. */
+  /** Lists a kind in one namespace, or in all without one, a page at a time. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
   /** Fails when `metadata.resourceVersion` is no longer the current one. */
@@ -156,12 +149,10 @@ export const createKubernetes = ({
         throw error
       }
     },
-    list: async (kind, namespace, labelSelector) => {
-      const query = labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(labelSelector)}`
-      const { items } = await call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
-      // items of a list carry neither kind nor apiVersion
-      return ((items ?? []) as KubernetesObject[]).map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind }))
-    },
+    list: (kind, namespace, labelSelector) =>
+      listPages(kind, labelSelector, (query) =>
+        call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query }),
+      ),
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)
       const query = manager === undefined ? '' : managedBy(manager)

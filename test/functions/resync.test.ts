@@ -107,7 +107,7 @@ describe('resync of a namespace', () => {
   test('fails, and says so, when a list fails', async () => {
     const world = createWorld()
     world.intercept = ({ path }) =>
-      path.endsWith('/pods') ? { status: 403, headers: {}, body: '{"message":"pods is forbidden"}' } : undefined
+      path.includes('/pods?') ? { status: 403, headers: {}, body: '{"message":"pods is forbidden"}' } : undefined
     const response = await world.post(event('resync', { application: undefined }))
     expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
       500,

@@ -257,7 +257,7 @@ describe('an API server that does not do its part', () => {
   test('a list without items is no empty list', async () => {
     const world = createWorld()
     world.intercept = async ({ path }) =>
-      path.endsWith('/pods') ? { status: 200, headers: {}, body: '{"kind":"PodList"}' } : undefined
+      path.includes('/pods?') ? { status: 200, headers: {}, body: '{"kind":"PodList"}' } : undefined
     expect((await world.post(event('resync', { application: undefined }))).status).toBe(503)
   })
 

@@ -239,7 +239,7 @@ describe('a request', () => {
     await kubernetes.list('ConfigMap', 'shop', 'a in (b,c)')
     expect(requests).toEqual([
       'GET /api/v1/namespaces/a%2Fb/configmaps/..%3Fx',
-      'GET /api/v1/namespaces/shop/configmaps?labelSelector=a%20in%20(b%2Cc)',
+      'GET /api/v1/namespaces/shop/configmaps?labelSelector=a%20in%20(b%2Cc)&limit=500',
     ])
   })
 })
