@@ -124,7 +124,7 @@ describe('what Juju prints', () => {
     ['a table alone', TABLE, 'no output of juju status --format json was given'],
     ['a list', '[]', '0: expected what juju status and juju show-unit print with --format json'],
     ['half of it', '{"model": {', '0: expected what juju'],
-    ['a status of another form', '{"applications": []}', '→ at applications'],
+    ['a status of another form', '{"applications": []}', 'applications: '],
   ])('is refused when it is %s', (_, text, message) => {
     expect(refusal(text)).toContain(message)
   })
