@@ -118,6 +118,8 @@ installed(`the tutorial prints what stands there${because}`, { timeout: 120_000 
   const { port } = await server.logged('listening')
   const transcript = transcriptOf('docs/tutorial.md')
   expect(transcript.length).toBeGreaterThan(20)
+  for (const file of ['page.js', 'cytoscape.min.js'])
+    expect((await fetch(`http://127.0.0.1:${port}/page/${file}`)).status, file).toBe(200)
   const ground = { folder: folder.path, server: `http://127.0.0.1:${port}`, kubernetes: String(url), program }
   expect(await replay(transcript, ground)).toEqual(transcript)
   expect((await server.end('SIGTERM')).code).toBe(0)
