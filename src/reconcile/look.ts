@@ -4,7 +4,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { findDocuments, listDocuments } from '../relations/documents.ts'
-import { isBetween, remoteSubject } from '../relations/mirror.ts'
+import { remoteSubject } from '../relations/mirror.ts'
 import {
   isAlias,
   isRelatedTo,
@@ -47,20 +47,18 @@ export const lookAround = async (
     .filter((remote) => !unread.includes(remote))
     .map((remote) => named?.get(subjectName(remote)) ?? missingPeer(remote))
   const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread))]
-  const peers = await Promise.all(read.map((peer) => withLife(kubernetes, subject, known, peer)))
+  const heard = Object.values(known.relations).filter((entry) => entry.heard)
+  const awaited = new Set(heard.map((entry) => subjectName(remoteSubject(subject, entry))))
+  const peers = await Promise.all(read.map((peer) => withLife(kubernetes, awaited, peer)))
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }
 
 /** Marks a peer that has neither memory nor workload as gone. One that only lost its memory may still carry labels. */
-const withLife = async (
-  kubernetes: Kubernetes,
-  subject: Subject,
-  { relations }: Pick<State, 'relations'>,
-  peer: Peer,
-): Promise<Peer> => {
+const withLife = async (kubernetes: Kubernetes, awaited: ReadonlySet<string>, peer: Peer): Promise<Peer> => {
   if ('state' in peer || peer.unknown !== 'missing') return peer
-  const isAwaited = Object.values(relations).some((entry) => entry.heard && isBetween(entry, subject, peer.subject))
-  return isAwaited && !(await hasWorkload(kubernetes, peer.subject)) ? { ...peer, isGone: true } : peer
+  return awaited.has(subjectName(peer.subject)) && !(await hasWorkload(kubernetes, peer.subject))
+    ? { ...peer, isGone: true }
+    : peer
 }
 
 /** An event may be about a relation that only the other side was told of. */

@@ -1,3 +1,4 @@
+import { breathe } from '../base/breathe.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Change } from './remember.ts'
 import type { Outcome } from './result.ts'
@@ -29,6 +30,8 @@ export const createQueue = (step: Step, gather = async (): Promise<void> => unde
     const { outcomes, due } = await step(subject, changes, deadline).catch(failed)
     const first = outcomes.findIndex((outcome) => !(outcome instanceof Error))
     for (const [index, { resolve, reject }] of batch.entries()) {
+      // each is answered in the same turn
+      await breathe()
       const outcome = outcomes[index]
       if (outcome === undefined || outcome instanceof Error) reject(outcome)
       // what follows from a step is sent once, whichever event it was for

@@ -1,5 +1,5 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { breathe } from '../base/breathe.ts'
 import { Refused } from '../base/errors.ts'
 import type { Mark } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
@@ -99,14 +99,12 @@ export const remember = async (
   }
   const taken: Taken[] = []
   for (const change of changes) {
-    taken.push(orError(() => take(change)))
     // a large batch must not keep the process from all else
-    if (taken.length % TAKEN_IN_A_ROW === 0) await turn()
+    await breathe()
+    taken.push(orError(() => take(change)))
   }
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
 }
-
-const TAKEN_IN_A_ROW = 32
 
 const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }
 

@@ -6,7 +6,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { memoryName, readPublicState } from '../state/memory.ts'
-import { relationsIn } from '../state/relation.ts'
+import { type RelationEntry, relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { isBetween, remoteSubject } from './mirror.ts'
 
@@ -45,10 +45,22 @@ export const listRemotes = (subject: Subject, { relations }: Pick<State, 'relati
 /** Tells if `remote` is the local alias of an application in another namespace. */
 export const isAlias = ({ namespace }: Subject, { relations }: Pick<State, 'relations'>, remote: Subject): boolean =>
   remote.namespace === namespace &&
-  Object.values(relations).some(
-    ({ interface: name, word, remote: { application, namespace: told = namespace } }) =>
-      name === 'cross_model_mesh' && word === 'told' && told === namespace && application === remote.application,
+  aliasesIn(relations).some(
+    ({ application, namespace: told = namespace }) => told === namespace && application === remote.application,
   )
+
+const known = new WeakMap<State['relations'], readonly RelationEntry['remote'][]>()
+
+/** The aliases among relations, which never change: who asks for each relation must not look through all of them each time. */
+const aliasesIn = (relations: State['relations']): readonly RelationEntry['remote'][] => {
+  const found =
+    known.get(relations) ??
+    Object.values(relations).flatMap(({ interface: name, word, remote }) =>
+      name === 'cross_model_mesh' && word === 'told' ? [remote] : [],
+    )
+  known.set(relations, found)
+  return found
+}
 
 /** Reads the memories of `remotes`. An unreadable one is unknown, and fails nothing. */
 export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peer[]> => {

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { createBreathe } from '../../src/base/breathe.ts'
+
+/** A loop whose turns are counted, and a clock that goes on by the work alone. */
+const world = () => {
+  let now = 0
+  let turns = 0
+  const next: (() => void)[] = []
+  const turn = () => new Promise<void>((resolve) => next.push(resolve))
+  const breathe = createBreathe(() => now, turn)
+  return {
+    work: async (pieces: number, milliseconds: number) => {
+      for (let piece = 0; piece < pieces; piece += 1) {
+        await breathe()
+        now += milliseconds
+      }
+    },
+    /** Has turns until the work is done. */
+    run: async (work: Promise<unknown>): Promise<number> => {
+      let isDone = false
+      work.then(() => {
+        isDone = true
+      })
+      for (;;) {
+        // all that is ready takes place in one turn
+        for (let tick = 0; tick < 1_000; tick += 1) await undefined
+        if (isDone) return turns
+        turns += 1
+        for (const resolve of next.splice(0)) resolve()
+      }
+    },
+  }
+}
+
+test('work of many pieces has a turn for every 20 milliseconds', async () => {
+  const { work, run } = world()
+  expect(await run(work(100, 5))).toBe(24)
+})
+
+test('what is done at the same time shares the turn', async () => {
+  const { work, run } = world()
+  // each may still ask before the other has worked
+  expect(await run(Promise.all([work(50, 5), work(50, 5)]))).toBeGreaterThanOrEqual(500 / 30)
+})
+
+test('a little work waits for no turn', async () => {
+  const { work, run } = world()
+  expect(await run(work(3, 5))).toBe(0)
+})
+
+test('work that takes no time has a turn for every 32 pieces', async () => {
+  const { work, run } = world()
+  expect(await run(work(100, 0))).toBe(3)
+})
+
+test('a piece that is longer than a turn is the only one in it', async () => {
+  const { work, run } = world()
+  expect(await run(work(10, 100))).toBe(9)
+})
