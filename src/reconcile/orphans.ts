@@ -45,10 +45,16 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     [...remembered].map(([application, memory]) => [application, stateIn(features, memory, kubernetes.memo)]),
   )
   const naming = namesIn(namespace, states)
+  const holding = Map.groupBy(
+    objects.flatMap((object) => holdersOf(object).map((application) => ({ application, object }))),
+    ({ application }) => application,
+  )
+  const owned = Map.groupBy(owners, ({ application }) => application)
+  const named = new Map(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]))
   const applications = new Set([
     ...remembered.keys(),
     ...owning,
-    ...objects.flatMap((object) => holdersOf(object)),
+    ...holding.keys(),
     ...documents.flatMap((document) => document.application ?? []),
     ...naming.keys(),
   ])
@@ -62,13 +68,12 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
     if (!state) return { ...told, former: [], owned: [] }
     const targeted = new Set(
-      features.targets(application, state.config).flatMap((target) => found(target, objects, state)),
+      features.targets(application, state.config).flatMap((target) => found(target, { objects, named }, state)),
     )
     const isPlaced = state.config !== undefined || isEndKnown(state)
-    const held = objects.filter(
-      (object) => isPlaced && holdersOf(object).includes(application) && !targeted.has(object),
-    )
-    const kinds = owners.filter((owner) => owner.application === application).map(({ kind }) => kind)
+    const all = (holding.get(application) ?? []).map(({ object }) => object)
+    const held = [...new Set(isPlaced ? all : [])].filter((object) => !targeted.has(object))
+    const kinds = (owned.get(application) ?? []).map(({ kind }) => kind)
     return {
       ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
@@ -144,13 +149,11 @@ const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
 /** The objects among those listed that a step would look at for a target. */
 const found = (
   { kind, name, on }: LabelTarget,
-  objects: readonly KubernetesObject[],
+  { objects, named: all }: { objects: readonly KubernetesObject[]; named: ReadonlyMap<string, KubernetesObject> },
   state: State | undefined,
 ): KubernetesObject[] => {
   const kinds: readonly string[] = kind === 'Workload' ? candidateKinds(state?.workloadKind) : [kind]
-  const named = kinds.flatMap(
-    (one) => objects.find((object) => object.kind === one && object.metadata.name === name) ?? [],
-  )
+  const named = kinds.flatMap((one) => all.get(`${one} ${name}`) ?? [])
   const [workload] = named
   if (workload === undefined) return []
   return on === 'pods' ? objects.filter((object) => object.kind === 'Pod' && isPodOf(workload, object)) : [workload]

@@ -20,7 +20,7 @@ import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from 
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { desiredState } from './desired-state.ts'
+import { knownDesiredState } from './desired-state.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { findNamesakes, missingIn, type Observed, observeTargets, seenIn, type Targets, wornIn } from './observed.ts'
@@ -185,7 +185,7 @@ const lookUp = async (
   { features, kubernetes, environment }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
-  const all = desiredState(features, { subject, resolved, environment, seen: seenIn(observed) })
+  const all = knownDesiredState(kubernetes.memo, features, { subject, resolved, environment, seen: seenIn(observed) })
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark

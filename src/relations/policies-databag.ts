@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { keepingLatest } from '../base/latest.ts'
 import { describeProblem } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
 import { MeshPolicy } from '../policies/models.ts'
@@ -13,8 +14,11 @@ export type ReadPolicies =
 const List = z.array(z.unknown(), 'expected a list of policies')
 
 /** Reads the policies that a consumer of `service_mesh` requests; an absent key requests nothing. */
-export const readPolicies = (databag: Databag): ReadPolicies => {
-  const list = readValue(databag, 'policies', List)
+export const readPolicies = ({ policies }: Databag): ReadPolicies =>
+  typeof policies === 'string' ? readText(policies) : readAny(policies)
+
+const readAny = (policies: unknown): ReadPolicies => {
+  const list = readValue({ policies }, 'policies', List)
   if ('unreadable' in list) return list
   const elements = (list.value ?? []).map((element, index) => {
     const { data, error } = MeshPolicy.safeParse(element)
@@ -26,6 +30,9 @@ export const readPolicies = (databag: Databag): ReadPolicies => {
     problems: elements.flatMap(({ problem }) => problem ?? []),
   }
 }
+
+/** A step asks several times for the same, and so does the next one. */
+const readText = keepingLatest<ReadPolicies>(readAny)
 
 /** Encodes `policies` byte for byte as the charm library does: all keys, in its order, in Python's JSON. */
 export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))

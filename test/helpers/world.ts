@@ -3,6 +3,7 @@ import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../../src/access/authorize.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import type { Log } from '../../src/base/log.ts'
+import { createMemo } from '../../src/base/memo.ts'
 import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import type { Features } from '../../src/feature/combine.ts'
@@ -127,7 +128,8 @@ export const createWorld = (
     calls.push(`${request.method} ${request.path}`)
     return (await world.intercept?.(request)) ?? api.handle(request)
   }
-  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
+  const memo = createMemo()
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const guard = allows && createDocumentGuard({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
   const handle = createHandler({
