@@ -33,6 +33,8 @@ export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; valu
 export type Kubernetes = {
   /** Shares values parsed from equal answers. */
   readonly memo: Memo
+  /** Stands for the cluster: the version of an object says what is in it there, and nowhere else. */
+  readonly cluster: object
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Lists a kind in one namespace, or in all without one, a page at a time. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
@@ -141,6 +143,7 @@ export const createKubernetes = ({
 
   return {
     memo,
+    cluster: transport,
     find: async (reference) => {
       try {
         return await call('GET', reference)

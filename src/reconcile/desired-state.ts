@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Memo } from '../base/memo.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ClusterView, Contribution, DesiredLabels, FeatureInput } from '../feature/feature.ts'
@@ -42,16 +41,16 @@ type Known = {
 const MOST_KNOWN = 4
 
 /** Of each cluster: a plan's own has other objects of the same versions. */
-const known = new WeakMap<Memo, Map<string, Known>>()
+const known = new WeakMap<object, Map<string, Known>>()
 
 /**
  * The desired state, which of the same input is the same value: a step with nothing to do need not make and compare all of it again.
  */
-export const knownDesiredState = (memo: Memo, features: Features, given: FeatureInput): Desired => {
+export const knownDesiredState = (cluster: object, features: Features, given: FeatureInput): Desired => {
   const { seen: view, ...input } = given
   const seen = versionsIn(view)
-  const latest = known.get(memo) ?? new Map<string, Known>()
-  known.set(memo, latest)
+  const latest = known.get(cluster) ?? new Map<string, Known>()
+  known.set(cluster, latest)
   const name = subjectName(input.subject)
   const before = latest.get(name)
   if (before?.features === features && before.seen === seen && isDeepStrictEqual(before.input, input))

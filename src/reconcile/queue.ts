@@ -29,13 +29,10 @@ export const createQueue = (step: Step, gather = async (): Promise<void> => unde
     })
     const { outcomes, due } = await step(subject, changes, deadline).catch(failed)
     const first = outcomes.findIndex((outcome) => !(outcome instanceof Error))
-    for (const [index, { resolve, reject }] of batch.entries()) {
-      // each is answered in the same turn
-      await breathe()
-      const outcome = outcomes[index]
-      if (outcome === undefined || outcome instanceof Error) reject(outcome)
+    for (const [index, waiting] of batch.entries()) {
+      if (index > 0) await breathe()
       // what follows from a step is sent once, whichever event it was for
-      else resolve({ outcome, due: index === first ? due : NOTHING_DUE })
+      answer(waiting, outcomes[index], index === first ? due : NOTHING_DUE)
     }
   }
 
@@ -62,6 +59,9 @@ export const createQueue = (step: Step, gather = async (): Promise<void> => unde
       void drain(key, subject, first)
     })
 }
+
+const answer = ({ resolve, reject }: Waiting, outcome: Outcome | Error | undefined, due: Due): void =>
+  outcome === undefined || outcome instanceof Error ? reject(outcome) : resolve({ outcome, due })
 
 const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 

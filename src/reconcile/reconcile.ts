@@ -185,7 +185,12 @@ const lookUp = async (
   { features, kubernetes, environment }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
-  const all = knownDesiredState(kubernetes.memo, features, { subject, resolved, environment, seen: seenIn(observed) })
+  const all = knownDesiredState(kubernetes.cluster, features, {
+    subject,
+    resolved,
+    environment,
+    seen: seenIn(observed),
+  })
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark

@@ -100,7 +100,7 @@ export const remember = async (
   const taken: Taken[] = []
   for (const change of changes) {
     // a large batch must not keep the process from all else
-    await breathe()
+    if (taken.length > 0) await breathe()
     taken.push(orError(() => take(change)))
   }
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }

@@ -18,7 +18,7 @@ const world = () => {
     /** Has turns until the work is done. */
     run: async (work: Promise<unknown>): Promise<number> => {
       let isDone = false
-      work.then(() => {
+      void work.then(() => {
         isDone = true
       })
       for (;;) {
