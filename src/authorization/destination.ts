@@ -1,5 +1,6 @@
 import { Refused } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
 import { hasLabels } from './evaluate/cluster-snapshot.ts'
@@ -47,9 +48,21 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
     doubts: [
       ...(pod && mayHaveSidecar(pod, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
       ...found.filter((one) => isAbout(one.service, service, pod)).flatMap(({ doubt }) => doubt ?? []),
-      ...(doubt === undefined ? [] : [doubt]),
+      ...[doubt, service && podsDoubt(service, pod, query.to)].filter((one) => one !== undefined),
     ],
   }
+}
+
+/** Returns the reason why it is not known which pods a Service leads to, if any. */
+const podsDoubt = ({ spec }: KubernetesObject, pod: PodLike | undefined, to: Subject): string | undefined => {
+  const { type, selector = {} } = (spec ?? {}) as { type?: string; selector?: Readonly<Record<string, string>> }
+  if (type === 'ExternalName')
+    return 'the Service is of type ExternalName: it stands for another name, which is not followed here'
+  if (Object.keys(selector).length === 0) return 'the Service has no selector: where it leads to is not known here'
+  if (pod === undefined) return 'the Service selects no pods'
+  return hasLabels(podLabels(pod), selector)
+    ? undefined
+    : `the Service does not select the pods of ${subjectName(to)}, but others or none`
 }
 
 /** Resolves a Gateway's proxy. Throws Refused, 400, for a waypoint, which is no destination of its own. */

@@ -145,13 +145,40 @@ describe('the destination', () => {
     expect(await off.explain({ to: 'shop/alias' })).toMatchObject({ allowed: true, at: 'destination' })
   })
 
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      'that selects none',
+      { selector: { 'app.kubernetes.io/name': 'nothing' } },
+      'the Service does not select the pods of shop/details, but others or none',
+    ],
+    [
+      'that selects those of another application',
+      { selector: { 'app.kubernetes.io/name': 'productpage' } },
+      'the Service does not select the pods of shop/details, but others or none',
+    ],
+    ['without a selector', { selector: {} }, 'the Service has no selector: where it leads to is not known here'],
+    [
+      'of type ExternalName',
+      { type: 'ExternalName', externalName: 'db.example.org' },
+      'the Service is of type ExternalName: it stands for another name, which is not followed here',
+    ],
+  ])('with a Service %s is not decided', async (_, serviceSpec, why) => {
+    const mesh = createMesh([...details({ labels: AMBIENT, serviceSpec }), ...productpage({})])
+    const answer = await mesh.explain()
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence.endsWith(`: ${why}.`)).toBe(true)
+    expect(await mesh.explain({ via: 'pod' })).toMatchObject({ allowed: true, decided: true })
+  })
+
   test.each([
-    ['selects none', { selector: { 'app.kubernetes.io/name': 'nothing' }, ports: [{ port: 9080 }] }],
-    ['has no selector', { ports: [{ port: 9080 }] }],
-  ])('that is a Service that %s: its pods are taken to be on the mesh', async (_, spec) => {
-    const alias = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'alias', namespace: 'shop' }, spec }
+    ['selects none', { selector: { 'app.kubernetes.io/name': 'nothing' } }, 'the Service selects no pods'],
+    ['has no selector', {}, 'the Service has no selector: where it leads to is not known here'],
+  ])('that is a Service that %s is not decided', async (_, spec, why) => {
+    const metadata = { name: 'alias', namespace: 'shop' }
+    const alias = { apiVersion: 'v1', kind: 'Service', metadata, spec: { ...spec, ports: [{ port: 9080 }] } }
     const answer = await createMesh([...productpage({}), alias]).explain({ to: 'shop/alias' })
-    expect(answer).toMatchObject({ allowed: true, at: 'ztunnel' })
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence.endsWith(`: ${why}.`)).toBe(true)
     expect(answer.steps.map(({ note }) => note)).toContain('the pods are not known, and taken to be on the mesh')
   })
 })
