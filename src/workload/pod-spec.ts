@@ -37,10 +37,15 @@ const ContainerPort = z.looseObject({
   protocol: z.enum(['TCP', 'UDP', 'SCTP'], A_PROTOCOL).optional(),
 })
 
-const Variable = z.looseObject({
-  name: z.string(A_VARIABLE).regex(/^[ -<>-~]+$/, A_VARIABLE),
-  value: z.string('expected a value: a string; quote a number').optional(),
-})
+const Variable = z
+  .looseObject({
+    name: z.string(A_VARIABLE).regex(/^[ -<>-~]+$/, A_VARIABLE),
+    value: z.string('expected a value: a string; quote a number').optional(),
+  })
+  .refine(({ value, valueFrom }) => !value || valueFrom === undefined || valueFrom === null, {
+    path: ['valueFrom'],
+    message: 'expected a value or valueFrom, not both',
+  })
 
 const VolumeMount = z.looseObject({
   name: PartName,

@@ -171,6 +171,11 @@ describe('what can be told of a pod spec offline', () => {
     ['a variable twice', container({ env: [{ name: 'A' }, { name: 'A' }] }), /env.1: duplicate "A"$/],
     ['a variable without a name', container({ env: [{ value: 'a' }] }), /env.0.name: expected the name of an env/],
     ['a variable with =', container({ env: [{ name: 'A=B' }] }), /env.0.name: expected the name of an env/],
+    [
+      'a value from two places',
+      container({ env: [{ name: 'DB_PASSWORD', value: 'a', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }),
+      /^podSpec.containers.0.env.0.valueFrom: expected a value or valueFrom, not both$/,
+    ],
     ['a number as a value', container({ env: [{ name: 'A', value: 80 }] }), /env.0.value: expected a value: a string/],
     [
       'a mount of no volume',
@@ -209,6 +214,7 @@ describe('what can be told of a pod spec offline', () => {
       },
     ],
     ['a variable with dots', container({ env: [{ name: 'a.b-c', value: '' }] })],
+    ['an empty value beside another one', container({ env: [{ name: 'A', value: '', valueFrom: { fieldRef: {} } }] })],
     ['fields that are not known', { ...container({ ports: [], colour: { deep: [1] } }), shape: null }],
   ])('kept as it is: %s', (_, spec) => {
     expect(PodWorkload.parse({ podSpec: spec })).toEqual({ podSpec: spec })
