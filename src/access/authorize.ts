@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
 
 type About = {
   readonly namespace: string
@@ -27,8 +28,8 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 export type Sender = {
   /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, or ask for the effect. */
   authorize(about: About): Promise<void>
-  /** The sender may get the AuthorizationPolicies of the namespace. */
-  mayReadPolicies(namespace: string): Promise<boolean>
+  /** The sender may get the object, or all of its kind. */
+  mayGet(reference: Reference): Promise<boolean>
 }
 
 /**
@@ -50,9 +51,10 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
     const may = (about: About, isKept = isAllowed) =>
       decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateAttributes(about)), isKept)
     return {
-      mayReadPolicies: (namespace) => {
-        const attributes = { group: 'security.istio.io', resource: 'authorizationpolicies', verb: 'get', namespace }
-        return decisions(`${key} policies ${namespace}`, () => reviewAccess(kubernetes, user, attributes))
+      mayGet: ({ kind, namespace, name }) => {
+        const attributes = { ...resourceOf(kind), verb: 'get', namespace, name }
+        const about = printName({ kind, namespace, name })
+        return decisions(`${key} get ${about}`, () => reviewAccess(kubernetes, user, attributes))
       },
       authorize: async (about) => {
         const { namespace, application, effect } = about

@@ -26,12 +26,12 @@ export const printPlan = (
 }
 
 const planText = ({ outcomes, objects, access, expectations }: Plan, isDiffed: boolean): string => {
+  const brief = ({ object, change }: Plan['objects'][number]) => `${SIGNS[change]} ${object}`
   const messages = outcomes.flatMap(({ messages: said }) => said.map((one) => `! ${one}`))
   const parts = [
     ...(objects.length === 0 ? ['nothing would change'] : []),
-    ...(isDiffed
-      ? objects.map(({ diff }) => diff.trimEnd())
-      : objects.map(({ object, change }) => `${SIGNS[change]} ${object}`)),
+    // a diff is empty where the object may not be seen
+    ...objects.map((one) => (isDiffed && one.diff.trimEnd()) || brief(one)),
     ...(access.length > 0 ? ['', 'access', ...access.map(({ line }) => line)] : []),
     ...(expectations.length > 0
       ? ['', 'expectations', ...expectations.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`)]

@@ -64,7 +64,9 @@ const hiddenIn = async (decision: Decision, { policies = [] }: ObservedCluster, 
     text.includes(`${namespace}/${name}`) ? [namespace] : [],
   )
   const asked = [...new Set(namespaces)].toSorted()
-  const readable = await Promise.all(asked.map((namespace) => sender.mayReadPolicies(namespace)))
+  const readable = await Promise.all(
+    asked.map((namespace) => sender.mayGet({ kind: 'AuthorizationPolicy', namespace })),
+  )
   return asked.filter((_, index) => readable[index] === false)
 }
 

@@ -66,6 +66,12 @@ export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, k
 /** Names one object; without `name`, all of its kind. */
 export type Reference = { kind: Kind; namespace?: string | undefined; name?: string | undefined }
 
+/** The group and the plural of a kind, as RBAC rules name it. */
+export const resourceOf = (kind: Kind): { group: string; resource: string } => {
+  const { apiVersion, plural } = resources[kind]
+  return { group: apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '', resource: plural }
+}
+
 export const apiVersionOf = (kind: Kind): string => resources[kind].apiVersion
 
 /** The path of an object, or of a collection, on the API server. */

@@ -2,6 +2,7 @@ import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
+import { ownValue } from '../base/own-value.ts'
 import { subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Fork, ObjectChange } from '../embedded/fork.ts'
@@ -9,7 +10,8 @@ import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import type { Kubernetes, Transport } from '../kubernetes/client.ts'
 import { createKubernetes, readingOnce } from '../kubernetes/client.ts'
-import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
+import { APPLICATION_LABEL } from '../kubernetes/ownership-labels.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
 import { type AccessChange, accessChanges, applicationsIn } from './access.ts'
 import type { Proposal } from './input.ts'
@@ -140,18 +142,34 @@ const visibleChanges = async (sender: Sender | undefined, fork: Fork) => {
   const changes = fork.changes()
   const seen = await Promise.all(changes.map((change) => maySee(sender, whoseIs(change))))
   const hidden = seen.filter((one) => !one).length
+  const shown = await Promise.all(
+    changes.filter((_, index) => seen[index]).map(async (one) => ((await mayRead(sender, one)) ? one : bare(one))),
+  )
   return {
-    changes: changes.filter((_, index) => seen[index]),
-    hidden:
-      hidden === 0 ? [] : [`${hidden} more objects would change, of applications that you may send no events about`],
+    changes: shown,
+    hidden: [
+      ...shown.flatMap(({ object, diff }) => (diff === '' ? [`${object} is not shown: you may not get it`] : [])),
+      ...(hidden === 0
+        ? []
+        : [`${hidden} more objects would change, of applications that you may send no events about`]),
+    ],
   }
 }
+
+/** Tells if the sender may see what is in an object: one that meshstep made, or makes, follows from what they may send. */
+const mayRead = async (sender: Sender | undefined, { before }: ObjectChange): Promise<boolean> =>
+  sender === undefined ||
+  before === undefined ||
+  ownValue(before.metadata.labels, APPLICATION_LABEL) !== undefined ||
+  (await sender.mayGet(referenceTo(before)))
+
+const bare = ({ object, change }: ObjectChange): ObjectChange => ({ object, change, diff: '' })
 
 /** Ours say whose they are; a workload or Service is its application's; everything else is the namespace's. */
 const whoseIs = ({ before, after }: ObjectChange): { namespace: string; application?: string } => {
   const { kind, metadata } = (after ?? before) as KubernetesObject
   const { namespace = metadata.name, name, labels = {} } = metadata
-  const owner = labels['meshstep.dev/application']
+  const owner = labels[APPLICATION_LABEL]
   const home = labels['meshstep.dev/namespace'] ?? namespace
   if (owner !== undefined) return { namespace: home, application: owner }
   return ['StatefulSet', 'Deployment', 'Service'].includes(kind) ? { namespace, application: name } : { namespace }

@@ -4,7 +4,7 @@ import { Refused } from '../../src/base/errors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { TransportRequest } from '../../src/kubernetes/client.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf } from '../../src/kubernetes/objects.ts'
 import { readProposal } from '../../src/preview/input.ts'
 import type { Plan } from '../../src/preview/preview.ts'
 import { related, requires } from '../helpers/beacon-world.ts'
@@ -188,8 +188,11 @@ describe('a plan', () => {
   })
 })
 
-const permitting = (allows: (about: string) => boolean): Awaited<ReturnType<Authenticate>> => ({
-  mayReadPolicies: async () => true,
+const permitting = (
+  allows: (about: string) => boolean,
+  mayGet: (object: string) => boolean = () => true,
+): Awaited<ReturnType<Authenticate>> => ({
+  mayGet: async (reference) => mayGet(nameOf(reference)),
   authorize: async ({ namespace, application = '*', effect }) => {
     const about = [`${namespace}/${application}`, effect].filter((part) => part !== undefined).join(' ')
     if (!allows(about)) throw new Refused(403, `you may not update ${about}`)
@@ -216,6 +219,26 @@ describe('whoever asks for a plan', () => {
     expect(JSON.stringify(plan)).not.toMatch(/beacon-shop|sa\/web|"web"/)
     expect(plan.access).toEqual([])
     expect(plan.messages).toEqual([expect.stringMatching(/^1 more objects would change/)])
+  })
+
+  test.each([true, false])('sees what is in an object of others only where they may get it: %s', async (may) => {
+    const sender = permitting(
+      () => true,
+      (object) => may || object !== 'StatefulSet shop/db',
+    )
+    const place = createPlace(['db'], { authenticate: async () => sender })
+    const labels = { 'meshstep.dev/application': 'db', 'app.kubernetes.io/managed-by': 'meshstep' }
+    const [foreign] = place.api.objects().filter(({ kind }) => kind === 'StatefulSet')
+    const labelled = event('config-changed', { ...DB, config: { labels: { tier: 'a' } } })
+    const { objects, messages } = await place.plan({
+      events: [labelled],
+      // whoever asks cannot make it theirs by what they propose
+      objects: [{ ...foreign, metadata: { name: 'db', namespace: 'shop', labels } } as KubernetesObject],
+    })
+    expect(objects).toContainEqual(expect.objectContaining({ object: 'StatefulSet shop/db', change: 'changed' }))
+    expect(JSON.stringify(objects).includes('"serviceAccountName"')).toBe(may)
+    expect(objects.find(({ object }) => object === 'Service shop/db')?.diff).toContain('tier: a')
+    expect(messages).toEqual(may ? [] : ['StatefulSet shop/db is not shown: you may not get it'])
   })
 })
 
