@@ -17,6 +17,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labe
 import { listDocuments } from '../relations/documents.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
+import { accountFindings } from './accounts.ts'
 import { endpointFindings } from './endpoints.ts'
 import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
@@ -50,11 +51,13 @@ export const createLint =
     const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
+    const policies = await policiesIn(kubernetes, namespace)
     return [
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await documentFindings(givenConfig, kubernetes, namespace)),
       ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
-      ...(await policyFindings(kubernetes, namespace, await policiesIn(kubernetes, namespace))),
+      ...(await policyFindings(kubernetes, namespace, policies)),
+      ...(await accountFindings(kubernetes, namespace, policies)),
       ...(await hiddenFindings(memories, kubernetes, namespace)),
       ...(await expectationFindings(memories, kubernetes, states)),
     ]

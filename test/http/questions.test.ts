@@ -145,6 +145,43 @@ describe('GET /lint', () => {
     expect(await lint(place)).toContainEqual(expect.objectContaining({ rule, message: expect.stringMatching(message) }))
   })
 
+  test.each<[string, Record<string, unknown>, RegExp]>([
+    [
+      'without an account of their own',
+      { serviceAccountName: null, serviceAccount: null },
+      /ServiceAccount default, .*set serviceAccountName: web/,
+    ],
+    [
+      'that run as another one',
+      { serviceAccountName: 'shared', serviceAccount: 'shared' },
+      /ServiceAccount shared, .*set serviceAccountName: web/,
+    ],
+    ['in the network of their node', { hostNetwork: true }, /gives them no identity, .*: run them without hostNetwork/],
+  ])('names pods %s, which what is granted does not let in', async (_, changes, message) => {
+    const place = await granted()
+    place.api.handle({
+      method: 'PATCH',
+      path: '/apis/apps/v1/namespaces/shop/statefulsets/web',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ spec: { template: { spec: changes } } }),
+    })
+    const reads: string[] = []
+    const counting = {
+      ...place,
+      api: {
+        ...place.api,
+        handle: (request: Parameters<typeof place.api.handle>[0]) => {
+          reads.push(request.path)
+          return place.api.handle(request)
+        },
+      },
+    }
+    expect(await lint(counting)).toEqual([
+      { rule: 'grant-without-effect', about: 'StatefulSet shop/web', message: expect.stringMatching(message) },
+    ])
+    expect(reads).toHaveLength(new Set(reads).size)
+  })
+
   test('names a policy of a Service that no waypoint serves', async () => {
     const place = createPlace(['db'])
     place.api.seed([policy('one', { ...forService('db'), rules: [{}] })])
