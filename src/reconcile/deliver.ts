@@ -23,8 +23,11 @@ export type Followed = { readonly outcome: Outcome; readonly next: DueOf }
 /** Hands an event over; answers with the step of its receiver, where the process is its own sink. */
 export type Send = (event: Event, deadline: number) => Promise<Followed | undefined>
 
-/** The result of a delivery: published messages, refusals, a sentence each, and the steps that followed, in order of completion. */
-export type Delivered = { published: string[]; refused: string[]; effects: FollowedStep[] }
+/** The message that a receiver refused, and why. */
+export type RefusedMessage = { readonly name: string; readonly reason: string }
+
+/** The result of a delivery: published and refused messages, and the steps that followed, in order of completion. */
+export type Delivered = { published: string[]; refused: RefusedMessage[]; effects: FollowedStep[] }
 
 /** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
 export type Deliver = (first: DueOf, deadline: number) => Promise<Delivered>
@@ -58,7 +61,7 @@ export const createDelivery =
       unavailable.push(...errors.flatMap(({ error }) => (error instanceof Unavailable ? [error] : [])))
       delivered.refused.push(
         ...errors.flatMap(({ message, error }) =>
-          error instanceof Unavailable ? [] : [`${message.name}: ${error.message}`],
+          error instanceof Unavailable ? [] : [{ name: message.name, reason: error.message }],
         ),
       )
       const followed = results.flatMap(({ more }) => more ?? [])

@@ -4,7 +4,7 @@ import type { ObjectConflict } from '../kubernetes/apply-objects.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import type { Delivered } from './deliver.ts'
+import type { Delivered, RefusedMessage } from './deliver.ts'
 import type { Drift } from './plan/drift.ts'
 import type { Settled } from './reconcile.ts'
 import type { Taken } from './remember.ts'
@@ -72,14 +72,18 @@ export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING):
 /** The outcome once what follows was delivered; a receiver that will not take its part is waited for. */
 export const withDelivered = <T extends Outcome>(outcome: T, { published, refused, effects }: Delivered): T => {
   const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
+  // that a memory cannot be read, the step itself says
+  const unsaid = refused.filter(({ reason }) => !outcome.messages.some((text) => text.includes(reason)))
   return {
     ...outcome,
     ...(published.length > 0 && { published: first(published, 'publications') }),
     ...(effects.length > 0 && { effects: effects.slice(0, MOST) }),
     ...(refused.length > 0 && isDone && { status: 'waiting' }),
-    messages: [...outcome.messages, ...first(refused, 'publications'), ...rest(effects, 'steps')],
+    messages: [...outcome.messages, ...first(unsaid.map(printRefused), 'publications'), ...rest(effects, 'steps')],
   }
 }
+
+const printRefused = ({ name, reason }: RefusedMessage): string => `${name}: ${reason}`
 
 /** An application that is just active need not be told of. */
 const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''

@@ -80,6 +80,15 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
     const { messages } = await resync(world, 'details')
     expect(messages.join()).toContain('shop/beacon')
   })
+
+  test('the memory of a consumer that cannot be read is named in the answer once', async () => {
+    const world = await startPair(createPair(delivery))
+    spoilMemory(world, 'details')
+    const { messages } = await resync(world, 'beacon')
+    expect(messages.filter((one) => one.includes('Repair data.state'))).toEqual([
+      expect.stringMatching(/^relation 1 \(service-mesh\): ConfigMap shop\/juju-service-mesh-details-labels: /),
+    ])
+  })
 })
 
 const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html><h1>404 Not Found</h1></html>' }
