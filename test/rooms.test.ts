@@ -57,7 +57,7 @@ const roomOf = (file: string): string => {
 }
 
 const imports = globSync(['src/**/*.ts', 'functions/**/*.ts']).flatMap((file) =>
-  [...readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']+)'/g)].map(([, specifier = '']) => ({
+  [...readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.[^']+(?<!\.json))'/g)].map(([, specifier = '']) => ({
     file,
     imported: normalize(join(dirname(file), specifier)),
   })),

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
+import about from '../../package.json' with { type: 'json' }
 import { Refused } from '../base/errors.ts'
 import { completion } from './commands/completion.ts'
 import { config } from './commands/config.ts'
@@ -36,6 +37,7 @@ const program = new Command('meshstep')
     'after',
     '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, cannot be derived, or an expectation is not met.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
   )
+  .version(about.version, '--version', 'print the version')
   .showHelpAfterError('(--help says more)')
   .exitOverride()
 

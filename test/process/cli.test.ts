@@ -293,6 +293,11 @@ describe('without a server', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
+  test('says which version it is', async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    expect(await begin(['--version']).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
   test('each command says what it does, with an example', async () => {
     const { stdout } = await begin(['--help']).ended
     const names = [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)]
