@@ -3,7 +3,7 @@ import { ConfigurationError } from './base/errors.ts'
 import { features } from './features.ts'
 import { createService } from './http/server.ts'
 import { readSettings } from './http/settings.ts'
-import { inClusterEndpoint } from './kubernetes/in-cluster.ts'
+import { inClusterEndpoint, notAPod } from './kubernetes/in-cluster.ts'
 import { createTransport } from './kubernetes/transport.ts'
 import { schemas } from './schemas/schemas.ts'
 
@@ -85,8 +85,6 @@ const findEndpoint = async (kubeconfig: string | undefined) => {
   if (kubeconfig !== undefined) return (await import('./kubernetes/kubeconfig.ts')).kubeconfigEndpoint(kubeconfig)
   const endpoint = inClusterEndpoint(process.env)
   if (endpoint === undefined)
-    throw new ConfigurationError(
-      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set): name a kubeconfig',
-    )
+    throw new ConfigurationError(`No Kubernetes API: ${notAPod(process.env)}: name a kubeconfig`)
   return endpoint
 }

@@ -4,6 +4,7 @@ import { runUntilSignal } from './http/process.ts'
 import { startDeadLetterServer, startServer } from './http/server.ts'
 import { readSettings } from './http/settings.ts'
 import { findEndpoint } from './kubernetes/endpoint.ts'
+import { notAPod } from './kubernetes/in-cluster.ts'
 import { createTransport } from './kubernetes/transport.ts'
 import { loadTelemetry } from './telemetry/telemetry.ts'
 
@@ -16,9 +17,7 @@ await runUntilSignal(async () => {
   const transport = endpoint && createTransport(endpoint)
   if (names[0] === 'dead-letter') return await startDeadLetterServer({ settings, transport, log })
   if (!transport)
-    throw new ConfigurationError(
-      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
-    )
+    throw new ConfigurationError(`No Kubernetes API: ${notAPod(process.env)}, and KUBECONFIG is not set either`)
   const telemetry = await loadTelemetry(process.env, log)
   return await startServer({ settings, names, transport, log, telemetry })
 })

@@ -31,6 +31,7 @@ const main = async (): Promise<number> => {
   if (values.sink === undefined) throw new ConfigurationError(USAGE)
   const publish = createPublisher({ sink: values.sink, clock })
   const { letters, unreadable } = await findLetters(values.namespace, values.file)
+  if (letters.length + unreadable === 0) throw new ConfigurationError('There are no dead letters to send again')
   const { sent, failed } = await resend(letters, (letter) => publish(letter, clock.now() + TIMEOUT_MILLISECONDS))
   for (const { type, id, source } of sent) process.stdout.write(`sent ${type} ${id} of ${source}\n`)
   for (const { letter, reason } of failed) process.stderr.write(`not sent: ${letter.type} ${letter.id}: ${reason}\n`)

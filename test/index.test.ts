@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createApp, functions } from '../src/index.ts'
 import { startCluster } from './process/helpers.ts'
 
@@ -18,6 +18,9 @@ const event = (name: string, data: object) => ({
 
 test('an app without a cluster is refused, with the way to name one', async () => {
   await expect(createApp()).rejects.toThrow('this is not a pod (KUBERNETES_SERVICE_HOST is not set): name a kubeconfig')
+  vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.0.0.1')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  await expect(createApp()).rejects.toThrow('KUBERNETES_SERVICE_PORT is not, where a pod has both: name a kubeconfig')
   await expect(createApp({ kubeconfig: '/nowhere/config' })).rejects.toThrow('/nowhere/config, which does not exist')
 })
 

@@ -13,6 +13,16 @@ export type Server = {
   close(): void
 }
 
+/** An answer of the functions that is an error. */
+export class ErrorAnswer extends Failure {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
 export type Reach = {
   readonly server: string
   readonly token?: string | undefined
@@ -38,7 +48,7 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
         `${base} does not answer (${reason}): start it with npx meshstep start, or name it with --server or --context`,
       )
     })
-    if (!response.ok) throw new Failure(await problemIn(response))
+    if (!response.ok) throw new ErrorAnswer(response.status, await problemIn(response))
     return response
   }
   const read = async <T>(response: Response): Promise<T> => {

@@ -4,6 +4,12 @@ import type { ApiServerEndpoint } from './transport.ts'
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
+/** Says which variable of a pod's environment is missing. */
+export const notAPod = ({ KUBERNETES_SERVICE_HOST: host }: Readonly<Record<string, string | undefined>>): string =>
+  host
+    ? 'KUBERNETES_SERVICE_HOST is set and KUBERNETES_SERVICE_PORT is not, where a pod has both'
+    : 'this is not a pod (KUBERNETES_SERVICE_HOST is not set)'
+
 /**
  * The API server as a pod sees it, or undefined outside a cluster. Token and certificate authority are read for every request: the
  * kubelet rotates them (kubernetes.io/docs/tasks/run-application/access-api-from-pod).

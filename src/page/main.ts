@@ -5,6 +5,7 @@ import { runUntilSignal } from '../http/process.ts'
 import { startServer } from '../http/server.ts'
 import { readSettings } from '../http/settings.ts'
 import { findEndpoint } from '../kubernetes/endpoint.ts'
+import { notAPod } from '../kubernetes/in-cluster.ts'
 import { createTransport } from '../kubernetes/transport.ts'
 import { createAssets, LIBRARY } from './assets.ts'
 import { mountPage } from './page.ts'
@@ -17,9 +18,7 @@ await runUntilSignal(async () => {
   const log = pino({ level: settings.LOG_LEVEL, base: null })
   const endpoint = await findEndpoint(settings.KUBECONFIG)
   if (!endpoint)
-    throw new ConfigurationError(
-      'No Kubernetes API: this is not a pod (KUBERNETES_SERVICE_HOST is not set) and KUBECONFIG is not set either',
-    )
+    throw new ConfigurationError(`No Kubernetes API: ${notAPod(process.env)}, and KUBECONFIG is not set either`)
   const home = await readFile(NAMESPACE, 'utf8').catch(() => undefined)
   const folder = new URL('./page/', import.meta.url)
   const assets = createAssets(folder, new URL(LIBRARY, folder))

@@ -111,6 +111,11 @@ describe('npm run resend', () => {
     expect(ids).toEqual([letter.id])
   })
 
+  test('fails where there is nothing to send', async () => {
+    const nothing = await run('--file', '/dev/null', '--sink', 'http://127.0.0.1:9')
+    expect(nothing).toEqual({ code: 1, stdout: '', stderr: 'There are no dead letters to send again\n' })
+  })
+
   test('says how it is called when it is told no sink', async () => {
     expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('--sink URL') })
   })

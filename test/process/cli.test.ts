@@ -210,6 +210,8 @@ describe('the command', () => {
     const url = await until('it records', () => /http:\/\/\S+/.exec(record.text())?.[0])
     const sent = await begin(['--server', url, 'unrelate', 'details:use', 'productpage']).ended
     expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining('bookinfo/beacon') })
+    expect((await fetch(`${url}/applications/bookinfo/nobody`)).status).toBe(404)
+    expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(400)
     expect((await tail.ended).stdout).toMatch(/details +unchanged +relation-broken/)
     record.child.kill('SIGINT')
     expect((await record.ended).code).toBe(0)
@@ -242,11 +244,14 @@ describe('the command', () => {
     const { run } = await withMesh()
     const resent = await run(['resend', '-'], log.map((line) => `${JSON.stringify(line)}\n`).join(''))
     expect(resent).toMatchObject({
-      code: 0,
+      code: 1,
       stdout: expect.stringContaining('letter'),
       stderr: expect.stringContaining('1 cannot be sent again'),
     })
     expect(resent.stdout).not.toContain('hidden')
+    expect(await run(['resend', '-'], JSON.stringify(log[0]))).toEqual({
+      ...{ code: 1, stdout: '', stderr: 'error: - holds no dead letters\n' },
+    })
   })
 
   test('reaches a cluster through a port-forward of kubectl', async () => {

@@ -4,11 +4,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { type Event, readEvent } from '../../cloudevents/cloud-event.ts'
+import { type Event, InvalidEvent, readEvent } from '../../cloudevents/cloud-event.ts'
 import { Failure } from '../failure.ts'
 import { wholeNumber, withServer } from '../options.ts'
 import { say } from '../output.ts'
-import type { Server } from '../server.ts'
+import { ErrorAnswer, type Server } from '../server.ts'
 
 export const record = (program: Command): void => {
   program
@@ -25,7 +25,7 @@ export const record = (program: Command): void => {
         const proxy = createServer(async (request, response) => {
           const answer = await passOn(server, request, (line) => file.write(`${line}\n`)).catch((error: Error) => error)
           const isRefused = answer instanceof Error
-          response.writeHead(isRefused ? 502 : 200, { 'content-type': 'application/json' })
+          response.writeHead(isRefused ? statusOf(answer) : 200, { 'content-type': 'application/json' })
           response.end(JSON.stringify(isRefused ? { message: answer.message } : answer))
         })
         proxy.listen(port)
@@ -39,6 +39,10 @@ export const record = (program: Command): void => {
       }),
     )
 }
+
+/** The status of the functions' answer, or of what no event is; 502 where the functions do not answer. */
+const statusOf = (error: Error): number =>
+  error instanceof ErrorAnswer || error instanceof InvalidEvent ? error.status : 502
 
 const opened = async (opening: Promise<unknown>, what: string): Promise<void> => {
   try {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { structuredEvent } from '../../cloudevents/cloud-event.ts'
 import { lettersInFile } from '../../http/dead-letters.ts'
+import { Failure } from '../failure.ts'
 import { readInput, withServer } from '../options.ts'
 import { say } from '../output.ts'
 import { sendLines } from '../send-lines.ts'
@@ -9,14 +10,19 @@ export const resend = (program: Command): void => {
   program
     .command('resend')
     .summary('send dead letters again')
-    .description('Sends what could not be delivered, with the ids that it had. Exit code 2 when one is refused.')
+    .description(
+      'Sends what could not be delivered, with the ids that it had. Exit code 2 when one is refused, 1 when one cannot be sent, or there is none.',
+    )
     .argument('<file>', 'the log of the dead-letter sink, or events one a line; - for stdin')
     .addHelpText('after', '\nExample:\n  kubectl -n meshstep logs deploy/dead-letter | meshstep resend -')
     .action((path: string, _options: object, command: Command) =>
       withServer(command, async ({ server, format }) => {
         const { letters, unreadable } = lettersInFile(await readInput(path))
-        if (unreadable > 0)
+        if (letters.length + unreadable === 0) throw new Failure(`${path} holds no dead letters`)
+        if (unreadable > 0) {
           say(`${unreadable} cannot be sent again: they cannot be read, or held secrets, which are not kept`)
+          process.exitCode = 1
+        }
         await sendLines(
           letters.map((letter) => JSON.stringify(structuredEvent(letter))),
           server,
