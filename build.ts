@@ -3,15 +3,23 @@ import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { LIBRARY, OWN_FILES } from './src/page/assets.ts'
 
-/** Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. */
+/**
+ * Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. They are required from
+ * where the bundle is, as nothing can be imported from a start-up snapshot.
+ */
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
-  setup: ({ onResolve }) => {
+  setup: ({ onResolve, onLoad }) => {
     onResolve({ filter: /\/(kubeconfig|fork|otlp)\.ts$/ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path: `./${basename(path, '.ts')}.mjs`, external: true } : undefined,
+      kind === 'dynamic-import' ? { path: basename(path, '.ts'), namespace: 'beside' } : undefined,
     )
+    onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule('node:module').createRequire(require('node:path').resolve(process.argv[1]))('./${path}.mjs')`,
+    }))
   },
 }
+
+const TOO_OLD = `if(parseInt(process.versions.node)<24){process.stderr.write('meshstep needs Node 24 or later, this is '+process.version+'\\n');process.exit(1)}`
 
 const common: BuildOptions = {
   bundle: true,
@@ -22,12 +30,24 @@ const common: BuildOptions = {
   keepNames: true,
   legalComments: 'none',
   logLevel: 'warning',
-  banner: {
-    js: [
-      // Some dependencies are CommonJS and require Node's own modules.
-      `import{createRequire}from'node:module';const require=createRequire(import.meta.url);`,
-      `if(parseInt(process.versions.node)<24){process.stderr.write('meshstep needs Node 24 or later, this is '+process.version+'\\n');process.exit(1)}`,
-    ].join(''),
+  // Some dependencies are CommonJS and require Node's own modules.
+  banner: { js: `import{createRequire}from'node:module';const require=createRequire(import.meta.url);${TOO_OLD}` },
+}
+
+/**
+ * Node's modules that none may load before a start-up snapshot is taken, nor before they are used: each stands for itself until something of
+ * it is asked for.
+ */
+const lazyBuiltins: Plugin = {
+  name: 'lazy-builtins',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(node:)?(https?|module|stream\/consumers|worker_threads)$/ }, ({ path }) => ({
+      path,
+      namespace: 'lazy',
+    }))
+    onLoad({ filter: /^/, namespace: 'lazy' }, ({ path }) => ({
+      contents: `module.exports = Object.create(new Proxy({}, { get: (_, name) => name === '__esModule' ? undefined : process.getBuiltinModule('${path}')[name] }))`,
+    }))
   },
 }
 
@@ -80,8 +100,12 @@ const { metafile } = await build({
   ...common,
   metafile: true,
   entryPoints: ['src/main.ts'],
-  outfile: 'dist/server.mjs',
-  plugins: [besideTheBundle],
+  outfile: 'dist/server.cjs',
+  // CommonJS, as whoever imports node:http reads all that it exports, and so loads undici, http2 and web streams
+  format: 'cjs',
+  banner: { js: TOO_OLD },
+  plugins: [besideTheBundle, lazyBuiltins],
+  inject: ['src/http/response.ts'],
 })
 await build({ ...common, entryPoints: ['src/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
 const fork = await build({

@@ -14,7 +14,6 @@ const SLOW = [
   'test/embedded/kubectl.test.ts',
   'test/knative/image.test.ts',
   'test/knative/release.test.ts',
-  'test/knative/warm-cache.test.ts',
   'test/page/browser.test.ts',
   'test/preview/histories.test.ts',
   'test/reconcile/properties.test.ts',

@@ -1,4 +1,4 @@
-import { pino } from 'pino'
+import { createLog, type Log } from '../base/log.ts'
 import { createEmbeddedApi } from '../embedded/api.ts'
 import { example } from '../embedded/demo/example.ts'
 import { startIstio } from '../embedded/demo/istio.ts'
@@ -20,7 +20,7 @@ import { loadTelemetry } from '../telemetry/telemetry.ts'
 export const runLocal = (names: readonly string[]): Promise<void> =>
   runUntilSignal(async () => {
     const settings = readSettings(process.env)
-    const log = pino({ level: settings.LOG_LEVEL, base: null })
+    const log = createLog(settings.LOG_LEVEL)
     if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log })
     const { kubeconfigEndpoint } = await import('../kubernetes/kubeconfig.ts')
     const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
@@ -33,7 +33,7 @@ const pageWith =
   (app, questions) =>
     mountPage(app, questions, { assets: assetsOfSources(), story: told })
 
-type Local = { settings: Settings; names: readonly string[]; log: pino.Logger }
+type Local = { settings: Settings; names: readonly string[]; log: Log }
 
 const startEmbedded = async ({ settings, names, log }: Local): Promise<RunningServer> => {
   const api = createEmbeddedApi()

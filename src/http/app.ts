@@ -1,4 +1,6 @@
-import { type Context, Hono } from 'hono'
+import { randomUUID } from 'node:crypto'
+import type { Hono as App, Context } from 'hono'
+import { Hono } from 'hono/quick'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -52,8 +54,8 @@ export const createApp = ({
   clock,
   log,
   isStopping = () => false,
-  newId = () => crypto.randomUUID(),
-}: AppOptions): Hono => {
+  newId = randomUUID,
+}: AppOptions): App => {
   const intake = createIntake()
   const take = async (context: Context): Promise<Response> => {
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')

@@ -1,4 +1,5 @@
-import { Hono } from 'hono'
+import type { Hono as App } from 'hono'
+import { Hono } from 'hono/quick'
 import type { Log } from '../base/log.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import { createIntake } from './body.ts'
@@ -15,7 +16,7 @@ type Options = {
  * A sink for events that could not be delivered: logs and records each with why (Knative's `knativeerror…` extensions, where there are
  * any). The Kubernetes Event keeps it for as long as the API server keeps that, and the log has all of them: both can be sent again.
  */
-export const createDeadLetterApp = ({ log, record = async () => undefined }: Options): Hono => {
+export const createDeadLetterApp = ({ log, record = async () => undefined }: Options): App => {
   const app = new Hono()
   const intake = createIntake()
   app.post('/', (context) =>

@@ -1,9 +1,7 @@
-import { getServers } from 'node:dns'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
 import { type Authenticate, createAuthenticate } from '../access/authorize.ts'
@@ -15,9 +13,10 @@ import { createMemo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
 import { features } from '../features.ts'
 import { createKubernetes, type Kubernetes, type Transport } from '../kubernetes/client.ts'
-import { parseClusterDomain } from '../kubernetes/cluster-domain.ts'
+import { parseClusterDomain, parseResolver } from '../kubernetes/cluster-domain.ts'
 import { recordEvent } from '../kubernetes/event-series.ts'
 import { createLint } from '../lint/lint.ts'
 import { createPreview, type Preview } from '../preview/preview.ts'
@@ -28,6 +27,7 @@ import { createPublisher } from '../reconcile/publish.ts'
 import { createQueue } from '../reconcile/queue.ts'
 import { createStep } from '../reconcile/step.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import { createServer } from './adaptor.ts'
 import { createApp } from './app.ts'
 import { type Applications, createApplications } from './applications.ts'
 import { createDeadLetterApp } from './dead-letter.ts'
@@ -54,6 +54,9 @@ type Options = {
   mount?: Mount | undefined
   /** Answers questions alone, and takes no event. */
   isReading?: boolean
+  /** That of the pod, where none is given. */
+  environment?: Environment | undefined
+  newId?: (() => string) | undefined
 }
 
 /** An app that answers what the functions answer, wherever it is mounted. */
@@ -103,16 +106,18 @@ export type Timeouts = {
 
 const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
 
-/** Puts together what serves the functions. Rejects with ConfigurationError for a function that there is not. */
-export const createService = async ({
+/** Puts together what serves the functions. Throws ConfigurationError for a function that there is not. */
+export const createService = ({
   settings,
   names,
   log,
   telemetry,
   mount,
   isReading = false,
+  environment = readEnvironment(),
+  newId,
   ...options
-}: Options): Promise<Service> => {
+}: Options): Service => {
   const functions = functionsNamed(names)
   const transport = telemetry?.transport(options.transport) ?? options.transport
   const memo = createMemo()
@@ -121,7 +126,6 @@ export const createService = async ({
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
   // who only reads has no right to look at admission policies
   const guard = authenticate && !isReading ? createDocumentGuard({ connect, clock }) : undefined
-  const environment = { resolver: resolverOf(getServers()), clusterDomain: await readClusterDomain() }
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
@@ -138,6 +142,7 @@ export const createService = async ({
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
     feedback: createFeedback({ connect, clock, log }),
     watch: telemetry?.watch,
+    newId,
     onStep: (step) => {
       logStep(log, step)
       steps.publish(step)
@@ -147,7 +152,7 @@ export const createService = async ({
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
   const lint = createLint(reading)
-  const preview = createPreview({ ...reading, functions: createFunctions(features), transport, environment })
+  const preview = createPreview({ ...reading, functions: all, transport, environment })
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
     ...taking,
@@ -158,6 +163,7 @@ export const createService = async ({
     clock,
     log,
     isStopping: () => isStopping,
+    newId,
   })
   mount?.(app, { explain, applications, preview, reading, ...(isReading ? {} : { steps }) })
   return {
@@ -173,7 +179,7 @@ export const createService = async ({
 /** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
 export const startServer = async (options: Options): Promise<RunningServer> => {
   const { settings, log, telemetry } = options
-  const { app, functions, stop } = await createService(options)
+  const { app, functions, stop } = createService(options)
   const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
@@ -208,15 +214,24 @@ export const startDeadLetterServer = async ({
   return { url: `http://127.0.0.1:${port}`, stop: close }
 }
 
-/** The cluster's DNS, which this process asks itself; Node names a port other than 53 beside the address. */
-const resolverOf = ([server = '127.0.0.1']: readonly string[]): string => /^\[(.*)\]/.exec(server)?.[1] ?? server
+const readIfThere = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
 
-/** Reads the cluster's domain; undefined outside a pod, where there is none to read. */
-const readClusterDomain = async (): Promise<string | undefined> =>
-  parseClusterDomain(await readFile('/etc/resolv.conf', 'utf8').catch(() => ''))
+/** Reads the cluster's DNS, which this process asks itself, and its domain; outside a pod there is none to read. */
+const readEnvironment = (): Environment => {
+  const text = readIfThere('/etc/resolv.conf')
+  return { resolver: parseResolver(text) ?? '127.0.0.1', clusterDomain: parseClusterDomain(text) }
+}
+
+/** Made of many schemas, once for the process. */
+const all = createFunctions(features)
 
 const functionsNamed = (names: readonly string[]) => {
-  const all = createFunctions(features)
   const known = all.map(({ name }) => name)
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length > 0)
@@ -236,7 +251,7 @@ export const listen = async (
     requestTimeout: request,
     connectionsCheckingInterval: interval,
   }
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, serverOptions }) as Server
+  const server = createServer(app, serverOptions)
   let inFlight = 0
   server.on('request', (_, response) => {
     inFlight += 1

@@ -53,15 +53,17 @@ type Watcher = {
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Steps => {
   const watchers = new Set<Watcher>()
-  const begun = clock.now().toString(36)
+  let begun: string | undefined
+  // asked for late: a start-up snapshot has no time of its own
+  const process = () => (begun ??= clock.now().toString(36))
   let kept: { readonly number: number; readonly step: DoneStep }[] = []
   let number = 0
   const encode = (text: string) => new TextEncoder().encode(text)
-  const textOf = (step: DoneStep, own: number) => `id: ${begun}-${own}\ndata: ${JSON.stringify(step)}\n\n`
+  const textOf = (step: DoneStep, own: number) => `id: ${process()}-${own}\ndata: ${JSON.stringify(step)}\n\n`
   const missedSince = (last: string | undefined) => {
     if (last === undefined) return []
-    const [process, seen] = last.split('-')
-    return process === begun ? kept.filter((one) => one.number > Number(seen)) : kept
+    const [own, seen] = last.split('-')
+    return own === process() ? kept.filter((one) => one.number > Number(seen)) : kept
   }
   const end = (watcher: Watcher): void => {
     watchers.delete(watcher)

@@ -4,3 +4,6 @@ export const parseClusterDomain = (resolvConf: string): string | undefined =>
     .flatMap(([, names = '']) => names.trim().split(/\s+/))
     .map((name) => /^svc\.([a-z0-9]([-.a-z0-9]*[a-z0-9])?)\.?$/.exec(name)?.[1])
     .find((domain) => domain !== undefined)
+
+/** The IP address of the first name server in a resolv.conf. */
+export const parseResolver = (resolvConf: string): string | undefined => /^\s*nameserver\s+(\S+)/m.exec(resolvConf)?.[1]

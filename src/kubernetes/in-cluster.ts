@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { changingFile } from '../base/changing-file.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import type { ApiServerEndpoint } from './transport.ts'
 
@@ -11,8 +11,8 @@ export const notAPod = ({ KUBERNETES_SERVICE_HOST: host }: Readonly<Record<strin
     : 'this is not a pod (KUBERNETES_SERVICE_HOST is not set)'
 
 /**
- * The API server as a pod sees it, or undefined outside a cluster. Token and certificate authority are read for every request: the
- * kubelet rotates them (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
+ * The API server as a pod sees it, or undefined outside a cluster. Token and certificate authority are read again when their files change:
+ * the kubelet rotates them (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
  */
 export const inClusterEndpoint = (
   environment: Readonly<Record<string, string | undefined>>,
@@ -20,23 +20,24 @@ export const inClusterEndpoint = (
 ): ApiServerEndpoint | undefined => {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
   if (!host || !port) return undefined
-  const read = async (file: string): Promise<string> => {
-    try {
-      return (await readFile(`${directory}/${file}`, 'utf8')).trim()
-    } catch (error) {
-      throw new ConfigurationError(
-        `${directory}/${file} cannot be read: the pod needs a service account with a mounted token`,
-        {
+  const reading = (file: string) => {
+    const path = `${directory}/${file}`
+    const read = changingFile(path)
+    return (): string => {
+      try {
+        return read().trim()
+      } catch (error) {
+        throw new ConfigurationError(`${path} cannot be read: the pod needs a service account with a mounted token`, {
           cause: error,
-        },
-      )
+        })
+      }
     }
   }
+  const [readToken, readAuthority] = [reading('token'), reading('ca.crt')]
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     credentials: async () => {
-      const [token, ca] = await Promise.all([read('token'), read('ca.crt')])
-      return { ca, headers: { authorization: `Bearer ${token}` } }
+      return { ca: readAuthority(), headers: { authorization: `Bearer ${readToken()}` } }
     },
   }
 }

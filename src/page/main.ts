@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { pino } from 'pino'
 import { ConfigurationError } from '../base/errors.ts'
+import { createLog } from '../base/log.ts'
 import { runUntilSignal } from '../http/process.ts'
 import { startServer } from '../http/server.ts'
 import { readSettings } from '../http/settings.ts'
@@ -15,7 +15,7 @@ const NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 /** `node page.mjs` serves the page and the questions, and takes no events. */
 await runUntilSignal(async () => {
   const settings = readSettings(process.env)
-  const log = pino({ level: settings.LOG_LEVEL, base: null })
+  const log = createLog(settings.LOG_LEVEL)
   const endpoint = await findEndpoint(settings.KUBECONFIG)
   if (!endpoint)
     throw new ConfigurationError(`No Kubernetes API: ${notAPod(process.env)}, and KUBECONFIG is not set either`)

@@ -1,10 +1,10 @@
 import type { Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import * as z from 'zod'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { readEvent } from '../cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
+import { createIntake } from '../http/body.ts'
 import type { Questions } from '../http/server.ts'
 import type { Assets } from './assets.ts'
 import { readingLists } from './listed.ts'
@@ -44,6 +44,7 @@ const SECURITY = {
 export const mountPage = (app: Hono, questions: Questions, { assets, story, home }: Options): void => {
   const { explain, applications, preview, reading } = questions
   const hasSteps = questions.steps !== undefined
+  const intake = createIntake()
   const maps = createMaps({
     ...reading,
     connect: (deadline) => readingLists(reading.connect(deadline)),
@@ -91,9 +92,9 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
   })
 
   if (preview)
-    app.post('/page/plan', bodyLimit({ maxSize: MOST_BYTES, onError: tooLarge }), async (context) => {
+    app.post('/page/plan', async (context) => {
       const authorization = context.req.header('authorization')
-      const asked = parse(Asked, await context.req.json().catch(() => undefined))
+      const asked = parse(Asked, await intake.take(context.req.raw, async (body) => jsonIn(body)))
       const told = 'event' in asked ? asked.event : await toldBy(asked, applications, authorization)
       const body = Buffer.from(eventOf(told, '/page'))
       const event = readEvent({ headers: { 'content-type': 'application/cloudevents+json' }, body })
@@ -102,10 +103,12 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
     })
 }
 
-const MOST_BYTES = 64 * 1024
-
-const tooLarge = (): never => {
-  throw new Refused(413, `the body: expected at most ${MOST_BYTES} bytes`)
+const jsonIn = (body: Uint8Array): unknown => {
+  try {
+    return JSON.parse(Buffer.from(body).toString())
+  } catch {
+    return undefined
+  }
 }
 
 const A_NAME = 'expected {namespace}/{application}'

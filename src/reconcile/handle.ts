@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import pMap from 'p-map'
 import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
@@ -67,7 +68,7 @@ export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
   const { onStep = () => undefined, watch = (event, take) => take(event), feedback } = dependencies
-  const newId = dependencies.newId ?? (() => crypto.randomUUID())
+  const newId = dependencies.newId ?? randomUUID
 
   const take = async (
     sent: Event,

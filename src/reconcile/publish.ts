@@ -1,7 +1,8 @@
-import { readFile } from 'node:fs/promises'
+import { changingFile } from '../base/changing-file.ts'
 import type { Clock } from '../base/clock.ts'
 import { ConfigurationError, Unavailable } from '../base/errors.ts'
 import { type Event, writeEvent } from '../cloudevents/cloud-event.ts'
+import { type Post, post } from '../cloudevents/post.ts'
 import { parseSource } from '../cloudevents/source.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 
@@ -16,20 +17,21 @@ type Options = {
   clock: Clock
   /** The path at which Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
   tokenFile?: string
-  fetch?: typeof globalThis.fetch
+  fetch?: Post
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
 
 /** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
-export const createPublisher =
-  ({ sink, clock, tokenFile = '/oidc/token', fetch = globalThis.fetch }: Options): Publish =>
-  async (event, deadline) => {
+export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', fetch = post }: Options): Publish => {
+  const readToken = changingFile(tokenFile)
+  return async (event, deadline) => {
     const { headers, body } = writeEvent(event)
     const url = sinkFor(sink, event)
     const attempt = async (): Promise<string | undefined> => {
-      const token = await readFile(tokenFile, 'utf8').catch(() => undefined)
-      const authorization = token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
+      const token = orNothing(readToken)
+      const authorization: Record<string, string> =
+        token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
       const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
       const redirect = 'manual' as const // a redirected POST becomes a GET, which accepts nothing
       const request = {
@@ -57,6 +59,16 @@ export const createPublisher =
       await clock.sleep(wait)
     }
   }
+}
+
+/** A sink that asks for no token has none mounted. */
+const orNothing = (read: () => string): string | undefined => {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
 
 /** Tells if every hop of Knative sends again after a status: https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md */
 const isTransient = (status: number): boolean => status >= 500 || [404, 408, 409, 429].includes(status)

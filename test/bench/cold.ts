@@ -47,7 +47,7 @@ const warm = async (ground: Ground, programs: readonly Program[]): Promise<void>
 export const cold = async (ground: Ground, rounds: number): Promise<Table> => {
   await ground.seed([workload(), service()])
   const { bare, floor, hono } = ground.programs
-  const programs = [bare, floor, hono, ...ground.bundles]
+  const programs = [bare, floor, hono, ...ground.bundles, ...ground.snapshots]
   await warm(ground, programs)
   const all = new Map<Program, Round[]>(programs.map((program) => [program, []]))
   for (let round = 0; round < rounds; round += 1)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -28,6 +28,8 @@ export type Ground = {
   readonly programs: { readonly bare: Program; readonly floor: Program; readonly hono: Program }
   /** Every bundle of meshstep that is compared. */
   readonly bundles: readonly Program[]
+  /** This one's bundle from a start-up snapshot. */
+  readonly snapshots: readonly Program[]
   readonly environment: Record<string, string>
   readonly sink: string
   seed(objects: readonly KubernetesObject[]): Promise<void>
@@ -51,9 +53,16 @@ const placed = async (directory: string, name: string, bundle: string, credentia
   await mkdir(folder)
   const source = await readFile(bundle, 'utf8')
   if (!source.includes(SERVICE_ACCOUNT)) throw new Error(`${bundle} reads no credentials from ${SERVICE_ACCOUNT}`)
-  const entry = join(folder, 'server.mjs')
+  const entry = join(folder, basename(bundle))
   await writeFile(entry, source.replaceAll(SERVICE_ACCOUNT, credentials))
   return { name, entry, environment: { NODE_COMPILE_CACHE: join(folder, 'cache') } }
+}
+
+/** The same from a start-up snapshot. */
+const snapped = async ({ name, entry }: Program): Promise<Program> => {
+  const blob = `${entry}.blob`
+  await run(process.execPath, ['--snapshot-blob', blob, '--build-snapshot', entry])
+  return { name: `${name}, from a snapshot`, entry, flags: ['--snapshot-blob', blob] }
 }
 
 /** Asks a forked process, and waits for its answer: it answers in turn. */
@@ -89,15 +98,18 @@ export const createGround = async (others: Readonly<Record<string, string>>): Pr
     format: 'esm',
     minify: true,
   })
-  const all = Object.entries({ meshstep: here('../../dist/server.mjs'), ...others })
+  const all = Object.entries({ meshstep: here('../../dist/server.cjs'), ...others })
   const cache = { NODE_COMPILE_CACHE: join(directory, 'cache') }
+  const bundles = await Promise.all(all.map(([name, bundle]) => placed(directory, name, bundle, directory)))
+  const [own] = bundles
   return {
     programs: {
       bare: { name: 'bare node:http', entry: here('peers/bare.mjs'), environment: cache },
       floor: { name: 'the same and the reads of a no-op (floor)', entry: here('peers/floor.mjs'), environment: cache },
       hono: { name: 'Hono and its adaptor', entry: hono, environment: cache },
     },
-    bundles: await Promise.all(all.map(([name, bundle]) => placed(directory, name, bundle, directory))),
+    bundles,
+    snapshots: own ? [await snapped(own)] : [],
     environment: {
       KUBERNETES_SERVICE_HOST: '127.0.0.1',
       KUBERNETES_SERVICE_PORT: String(port),

@@ -21,7 +21,7 @@ const { values } = parseArgs({
     /** A folder to write plots to. */
     plots: { type: 'string' },
     rounds: { type: 'string', default: '21' },
-    /** Another bundle to compare with, as `name=dist/server.mjs`. */
+    /** Another bundle to compare with, as `name=dist/server.cjs`. */
     with: { type: 'string', multiple: true, default: [] },
   },
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { pino } from 'pino'
 import { expect } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { isWhole } from '../helpers/runs.ts'
 import { createWorld, isWrite, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
@@ -46,7 +46,7 @@ const others = ['beacon', 'db'].flatMap((name) => [workload('StatefulSet', name)
 /** A world whose log is written as it is in a pod. */
 export const createFuzzed = (objects: readonly KubernetesObject[] = []): World & { lines: string[] } => {
   const lines: string[] = []
-  const log = pino({ base: null }, { write: (line: string) => void lines.push(line) })
+  const log = createLog('info', (line) => void lines.push(line))
   return Object.assign(createWorld([workload(), service(), ...others, ...objects], { log }), { lines })
 }
 

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { nginxProgram } from '../coordinated-workers/nginx/nginx-program.ts'
 import { hasPrometheus } from '../coordinated-workers/nginx/prometheus-program.ts'
 import { chromiumProgram } from '../page/chromium.ts'
@@ -23,3 +26,6 @@ const skipped = (): string[] => [
 export const setup = (): void => {
   for (const what of skipped()) process.stdout.write(`skipped: ${what}\n`)
 }
+
+/** Removes the snapshot that tests of processes have made for all of them. */
+export const teardown = (): void => rmSync(join(tmpdir(), `meshstep-${process.pid}.blob`), { force: true })

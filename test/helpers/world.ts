@@ -119,7 +119,7 @@ export const createWorld = (
   const send = createPublisher({
     sink: 'http://sink',
     clock,
-    fetch: async (_, { headers, body } = {}) => {
+    fetch: async (_, { headers, body }) => {
       const event = readEvent({ headers: headers as Record<string, string>, body: Buffer.from(String(body)) })
       return new Response(null, { status: (await world.sink?.(event)) ?? 202 })
     },

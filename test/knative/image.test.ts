@@ -40,8 +40,18 @@ describe('Dockerfile', () => {
   })
 
   test('starts node itself, so that it gets SIGTERM, and serves every function', () => {
-    expect(argsOf('CMD').map((args) => JSON.parse(args))).toEqual([['node', 'server.mjs']])
+    expect(argsOf('CMD').map((args) => JSON.parse(args))).toEqual([
+      ['node', '--snapshot-blob', '/cache/server.blob', 'server.cjs'],
+    ])
     expect(argsOf('ENTRYPOINT')).toEqual([])
+  })
+
+  test('makes the snapshot that it starts from, and runs it and the bundle once, so that an image that does not start is not made', () => {
+    const [snapshot, ...started] = argsOf('RUN')
+      .slice(-3)
+      .map((args) => JSON.parse(args).join(' '))
+    expect(snapshot).toBe('node --snapshot-blob /cache/server.blob --build-snapshot server.cjs')
+    expect(started).toEqual(['node --snapshot-blob /cache/server.blob server.cjs warm-up', 'node server.cjs warm-up'])
   })
 
   test('runs as a numeric user, who also warms and owns the compile cache', () => {
@@ -61,7 +71,7 @@ describe('Dockerfile', () => {
   test('takes nothing but the bundles, their notices and their bill of materials from the build', () => {
     const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
     expect(fromBuild.map(({ sources }) => sources)).toEqual([
-      ['server.mjs', 'fork.mjs', 'otlp.mjs', 'page.mjs', 'NOTICES.txt', 'sbom.cdx.json'].map(
+      ['server.cjs', 'fork.mjs', 'otlp.mjs', 'page.mjs', 'NOTICES.txt', 'sbom.cdx.json'].map(
         (file) => `/build/dist/${file}`,
       ),
       ['/build/dist/page'],
@@ -78,8 +88,7 @@ describe('Dockerfile', () => {
 
   test('what it copies is enough to build the bundle, the same bytes in any folder, with notices and a bill of materials', () => {
     const directory = mkdtempSync(join(tmpdir(), 'meshstep-image-'))
-    for (const path of fromContext.filter((one) => !one.startsWith('knative/')))
-      cpSync(join(root, path), join(directory, path), { recursive: true })
+    for (const path of fromContext) cpSync(join(root, path), join(directory, path), { recursive: true })
     symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
     const { status, stderr } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: directory, encoding: 'utf8' })
     expect({ status, stderr }).toMatchObject({ status: 0 })

@@ -29,10 +29,9 @@ describe.skipIf(cannotBuild)('services', () => {
 
     test('all start node itself, so that it gets SIGTERM', () => {
       for (const { metadata, spec } of services)
-        expect(spec.template.spec.containers[0].command).toEqual([
-          'node',
-          metadata.name === 'meshstep-page' ? 'page.mjs' : 'server.mjs',
-        ])
+        expect(spec.template.spec.containers[0].command.join(' ')).toBe(
+          metadata.name === 'meshstep-page' ? 'node page.mjs' : 'node --snapshot-blob /cache/server.blob server.cjs',
+        )
     })
 
     test('all run one image', () => {

@@ -38,12 +38,19 @@ export const temporaryDirectory = async (): Promise<string> => {
   return directory
 }
 
-const BUNDLE = 'dist/server.mjs'
+export const BUNDLE = 'dist/server.cjs'
 
-/** Builds the bundle when it is missing; of several workers that miss it, one builds and the others wait. */
+/** A process starts from a snapshot, as in the image; `START=plain` has all tests of processes run the bundle itself. */
+const isFromSnapshotUsually = process.env.START !== 'plain'
+
+/** The snapshot of the bundle, made once for all workers. */
+export const SNAPSHOT = join(tmpdir(), `meshstep-${process.ppid}.blob`)
+
+/** Builds the bundle and the snapshot when they are missing; of several workers that miss them, one builds and the others wait. */
 export const ensureBundle = async (): Promise<void> => {
   const building = join(tmpdir(), `meshstep-build-${process.ppid}`)
-  const isBuilt = () => existsSync(join(ROOT, BUNDLE)) && existsSync(join(ROOT, 'dist/kubeconfig.mjs'))
+  const isBundled = () => existsSync(join(ROOT, BUNDLE)) && existsSync(join(ROOT, 'dist/kubeconfig.mjs'))
+  const isBuilt = () => isBundled() && existsSync(SNAPSHOT)
   if (isBuilt() && !existsSync(building)) return
   const isFirst = await mkdir(building).then(
     () => true,
@@ -54,13 +61,14 @@ export const ensureBundle = async (): Promise<void> => {
     return
   }
   try {
-    if (!isBuilt()) await run(process.execPath, ['build.ts'], { cwd: ROOT })
+    if (!isBundled()) await run(process.execPath, ['build.ts'], { cwd: ROOT })
+    await run(process.execPath, ['--snapshot-blob', SNAPSHOT, '--build-snapshot', BUNDLE], { cwd: ROOT })
   } finally {
     await rm(building, { recursive: true })
   }
 }
 
-/** A line of the log: pino's level, time and msg, and the fields beside them. */
+/** A line of the log: level, time and msg, and the fields beside them. */
 export type Line = { level: number; msg: string } & Record<string, unknown>
 
 export type Started = {
@@ -82,13 +90,22 @@ type Program = {
   entry?: string
   names?: readonly string[]
   environment?: Record<string, string>
+  isFromSnapshot?: boolean
   /** What it writes is no log of JSON. */
   isText?: boolean
 }
 
 /** Starts a process with nothing of this one's environment; it is gone after the test. */
-export const start = ({ entry = BUNDLE, names = [], environment = {}, isText = false }: Program = {}): Started => {
-  const child = spawn(process.execPath, [entry, ...names], { cwd: ROOT, env: { PORT: '0', ...environment } })
+export const start = ({
+  entry = BUNDLE,
+  names = [],
+  environment = {},
+  isFromSnapshot = isFromSnapshotUsually && entry === BUNDLE,
+  isText = false,
+}: Program = {}): Started => {
+  const flags = isFromSnapshot ? ['--snapshot-blob', SNAPSHOT] : []
+  const options = { cwd: ROOT, env: { PORT: '0', ...environment } }
+  const child = spawn(process.execPath, [...flags, entry, ...names], options)
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: Line[] = []
   let rest = ''

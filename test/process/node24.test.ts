@@ -34,7 +34,7 @@ test.skipIf(!isOlder)(
 test.skipIf(!isOlder)(
   `an older node is told what the bundle needs${isOlder ? '' : ': skipped, there is no older node here'}`,
   () => {
-    const { status, stderr } = run(systemNode, 'dist/server.mjs')
+    const { status, stderr } = run(systemNode, 'dist/server.cjs')
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: expect.stringMatching(/^meshstep needs Node 24 or later, this is v\d+/),

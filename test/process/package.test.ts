@@ -16,7 +16,7 @@ const { dependencies, devDependencies } = JSON.parse(
 )
 const MORE = [
   `hono@${dependencies.hono}`,
-  `@hono/node-server@${dependencies['@hono/node-server']}`,
+  `@hono/node-server@${devDependencies['@hono/node-server']}`,
   `@types/node@${devDependencies['@types/node']}`,
 ]
 

@@ -25,7 +25,9 @@ test('the bundle of the page serves it with all its files, and the map, and take
 })
 
 test('nothing of the page is in the bundle of the functions', async () => {
-  const [functions, page] = await Promise.all(['server', 'page'].map((name) => readFile(`dist/${name}.mjs`, 'utf8')))
+  const [functions, page] = await Promise.all(
+    ['server.cjs', 'page.mjs'].map((name) => readFile(`dist/${name}`, 'utf8')),
+  )
   for (const word of ['dagre', 'cytoscape', '<!doctype html>']) {
     expect([word, functions?.includes(word)]).toEqual([word, false])
     expect([word, page?.includes(word)]).toEqual([word, true])

@@ -41,8 +41,8 @@ describe('where no receiver is named', () => {
   test('an event is answered by the bundle alone', async () => {
     const { environment } = await startCluster()
     const directory = await temporaryDirectory()
-    const entry = join(directory, 'server.mjs')
-    for (const file of ['server.mjs', 'kubeconfig.mjs']) await copyFile(`dist/${file}`, join(directory, file))
+    const entry = join(directory, 'server.cjs')
+    for (const file of ['server.cjs', 'kubeconfig.mjs']) await copyFile(`dist/${file}`, join(directory, file))
     const server = await serve({ entry, environment })
     expect((await post(server.url, related())).status).toBe(200)
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })

@@ -1,5 +1,5 @@
-import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { createLog } from '../../src/base/log.ts'
 import { type Kind, pathOf } from '../../src/kubernetes/objects.ts'
 import { configure, createMesh, edit, path, policiesIn, remove } from '../helpers/beacon-world.ts'
 import { createWorld, meshRelation, service, setLabels, type World } from '../helpers/world.ts'
@@ -15,7 +15,7 @@ const joined = async (options: Parameters<typeof createWorld>[1] = {}): Promise<
 /** A log, and its lines. */
 const kept = () => {
   const lines: Record<string, unknown>[] = []
-  return { log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }), lines }
+  return { log: createLog('info', (line) => void lines.push(JSON.parse(line))), lines }
 }
 
 const repaired = (lines: readonly Record<string, unknown>[]) => lines.filter(({ msg }) => msg === 'drift repaired')

@@ -1,0 +1,12 @@
+import { readFileSync, statSync } from 'node:fs'
+
+/** Creates a reader of a small file, which is read again when it was changed. It throws as `readFileSync` does. */
+export const changingFile = (path: string): (() => string) => {
+  let kept: { readonly version: string; readonly text: string } | undefined
+  return () => {
+    const { ino, mtimeMs, size } = statSync(path)
+    const version = [ino, mtimeMs, size].join()
+    if (kept?.version !== version) kept = { version, text: readFileSync(path, 'utf8') }
+    return kept.text
+  }
+}
