@@ -176,9 +176,12 @@ export const isEnrolling = ({ interface: name }: Pick<Relation, 'interface'>): b
 
 const Labels = z.record(z.string(), z.unknown())
 
+const labelsKey = ({ interface: name }: Pick<Relation, 'interface'>): string =>
+  name === 'cluster' ? 'worker_labels' : 'labels'
+
 /** The labels that a relation asks its requirer for. */
-export const requestedLabels = ({ remote, interface: name }: Relation): Readonly<Record<string, unknown>> => {
-  const labels = readValue(remote.data, name === 'cluster' ? 'worker_labels' : 'labels', Labels)
+export const requestedLabels = (relation: Relation): Readonly<Record<string, unknown>> => {
+  const labels = readValue(relation.remote.data, labelsKey(relation), Labels)
   return 'value' in labels ? (labels.value ?? {}) : {}
 }
 
@@ -198,7 +201,7 @@ const hasTakenLabels = (
 
 /**
  * Gates enrolment: a requirer first takes labels once its provider has granted its request. Later changes do not wait, unless the
- * workload lost its labels or was recreated.
+ * workload lost its labels or was recreated; nothing waits for a provider that has withdrawn its labels.
  */
 export const gateEnrolment = (
   subject: Subject,
@@ -214,6 +217,7 @@ export const gateEnrolment = (
       isEnrolling(entry) &&
       (isBare || isUnenrolled(entry)) &&
       relation.publishes &&
+      Object.hasOwn(relation.remote.data, labelsKey(relation)) &&
       !hasTakenLabels(state, entry, relation, labels)
     if (!isWaiting || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
     return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const

@@ -131,6 +131,18 @@ export const lossHistories: readonly Named[] = [
     act: ({ say }) => say(...ON, removed('beacon'), config('beacon')),
   },
   {
+    name: 'a consumer leaves a beacon that was removed while a relation with another id was told',
+    act: async ({ run, say, send, start, sayOnly, quiet }) => {
+      await say(...ON)
+      const [gone] = send(removed('beacon'))
+      const dying = gone && (await start(gone))
+      await sayOnly(mesh(11).told('beacon'))
+      if (dying) run.world.crash(dying, true)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'a policy that the config does not name any more does not stay when two steps race',
     act: async ({ say, send, start, runOut, runTo }) => {
       const deny = {
