@@ -1,18 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import { breathe } from '../base/breathe.ts'
 import { Refused } from '../base/errors.ts'
-import type { Mark } from '../base/event-order.ts'
+import { type Mark, withoutEnd } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
-import type { Subject } from '../base/subject.ts'
+import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import { type KnownMarks, mergePeer } from '../relations/announcements.ts'
 import { effective } from '../relations/effective.ts'
+import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import { isAlias, type Peers } from '../relations/peers.ts'
 import type { SpecSource } from '../state/config.ts'
 import { FULL_BYTES, type Memory, measureContent } from '../state/memory.ts'
-import { relationName } from '../state/relation.ts'
+import { type RelationEntry, relationName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 import { derived } from './derive.ts'
@@ -115,19 +116,23 @@ const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): numbe
 }
 
 /** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
-const marksOf = ({ namespace }: Subject, peers: Peers): KnownMarks => {
-  const readable = [...peers.values()].flatMap((peer) =>
-    'state' in peer && peer.subject.namespace === namespace ? peer.state : [],
-  )
-  const known = new Map<string, Mark[]>()
-  const add = ([key, { mark }]: [string, { readonly mark: Mark }]) => known.set(key, [...(known.get(key) ?? []), mark])
-  for (const { relations, tombstones = {} } of readable) {
-    Object.entries(relations).forEach(add)
-    Object.entries(tombstones)
-      .filter(([key]) => ownValue(relations, key) === undefined)
-      .forEach(add)
+const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
+  const known = new Map<string, { peer: Subject; mark: Mark; entry?: RelationEntry }[]>()
+  const add = (key: string, one: { peer: Subject; mark: Mark; entry?: RelationEntry }) =>
+    known.set(key, [...(known.get(key) ?? []), one])
+  for (const peer of peers.values()) {
+    if (!('state' in peer) || peer.subject.namespace !== subject.namespace) continue
+    const { relations, tombstones = {} } = peer.state
+    for (const [key, entry] of Object.entries(relations)) add(key, { peer: peer.subject, mark: entry.mark, entry })
+    for (const [key, { mark }] of Object.entries(tombstones))
+      if (ownValue(relations, key) === undefined) add(key, { peer: peer.subject, mark })
   }
-  return (key) => known.get(key) ?? []
+  return (key, announced) => {
+    const isAnother = (peer: Subject, entry: RelationEntry | undefined) =>
+      announced !== undefined &&
+      !(isSameSubject(peer, remoteSubject(subject, announced)) && isBetween(entry, peer, subject))
+    return (known.get(key) ?? []).map(({ peer, mark, entry }) => (isAnother(peer, entry) ? withoutEnd(mark) : mark))
+  }
 }
 
 /** The config was kept in a document, and so the application goes with it. */

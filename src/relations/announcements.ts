@@ -1,4 +1,13 @@
-import { advance, compareMarks, isAfter, type Late, type Mark, mergeMarks, type Position } from '../base/event-order.ts'
+import {
+  advance,
+  compareMarks,
+  isAfter,
+  type Late,
+  type Mark,
+  mergeMarks,
+  type Position,
+  withoutEnd,
+} from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
@@ -12,8 +21,8 @@ export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' 
 /** The state after an announcement, or why it does not count. */
 export type AnnouncementResult = { state: State } | { late: Late }
 
-/** The remote sides' marks of a relation by key: an announcement must be later. */
-export type KnownMarks = (key: string) => readonly Mark[]
+/** The remote sides' marks of the relation `key`: an announcement must be later. Of another one than that with `remote` its end does not count. */
+export type KnownMarks = (key: string, remote?: Pick<RelationEntry, 'remote'>) => readonly Mark[]
 
 /** Applies the announcement of a relation, which exists from then on. */
 export const announceRelation = (
@@ -29,8 +38,9 @@ export const announceRelation = (
     announced.document === undefined
       ? []
       : Object.values(state.relations).filter(({ document }) => document === announced.document)
-  const others = [state.marks?.application, ...known(key), ...held.map((entry) => entry.mark)]
-  const mark = advance(findMark(state, key), position, others)
+  const displaced = ownValue(state.relations, displacedKey(announced))?.mark
+  const others = [state.marks?.application, displaced, ...known(key, announced), ...held.map((entry) => entry.mark)]
+  const mark = advance(findMark(state, key, announced), position, others)
   if (typeof mark === 'string') return { late: mark }
   return { state: withAnnounced(state, announced, mark, now) }
 }
@@ -49,17 +59,24 @@ export const announceRelationByDocument = (
   return withAnnounced(state, announced, mark, now)
 }
 
-/** An ended relation, with its interface if the platform sends it. */
-type Ended = { readonly key: string; readonly interface?: string | undefined }
+/** An ended relation, with its interface and its remote application if the platform sends them. */
+type Ended = {
+  readonly key: string
+  readonly interface?: string | undefined
+  readonly remote?: { readonly application: string } | undefined
+}
 
 /** Ends a relation. A tombstone keeps earlier announcements from restoring it. */
 export const endRelation = (
   state: State,
-  { key, interface: name }: Ended,
+  { key, interface: name, remote }: Ended,
   position: Position,
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
+  const other = ownValue(state.relations, key)?.remote
+  // the id was reused: an ended relation ends no other one
+  if (remote && other && remote.application !== other.application) return { late: 'stale' }
   const mark = advance(findMark(state, key), position, [state.marks?.application, ...known(key)])
   return typeof mark === 'string' ? { late: mark } : { state: withEnded(state, key, mark, now, name) }
 }
@@ -83,8 +100,12 @@ export const keysOfDocument = (
 const isHeldIn = (entry: RelationEntry | undefined, document: string): boolean =>
   entry?.document === document && entry.word === 'told'
 
-const findMark = ({ relations, tombstones }: State, key: string): Mark | undefined =>
-  ownValue(relations, key)?.mark ?? ownValue(tombstones, key)?.mark
+/** The mark of `key`; where it is of another relation than the one announced, the end of that does not count. */
+const findMark = ({ relations, tombstones }: State, key: string, announced?: AnnouncedRelation): Mark | undefined => {
+  const entry = ownValue(relations, key)
+  if (entry === undefined) return ownValue(tombstones, key)?.mark
+  return announced && !isSameRelation(entry, announced) ? withoutEnd(entry.mark) : entry.mark
+}
 
 /** Returns a mark for an observation now, later than all known marks. */
 export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, others: readonly Mark[] = []): Mark => ({
@@ -130,9 +151,16 @@ const withEnded = (state: State, key: string, mark: Mark, now: Date, name?: stri
       ...state.tombstones,
       [key]: defined({ since: now.toISOString(), ...ownValue(state.tombstones, key), mark, interface: name }),
     })
-  const ended: RelationEntry = { ...before, word: 'ended', mark, mine: true, since: endOf(before, now) }
+  const ended: RelationEntry = {
+    ...{ ...before, word: 'ended', mark: endMark(before, mark) },
+    ...{ mine: true, since: endOf(before, now) },
+  }
   return withEntry(state, key, ended)
 }
+
+/** The mark of a relation's end, with the place of its last announcement. */
+const endMark = ({ word, mark: { at, told } }: RelationEntry, end: Mark): Mark =>
+  defined({ ...end, told: word === 'told' ? at : told })
 
 /** Returns the time of the last end of a relation that is over now. */
 const endOf = ({ word, since }: RelationEntry, now: Date): string =>
@@ -189,16 +217,17 @@ const mergeOne = (
   if (isWithThem && isWithUs && own.interface === other.interface) return mergeWord(state, key, own, other, now)
   // the id was reused on either side
   if (isWithUs && other.word === 'told') return mergeAnother(state, key, own, mirrored(other, peer), now)
-  const isOver = isWithThem && compareMarks(own.mark, other.mark) < 0
-  const mark = mergeMarks(own.mark, other.mark)
+  const theirMark = withoutEnd(other.mark)
+  const isOver = isWithThem && compareMarks(own.mark, theirMark) < 0
+  const mark = mergeMarks(own.mark, theirMark)
   return isOver ? withWord(state, key, own, { word: 'ended', mark }, now) : state
 }
 
 /** Replaces a relation by another one announced under its id: an ended relation blocks only itself. */
 const mergeAnother = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
-  const rival = own.word === 'ended' ? ownValue(state.relations, displacedKey(other))?.mark : own.mark
-  if (rival !== undefined && compareMarks(rival, other.mark) >= 0) return state
-  const mark = mergeMarks(own.mark, other.mark)
+  const rivals = [withoutEnd(own.mark), ownValue(state.relations, displacedKey(other))?.mark]
+  if (rivals.some((rival) => rival !== undefined && compareMarks(rival, other.mark) >= 0)) return state
+  const mark = mergeMarks(withoutEnd(own.mark), other.mark)
   return withEntry(withDisplaced(state, key, now), key, { ...other, mark })
 }
 
@@ -245,7 +274,8 @@ const withWord = (
 ): State => {
   const { since: _, ...entry } = own
   const since = word === 'ended' ? { since: endOf(own, now) } : {}
-  return withEntry(state, key, { ...entry, word, mark, mine: false, ...since })
+  const last = word === 'ended' ? endMark(own, mark) : mark
+  return withEntry(state, key, { ...entry, word, mark: last, mine: false, ...since })
 }
 
 /**
@@ -280,7 +310,7 @@ const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, n
   if (isAfter(entry.mark, position))
     return { ...entry, mark: { ...entry.mark, at: Math.max(entry.mark.at, removal.at + 1) } }
   if (entry.document !== undefined) return entry
-  const mark = { ...entry.mark, at: Math.max(entry.mark.at, removal.at) }
+  const mark = endMark(entry, { ...entry.mark, at: Math.max(entry.mark.at, removal.at) })
   return { ...entry, word: 'ended', mark, since: now.toISOString() }
 }
 

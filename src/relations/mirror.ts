@@ -13,8 +13,11 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
 }
 
 /** Builds the key of a relation whose id was reused, remembered until nothing of it is left. */
-export const displacedKey = ({ id, remote, interface: name }: RelationEntry): string =>
-  [id, name, remote.application].join('/')
+export const displacedKey = ({
+  id,
+  remote,
+  interface: name,
+}: Pick<RelationEntry, 'id' | 'remote' | 'interface'>): string => [id, name, remote.application].join('/')
 
 export const isDisplaced = (key: string): boolean => key.includes('/')
 

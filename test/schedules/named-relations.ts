@@ -4,6 +4,9 @@ import { isEnrolled, takeSnapshot } from './snapshot.ts'
 
 const ON = [...CONFIGURED, mesh().told('details')]
 
+/** How far the clock of one side is behind, in milliseconds: further than what a history takes between two facts. */
+const BEHIND = 30_000
+
 /** Words about relations: told to one side and ended by the other, ids that change, events that come late. */
 export const relationHistories: readonly Named[] = [
   {
@@ -74,6 +77,45 @@ export const relationHistories: readonly Named[] = [
   {
     name: 'a relation that replaces another one of the same applications stands when the first ends',
     act: ({ say }) => say(...ON, mesh(11).told('details'), mesh(1).ended('beacon')),
+  },
+  ...(['details', 'productpage'] as const).map(
+    (side): Named => ({
+      name: `an id that ended at reviews and is given to another client, told to ${side} by a clock that is behind, lets that one in`,
+      act: async ({ say, send, quiet, run: { world } }) => {
+        await say(...ON.slice(0, 2), mesh().told('details'), client(3, 'reviews').told('details'))
+        world.advance(2 * BEHIND)
+        await say(client(3, 'reviews').ended('reviews'))
+        send(client(3).told(side), world.now() - BEHIND)
+        await quiet()
+      },
+      end: { resync: 'details' },
+    }),
+  ),
+  {
+    name: 'the end of a relation, told by a clock that is right, leaves the one that has its id by then',
+    act: async ({ say, send, quiet, run: { world } }) => {
+      await say(...ON.slice(0, 2), mesh().told('details'), client(3, 'reviews').told('details'))
+      world.advance(2 * BEHIND)
+      const ends = send(client(3, 'reviews').ended('details'))
+      for (const letter of ends) world.network.splice(world.network.indexOf(letter), 1)
+      send(client(3).told('productpage'), world.now() - BEHIND)
+      await quiet()
+      world.network.push(...ends)
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  {
+    name: 'the telling of a relation that comes after its id went to another one, and that ended, lets nobody in',
+    act: async ({ say, send, quiet, run: { world } }) => {
+      await say(...ON.slice(0, 2), mesh().told('details'))
+      const late = send(client(3).told('details'))
+      for (const letter of late) world.network.splice(world.network.indexOf(letter), 1)
+      await say(client(3).ended('details'), client(3, 'reviews').told('details'), client(3, 'reviews').ended('details'))
+      world.network.push(...late)
+      await quiet()
+    },
+    end: { resync: 'details' },
   },
   {
     name: 'a client with two relations keeps its access when one of them ends',

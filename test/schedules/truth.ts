@@ -1,3 +1,4 @@
+import { aboutOf } from './facts.ts'
 import type { Relation } from './fixture.ts'
 import type { Platform, Word } from './platform.ts'
 
@@ -8,28 +9,34 @@ export type Truth = { relations: readonly Word[]; configs: readonly Word[] }
 const isLater = (one: Word, other: Word): boolean =>
   one.at > other.at || (one.at === other.at && one.fact.kind === 'ended')
 
-const lastOf = (words: readonly Word[]): Word[] => {
-  const last = new Map<string, Word>()
-  for (const word of words) {
-    const key = 'relation' in word.fact ? `relation/${word.fact.relation.id}` : `config/${word.fact.side}`
-    const before = last.get(key)
-    if (before === undefined || isLater(word, before)) last.set(key, word)
-  }
-  return [...last.values()]
+const lastOf = (words: readonly Word[]): Word[] => words.filter((word) => !words.some((other) => isLater(other, word)))
+
+/** What was told last of the relation with an id, unless the same relation has ended since: an id may be given to another one. */
+const lastRelation = (words: readonly Word[]): Word[] => {
+  const isSame = (one: Word, other: Word) =>
+    'relation' in one.fact &&
+    'relation' in other.fact &&
+    one.fact.relation.requirer.application === other.fact.relation.requirer.application
+  return lastOf(words.filter(({ fact }) => fact.kind === 'told')).filter(
+    (told) => !words.some((word) => word.fact.kind === 'ended' && isSame(word, told) && isLater(word, told)),
+  )
 }
 
 /** The removal of an application ends what its platform told it before; what a document says stands as long as the document. */
 const isEnded = (word: Word, removals: readonly Word[]): boolean =>
-  word.fact.kind === 'ended' ||
-  (word.fact.form === 'event' && removals.some(({ fact, at }) => fact.side === word.fact.side && at > word.at))
+  word.fact.form === 'event' && removals.some(({ fact, at }) => fact.side === word.fact.side && at > word.at)
 
 export const findTruth = ({ said: { words, documents } }: Platform): Truth => {
   const all = [...words, ...documents.values()]
   const removals = all.filter(({ fact }) => fact.kind === 'removed')
-  const last = lastOf(all)
+  const byThing = Map.groupBy(all, ({ fact }) => aboutOf(fact))
+  const last = (isRelation: boolean, lastOfThing: (words: readonly Word[]) => Word[]) =>
+    [...byThing.values()]
+      .filter(([word]) => word !== undefined && 'relation' in word.fact === isRelation)
+      .flatMap(lastOfThing)
   return {
-    relations: last.filter((word) => 'relation' in word.fact && !isEnded(word, removals)),
-    configs: last.filter(({ fact }) => fact.kind === 'config' || fact.kind === 'removed'),
+    relations: last(true, lastRelation).filter((word) => !isEnded(word, removals)),
+    configs: last(false, lastOf),
   }
 }
 
