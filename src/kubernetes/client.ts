@@ -4,7 +4,7 @@ import type { Trace } from '../base/trace.ts'
 import { isInternal, isTransient, parseAnswer, retryAfterMilliseconds, unavailableError } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
-import { listPages } from './pages.ts'
+import { listPages, sharingFieldSets } from './pages.ts'
 
 /**
  * One HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError where none
@@ -38,6 +38,13 @@ export type Kubernetes = {
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Lists a kind in one namespace, or in all without one, a page at a time. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
+  /** Lists as well, and keeps of each page what `of` makes of it: the objects themselves may be more than fit into memory. */
+  pages<T>(
+    kind: Kind,
+    namespace: string | undefined,
+    labelSelector: string | undefined,
+    of: (objects: KubernetesObject[]) => T,
+  ): Promise<T[]>
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
   /** Fails when `metadata.resourceVersion` is no longer the current one. */
   replace(object: KubernetesObject, manager: string): Promise<KubernetesObject>
@@ -141,6 +148,11 @@ export const createKubernetes = ({
   ): Promise<KubernetesObject> =>
     send({ method, path: `${path}${query}`, kind, about: `${verb} ${nameOf(reference)}`, ...content })
 
+  const pages: Kubernetes['pages'] = (kind, namespace, labelSelector, of) => {
+    const read = (query: string) => call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
+    return listPages(kind, labelSelector, read, of)
+  }
+
   return {
     memo,
     cluster: transport,
@@ -152,10 +164,9 @@ export const createKubernetes = ({
         throw error
       }
     },
-    list: (kind, namespace, labelSelector) =>
-      listPages(kind, labelSelector, (query) =>
-        call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query }),
-      ),
+    list: async (kind, namespace, labelSelector) =>
+      (await pages(kind, namespace, labelSelector, sharingFieldSets())).flat(),
+    pages,
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)
       const query = manager === undefined ? '' : managedBy(manager)

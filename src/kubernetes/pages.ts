@@ -12,17 +12,19 @@ const MOST_BEGINNINGS = 3
 type ReadPage = (query: string) => Promise<KubernetesObject>
 
 /**
- * Lists a kind page by page (kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks). All pages are of
- * one moment; when the API server has forgotten it, the list begins again. Throws Unavailable when that happens too often.
+ * Lists a kind page by page (kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks), and keeps of each
+ * what `of` makes of it. All pages are of one moment; when the API server has forgotten it, the list begins again. Throws Unavailable when
+ * that happens too often.
  */
-export const listPages = async (
+export const listPages = async <T>(
   kind: Kind,
   labelSelector: string | undefined,
   read: ReadPage,
-): Promise<KubernetesObject[]> => {
+  of: (objects: KubernetesObject[]) => T,
+): Promise<T[]> => {
   let expired: unknown
   for (let beginnings = 0; beginnings < MOST_BEGINNINGS; beginnings += 1) {
-    const pages = await readPages(kind, labelSelector, read).catch((error: unknown) => {
+    const pages = await readPages(kind, labelSelector, read, of).catch((error: unknown) => {
       if (!isExpired(error)) throw error
       expired = error
     })
@@ -31,20 +33,20 @@ export const listPages = async (
   throw new Unavailable(expired instanceof Error ? expired.message : 'the list expired', { cause: expired })
 }
 
-/** Objects share the field sets of their managers, which are the largest part of them, where they are equal. */
-const readPages = async (
+const readPages = async <T>(
   kind: Kind,
   labelSelector: string | undefined,
   read: ReadPage,
-): Promise<KubernetesObject[]> => {
-  const objects: KubernetesObject[] = []
-  const sets: FieldSets = new Map()
+  of: (objects: KubernetesObject[]) => T,
+): Promise<T[]> => {
+  const pages: T[] = []
   for (let next: string | undefined; ; ) {
     const { items, metadata } = await read(queryFor(labelSelector, next))
     // items of a list carry neither kind nor apiVersion
-    for (const item of (items ?? []) as KubernetesObject[])
-      objects.push({ ...withShared(item, sets), apiVersion: apiVersionOf(kind), kind })
-    if (!metadata?.continue) return objects
+    pages.push(
+      of(((items ?? []) as KubernetesObject[]).map((item) => ({ ...item, apiVersion: apiVersionOf(kind), kind }))),
+    )
+    if (!metadata?.continue) return pages
     next = String(metadata.continue)
   }
 }
@@ -60,6 +62,12 @@ const queryFor = (labelSelector: string | undefined, next: string | undefined): 
 }
 
 type FieldSets = Map<string, ManagedFields['fieldsV1']>
+
+/** Makes objects share the field sets of their managers, which are the largest part of them, where they are equal. */
+export const sharingFieldSets = (): ((objects: KubernetesObject[]) => KubernetesObject[]) => {
+  const sets: FieldSets = new Map()
+  return (objects) => objects.map((object) => withShared(object, sets))
+}
 
 const withShared = (item: KubernetesObject, sets: FieldSets): KubernetesObject => {
   const { managedFields } = item.metadata

@@ -163,10 +163,10 @@ const observeOwned = async (
   const kinds = (state.owned ?? []).filter((kind) => kind !== 'Namespace')
   const [leftovers] = features.leftovers(state.config)
   const list = async (kind: OwnedKind): Promise<Listed> => {
-    const { namespace } = subject
+    const query = { kind, namespace: subject.namespace, list: kubernetes.list }
     const [live, library] = await Promise.all([
-      listOwned(kubernetes, { kind, namespace, selector: ownerSelector(subject) }),
-      leftovers && listOwned(kubernetes, { kind, namespace, selector: leftovers.selector(subject) }),
+      listOwned({ ...query, selector: ownerSelector(subject) }),
+      leftovers && listOwned({ ...query, selector: leftovers.selector(subject) }),
     ])
     return { kind, ...live, library: library?.live ?? [] }
   }
@@ -198,19 +198,26 @@ const observeSecrets = async (
   return { store, kinds: [{ kind: 'Secret', live, library: [], ...(problem !== undefined && { problem }) }] }
 }
 
-type Query = { kind: OwnedKind; namespace: string; selector: string }
+type Query<T> = {
+  kind: OwnedKind
+  namespace: string
+  selector: string
+  list(kind: OwnedKind, namespace: string | undefined, selector: string): Promise<readonly T[]>
+}
 
 /**
  * Lists what an application owns of a kind. Policies are where their targets are, everything else in the application's namespace; who may
  * not list those of all namespaces has none in others.
  */
-export const listOwned = async (
-  kubernetes: Kubernetes,
-  { kind, namespace, selector }: Query,
-): Promise<Pick<Listed, 'live' | 'problem'>> => {
-  const list = (where: string | undefined) => unlessForbidden(unlessUnknown(kubernetes.list(kind, where, selector)))
-  const everywhere = kind === 'AuthorizationPolicy' ? await list(undefined) : undefined
-  const listed = everywhere === undefined || 'problem' in everywhere ? await list(namespace) : everywhere
+export const listOwned = async <T>({
+  kind,
+  namespace,
+  selector,
+  list,
+}: Query<T>): Promise<{ readonly live: readonly T[] | undefined; readonly problem?: string }> => {
+  const listIn = (where: string | undefined) => unlessForbidden(unlessUnknown(list(kind, where, selector)))
+  const everywhere = kind === 'AuthorizationPolicy' ? await listIn(undefined) : undefined
+  const listed = everywhere === undefined || 'problem' in everywhere ? await listIn(namespace) : everywhere
   return 'problem' in listed ? { live: undefined, ...listed } : { live: listed.value }
 }
 

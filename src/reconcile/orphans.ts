@@ -1,5 +1,6 @@
 import type { Memo } from '../base/memo.ts'
 import { Application } from '../base/names.ts'
+import { DOCUMENT_SELECTOR } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
 import { candidateKinds } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -8,11 +9,11 @@ import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isPodOf } from '../kubernetes/pods.ts'
-import { type Document, listDocuments } from '../relations/documents.ts'
+import { readDocument } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { isEndKnown } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
-import { emptyState, isRemoved, OwnedKind, type State } from '../state/state.ts'
+import { emptyState, isRemoved, OwnedKind } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
 import { listOwned } from './observed.ts'
 
@@ -29,88 +30,127 @@ const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod'
 
 /**
  * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
- * field manager still holds labels or objects. The name of the field manager says whose they are.
+ * field manager still holds labels or objects. The name of the field manager says whose they are. Of what is listed, no more is kept than that.
  */
 export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Swept[]> => {
+  const list = eachOf(kubernetes)
   const [memories, documents, owners, ...labelled] = await Promise.all([
-    kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR),
-    listDocuments(kubernetes, namespace, features.givenConfig),
+    list('ConfigMap', namespace, MEMORY_SELECTOR, (memory) => rememberedIn(features, memory, kubernetes.memo)),
+    list('ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
     ownersIn(kubernetes, namespace),
-    ...LABELLED.map((kind) => kubernetes.list(kind, namespace)),
+    ...LABELLED.map((kind) => list(kind, namespace, undefined, seenIn)),
   ])
   const objects = labelled.flat()
-  const remembered = new Map(memories.flatMap(applicationOf))
-  const owning = owners.map(({ application }) => application)
-  const states = new Map(
-    [...remembered].map(([application, memory]) => [application, stateIn(features, memory, kubernetes.memo)]),
+  const remembered = new Map(memories.map((one) => [one.application, one]))
+  const naming = Map.groupBy(
+    memories.flatMap(({ application, remotes }) => remotes.map((name) => ({ by: application, name }))),
+    ({ name }) => name,
   )
-  const naming = namesIn(namespace, states)
   const holding = Map.groupBy(
-    objects.flatMap((object) => holdersOf(object).map((application) => ({ application, object }))),
+    objects.flatMap((object) => object.holders.map((application) => ({ application, object }))),
     ({ application }) => application,
   )
   const owned = Map.groupBy(owners, ({ application }) => application)
+  const documented = Map.groupBy(documents, ({ application }) => application)
   const named = new Map(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]))
   const applications = new Set([
-    ...remembered.keys(),
-    ...owning,
-    ...holding.keys(),
-    ...documents.flatMap((document) => document.application ?? []),
-    ...naming.keys(),
+    ...[remembered, owned, holding, naming].flatMap((all) => [...all.keys()]),
+    ...[...documented.keys()].filter((application) => application !== undefined),
   ])
   return [...applications].toSorted().map((application): Swept => {
-    const state = states.get(application)
+    const known = remembered.get(application)?.known
     const told = {
       application,
-      documents: documents.filter((document) => mayBeOf(document, application)).map(({ name }) => name),
-      named: naming.get(application) ?? [],
+      // a document that cannot be read may be anybody's
+      documents: [application, undefined].flatMap((one) => documented.get(one) ?? []).map(({ name }) => name),
+      named: (naming.get(application) ?? []).map(({ by }) => by),
     }
     // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
-    if (!state) return { ...told, former: [], owned: [] }
-    const targeted = new Set(
-      features.targets(application, state.config).flatMap((target) => found(target, { objects, named }, state)),
-    )
-    const isPlaced = state.config !== undefined || isEndKnown(state)
+    if (!known) return { ...told, former: [], owned: [] }
     const all = (holding.get(application) ?? []).map(({ object }) => object)
-    const held = [...new Set(isPlaced ? all : [])].filter((object) => !targeted.has(object))
+    const held = [...new Set(known.isPlaced ? all : [])].filter((object) => !isTargeted(known, object, named))
     const kinds = (owned.get(application) ?? []).map(({ kind }) => kind)
     return {
       ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
-      owned: [...new Set(kinds)].filter((kind) => !state.owned?.includes(kind) && mayGo(kind, state)),
+      owned: [...new Set(kinds)].filter((kind) => !known.owned.includes(kind) && mayGo(kind, known)),
     }
   })
 }
 
-/** A document that cannot be read may be anybody's. */
-const mayBeOf = (document: Document, application: string): boolean =>
-  (document.application ?? application) === application
+/** Lists what `of` makes of each object. */
+const eachOf =
+  ({ pages }: Kubernetes) =>
+  async <T>(
+    kind: Kind,
+    namespace: string | undefined,
+    selector: string | undefined,
+    of: (object: KubernetesObject) => readonly T[],
+  ): Promise<T[]> =>
+    (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
 
-/** An application that only the charm library has written to has no state yet. */
-const stateIn = ({ memories }: Features, memory: KubernetesObject, memo: Memo): State | undefined => {
-  const state = memories.read(memory, memo)
-  return state instanceof Error ? undefined : (state ?? emptyState())
+/** The application of a memory and those of the namespace that it names. What is `known` is absent where it cannot be read. */
+type Remembered = { readonly application: string; readonly remotes: readonly string[]; readonly known?: Known }
+
+type Known = {
+  /** The targets, each with the kinds of objects that it may be. */
+  readonly targets: readonly (LabelTarget & { readonly kinds: readonly string[] })[]
+  /** Labels anywhere else are left over. */
+  readonly isPlaced: boolean
+  readonly owned: readonly OwnedKind[]
+  /** A workload that the config does not ask for is left over. */
+  readonly isDemanded: boolean
 }
 
-/** Groups applications by the names that their relations refer to within the namespace: each name with those that use it. */
-const namesIn = (namespace: string, states: ReadonlyMap<string, State | undefined>): Map<string, string[]> => {
-  const names = [...states].flatMap(([application, state]) =>
-    state === undefined
-      ? []
-      : listRemotes({ namespace, application }, state)
-          .filter((remote) => remote.namespace === namespace)
-          .map((remote) => ({ by: application, name: remote.application })),
-  )
-  return new Map([...Map.groupBy(names, ({ name }) => name)].map(([name, all]) => [name, all.map(({ by }) => by)]))
+const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo): Remembered[] => {
+  const { name, namespace = '', labels } = memory.metadata
+  const application = labels?.[APPLICATION_LABEL] ?? ''
+  if (name !== memoryName(application)) return []
+  const read = features.memories.read(memory, memo)
+  if (read instanceof Error) return [{ application, remotes: [] }]
+  // an application that only the charm library has written to has no state yet
+  const state = read ?? emptyState()
+  const { config, owned = [], workloadKind } = state
+  const remotes = listRemotes({ namespace, application }, state).filter((remote) => remote.namespace === namespace)
+  const targets = features.targets(application, config).map((target) => ({
+    ...target,
+    kinds: target.kind === 'Workload' ? candidateKinds(workloadKind) : [target.kind],
+  }))
+  const isTold = config !== undefined
+  const known = { targets, owned, isPlaced: isTold || isEndKnown(state), isDemanded: isTold || isRemoved(state) }
+  return [{ application, remotes: remotes.map((remote) => remote.application), known }]
 }
 
-/**
- * Tells if an orphan of this kind may be removed. A workload runs on while the config that demands it is unknown: removal can wait for that
- * config.
- */
-const mayGo = (kind: OwnedKind, state: State | undefined): boolean =>
-  ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind) ||
-  (state !== undefined && (state.config !== undefined || isRemoved(state)))
+const documentIn = ({ givenConfig }: Features, object: KubernetesObject): { name: string; application?: string }[] => {
+  const { name, application } = readDocument(object, givenConfig) ?? {}
+  return name === undefined ? [] : [{ name, ...(application !== undefined && { application }) }]
+}
+
+/** An object as far as it says whose it is, and the applications whose field managers hold something on it. */
+type Seen = KubernetesObject & { readonly holders: readonly string[] }
+
+/** Pods are told by their workload, on which nobody need hold anything. */
+const seenIn = (object: KubernetesObject): Seen[] => {
+  const { apiVersion, kind, metadata } = object
+  const { name, uid = '', labels = {}, ownerReferences } = metadata
+  const holders = holdersOf(object)
+  const isWorkload = candidateKinds().some((one) => one === kind)
+  return holders.length > 0 || isWorkload
+    ? [{ apiVersion, kind, metadata: { name, uid, labels, ownerReferences }, holders }]
+    : []
+}
+
+/** Tells if a step looks at the object for one of the targets. */
+const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string, Seen>): boolean =>
+  targets.some(({ kinds, name, on }) => {
+    const [workload] = kinds.flatMap((kind) => named.get(`${kind} ${name}`) ?? [])
+    if (on !== 'pods') return object === workload
+    return workload !== undefined && object.kind === 'Pod' && isPodOf(workload, object)
+  })
+
+/** Tells if an orphan of this kind may be removed. A workload runs on while the config that demands it is unknown. */
+const mayGo = (kind: OwnedKind, { isDemanded }: Known): boolean =>
+  isDemanded || ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind)
 
 /** The applications of a namespace that own objects, of which kinds. */
 const ownersIn = async (
@@ -119,21 +159,18 @@ const ownersIn = async (
 ): Promise<{ application: string; kind: OwnedKind }[]> => {
   const listed = await Promise.all(
     OwnedKind.options.map(async (kind) => {
-      const objects =
-        kind === 'Namespace'
-          ? [await kubernetes.find({ kind, name: namespace })]
-          : (await listOwned(kubernetes, { kind, namespace, selector: ownerSelector({ namespace }) })).live
-      return (objects ?? [])
-        .flatMap((object) => (object ? [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)] : []))
-        .map((application) => ({ application, kind }))
+      const owners = (object: KubernetesObject) =>
+        [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)].map((application) => ({ application, kind }))
+      if (kind === 'Namespace') {
+        const found = await kubernetes.find({ kind, name: namespace })
+        return found ? owners(found) : []
+      }
+      const list = (one: OwnedKind, where: string | undefined, selector: string) =>
+        eachOf(kubernetes)(one, where, selector, owners)
+      return (await listOwned({ kind, namespace, selector: ownerSelector({ namespace }), list })).live ?? []
     }),
   )
   return listed.flat()
-}
-
-const applicationOf = (memory: KubernetesObject): [string, KubernetesObject][] => {
-  const application = memory.metadata.labels?.[APPLICATION_LABEL] ?? ''
-  return memory.metadata.name === memoryName(application) ? [[application, memory]] : []
 }
 
 const PREFIX = fieldManager('')
@@ -145,16 +182,3 @@ const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
     .filter((manager) => manager.startsWith(prefix))
     .map((manager) => manager.slice(prefix.length))
     .filter((application) => Application.safeParse(application).success)
-
-/** The objects among those listed that a step would look at for a target. */
-const found = (
-  { kind, name, on }: LabelTarget,
-  { objects, named: all }: { objects: readonly KubernetesObject[]; named: ReadonlyMap<string, KubernetesObject> },
-  state: State | undefined,
-): KubernetesObject[] => {
-  const kinds: readonly string[] = kind === 'Workload' ? candidateKinds(state?.workloadKind) : [kind]
-  const named = kinds.flatMap((one) => all.get(`${one} ${name}`) ?? [])
-  const [workload] = named
-  if (workload === undefined) return []
-  return on === 'pods' ? objects.filter((object) => object.kind === 'Pod' && isPodOf(workload, object)) : [workload]
-}

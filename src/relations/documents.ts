@@ -47,7 +47,7 @@ export const findDocuments = async (
 }
 
 /** Parses a document; undefined for any other ConfigMap. */
-const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document | undefined => {
+export const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document | undefined => {
   const { name } = object.metadata
   try {
     const translated = fromDocument(Resource.parse(object), 'update')

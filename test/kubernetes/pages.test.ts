@@ -43,6 +43,12 @@ test('a list is read 500 objects at a time, whatever there are', async () => {
   expect(seen.longest).toBeLessThan(text / 2)
 })
 
+test('of each page is kept what is made of it, also when the list is begun again', async () => {
+  const { kubernetes, seen } = createNamespace(1_200)
+  seen.expire = 1
+  expect(await kubernetes.pages('ConfigMap', 'shop', 'of=us', (objects) => objects.length)).toEqual([500, 500, 199])
+})
+
 test('a small list is one call', async () => {
   const { kubernetes, seen } = createNamespace(500)
   expect(await kubernetes.list('ConfigMap', 'shop')).toHaveLength(500)
