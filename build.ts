@@ -41,7 +41,7 @@ const common: BuildOptions = {
 const lazyBuiltins: Plugin = {
   name: 'lazy-builtins',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^(node:)?(https?|module|stream\/consumers|worker_threads)$/ }, ({ path }) => ({
+    onResolve({ filter: /^(node:)?(https?|module|stream\/consumers|worker_threads|zlib)$/ }, ({ path }) => ({
       path,
       namespace: 'lazy',
     }))

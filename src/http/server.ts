@@ -129,12 +129,12 @@ export const createService = ({
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
+  const step = createStep({ features, connect, clock, environment, guard })
   const handle = createHandler({
     features,
     functions,
-    enqueue: createQueue(createStep({ features, connect, clock, environment, guard }), () =>
-      clock.sleep(GATHERING_MILLISECONDS),
-    ),
+    step,
+    enqueue: createQueue(step, () => clock.sleep(GATHERING_MILLISECONDS)),
     connect,
     publish: publish && (telemetry?.publish(publish) ?? publish),
     authenticate,

@@ -45,11 +45,13 @@ export const rehearse = async (
 ): Promise<Told[]> => {
   const steps: Told[] = []
   const connect = (until: number) => createKubernetes({ transport: servedBy(fork.after), clock, deadline: until })
+  const step = createStep({ features, connect, clock, environment })
   const handlerFor = (one: Sender | undefined): Handle =>
     createHandler({
       features,
       functions,
-      enqueue: createQueue(createStep({ features, connect, clock, environment })),
+      step,
+      enqueue: createQueue(step),
       connect,
       authenticate: one && (async () => one),
       clock,

@@ -1,30 +1,32 @@
 import { randomUUID } from 'node:crypto'
-import pMap from 'p-map'
 import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
-import { Refused, Unavailable } from '../base/errors.ts'
+import { Refused } from '../base/errors.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
 import type { Ignored } from '../cloudevents/knative/translation.ts'
-import { causedBy, traceOf } from '../cloudevents/trace.ts'
+import { traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { createDelivery, effectOf, type Followed, type Send } from './deliver.ts'
+import { createDelivery, type Followed, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
 import type { Feedback } from './feedback.ts'
-import { type Swept, sweep } from './orphans.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
 import { type FollowedStep, type Outcome, withDelivered } from './result.ts'
+import { createResync } from './resync.ts'
+import type { Step } from './step.ts'
 
 export type HandlerDependencies = {
   features: Features
   /** The functions this process serves. */
   functions: readonly EventFunction[]
   enqueue: Enqueue
+  /** The steps that are enqueued: those that turn out to have nothing to do need no turn. */
+  step: Step
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number, trace?: Trace): Kubernetes
   /** Without it the process is its own sink. */
@@ -66,14 +68,15 @@ export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 
 /** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
-  const { features, functions, enqueue, connect, publish, authenticate, clock, timeoutMilliseconds } = dependencies
+  const { features, functions, enqueue, step, connect, publish, authenticate, clock, timeoutMilliseconds } =
+    dependencies
   const { onStep = () => undefined, watch = (event, take) => take(event), feedback } = dependencies
   const newId = dependencies.newId ?? randomUUID
 
   const take = async (
     sent: Event,
     deadline: number,
-    { only, sender }: { only?: string | undefined; sender?: Sender | undefined },
+    { only, sender, run = enqueue }: { only?: string | undefined; sender?: Sender | undefined; run?: Enqueue },
   ): Promise<{ handled: Handled; followed?: Followed }> => {
     const trace = traceOf(sent)
     const event = isFromKnative(sent) ? await translated(connect(deadline, trace), sent, sender) : sent
@@ -82,10 +85,10 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const { namespace, application, others, change } = receive(event, new Date(clock.now()))
     for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
     if (application === undefined)
-      return { handled: { function: name, namespace, ...(await resyncAll(namespace, sent, deadline)) } }
+      return { handled: { function: name, namespace, ...(await resync(namespace, sent, deadline)) } }
     const subject = { namespace, application }
     const permit = sender && ((effect: Effect) => sender.authorize({ ...subject, effect }))
-    const { outcome, due } = await enqueue(subject, { ...change, permit, trace }, deadline)
+    const { outcome, due } = await run(subject, { ...change, permit, trace }, deadline)
     const followed = { outcome, next: { subject, due, cause: sent } }
     return { handled: { function: name, ...subject, ...outcome }, followed }
   }
@@ -117,26 +120,12 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   }
   const deliver = createDelivery({ features, send, enqueue, clock })
 
-  /** One `resync` for each application, so that each has a step, and a failure, of its own. */
-  const resyncAll = async (namespace: string, cause: Event, deadline: number): Promise<Outcome> => {
-    const swept = await sweep(features, connect(deadline, traceOf(cause)), namespace)
-    const effects: FollowedStep[] = []
-    const resync = async (one: Swept) => {
-      const { extensions, ...event } = resyncOf(namespace, one, newId())
-      const followed = await send({ ...event, extensions: { ...causedBy(cause), ...extensions } }, deadline)
-      if (followed === undefined) return
-      effects.push(...effectOf(followed))
-      effects.push(...(await deliver(followed.next, deadline)).effects)
-    }
-    const failed = await pMap(swept, (one) => resync(one).then(() => undefined, asError), { concurrency: AT_ONCE })
-    const failures = failed.filter((error) => error !== undefined)
-    const lasting = failures.find((error) => error instanceof Unavailable)
-    if (lasting)
-      throw new Unavailable(`resync failed for ${failures.length} of ${swept.length} applications: ${lasting.message}`)
-    const sent = `resync was sent to ${swept.length - failures.length} applications`
-    const messages = [sent, ...failures.slice(0, MOST_FAILURES).map(({ message }) => message)]
-    return withDelivered({ ...NOTHING, messages }, { published: [], refused: [], effects })
-  }
+  const resync = createResync({
+    ...{ features, connect, step, clock, newId, send, deliver },
+    receive: (event) => functionFor(functions, event).receive(event, new Date(clock.now())),
+    take: async (event, result, deadline) => (await takeAndTell(event, deadline, { run: async () => result })).followed,
+    isOwnSink: publish === undefined,
+  })
 
   return async (event, { only, authorization }) => {
     const deadline = clock.now() + timeoutMilliseconds
@@ -158,27 +147,6 @@ const visibleTo = async (sender: Sender | undefined, effects: readonly FollowedS
   )
   return effects.filter((_, index) => seen[index])
 }
-
-/** The limit of parallel resyncs: a slow application must not keep all others from their turn. */
-const AT_ONCE = 8
-
-const MOST_FAILURES = 20
-
-const asError = (error: Error): Error => error
-
-const resyncOf = (namespace: string, { application, former, owned, documents, named }: Swept, id: string): Event => ({
-  id,
-  source: `/meshstep/${namespace}/resync`,
-  type: 'dev.meshstep.resync.v1',
-  subject: `${namespace}/${application}`,
-  datacontenttype: 'application/json',
-  extensions: { partitionkey: `${namespace}/${application}` },
-  data: {
-    ...{ namespace, application, documents, named },
-    ...(former.length > 0 && { former }),
-    ...(owned.length > 0 && { owned }),
-  },
-})
 
 const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
 
@@ -207,7 +175,11 @@ const holderOf = async (
   return await kubernetes.find(holder.pod)
 }
 
-const functionFor = (functions: readonly EventFunction[], { type }: Event, only: string | undefined): EventFunction => {
+const functionFor = (
+  functions: readonly EventFunction[],
+  { type }: Event,
+  only?: string | undefined,
+): EventFunction => {
   const candidates = only === undefined ? functions : functions.filter(({ name }) => name === only)
   const names = functions.map(({ name }) => name).join(', ')
   if (candidates.length === 0) throw new Refused(400, `/${only}: no such function is served here, but ${names}`)

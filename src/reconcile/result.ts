@@ -83,6 +83,10 @@ export const withDelivered = <T extends Outcome>(outcome: T, { published, refuse
   }
 }
 
+/** Tells if there is nothing to say of an application but that all is as it should be. */
+export const isSilent = ({ status, messages, applicationStatus }: Outcome): boolean =>
+  status === 'unchanged' && messages.length === 0 && applicationStatus === undefined
+
 const printRefused = ({ name, reason }: RefusedMessage): string => `${name}: ${reason}`
 
 /** An application that is just active need not be told of. */

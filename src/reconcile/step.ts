@@ -49,10 +49,10 @@ export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: r
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
 
 /**
- * Takes the changes into the memory and brings the cluster to it. Rejects with Unavailable when it is not done by the
- * deadline, in milliseconds since the epoch.
+ * Takes the changes into the memory and brings the cluster to it, by a client of its own unless one is given. Rejects with Unavailable when
+ * it is not done by the deadline, in milliseconds since the epoch.
  */
-export type Step = (subject: Subject, changes: readonly Change[], deadline: number) => Promise<Stepped>
+export type Step = (subject: Subject, changes: readonly Change[], deadline: number, on?: Kubernetes) => Promise<Stepped>
 
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
@@ -81,8 +81,7 @@ type Progress = {
  */
 export const createStep =
   ({ features, connect, clock, environment, guard }: StepDependencies): Step =>
-  async (subject, changes, deadline) => {
-    const kubernetes = connect(deadline, changes.find(({ trace }) => trace !== undefined)?.trace)
+  async (subject, changes, deadline, kubernetes = connect(deadline, traceIn(changes))) => {
     const progress: Progress = {
       taken: undefined,
       written: new Set(),
@@ -134,6 +133,9 @@ export const createStep =
         : NOTHING_DUE,
     }
   }
+
+const traceIn = (changes: readonly Change[]): Trace | undefined =>
+  changes.find(({ trace }) => trace !== undefined)?.trace
 
 /** Endpoints that are nearly those of relations; others may be related yet. */
 const misspelt = (subject: Subject, state: State): string[] =>

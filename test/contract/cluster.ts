@@ -83,10 +83,12 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
   const kubernetes = as(undefined)(Number.POSITIVE_INFINITY)
   const connect = as(noCluster ? undefined : `system:serviceaccount:${namespace}:meshstep`)
   const timeoutMilliseconds = 20_000
+  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
   const handle = createHandler({
     features,
     functions,
-    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
+    step,
+    enqueue: createQueue(step),
     connect,
     publish: async () => undefined,
     clock,

@@ -1,4 +1,4 @@
-import { NAMESPACE, service, workload } from '../helpers/world.ts'
+import { event, NAMESPACE, service, workload } from '../helpers/world.ts'
 import { DEEP, ends, MEMORY, numbered, OWN, related, restarted, TEMPLATE, WIDE } from './race.ts'
 import { runScenarios } from './run-scenarios.ts'
 import { call, type Scenario } from './scenario.ts'
@@ -9,6 +9,10 @@ const inherited = {
   metadata: { name: 'juju-service-mesh-web-labels', namespace: NAMESPACE },
   data: { labels: '{"istio.io/use-waypoint": "on"}' },
 }
+
+const unlabelled = call('PATCH', '/api/v1/namespaces/{namespace}/services/web?fieldManager=somebody', {
+  metadata: { labels: { 'istio.io/use-waypoint-namespace': null } },
+})
 
 const scenarios: Scenario[] = [
   {
@@ -110,6 +114,30 @@ const scenarios: Scenario[] = [
       memory: { 'istio.io/ingress-use-waypoint': '1' },
       pods: { 'istio.io/ingress-use-waypoint': '1' },
     },
+    bounds: WIDE,
+  },
+  {
+    name: 'the namespace is resynced in one process while the relation changes',
+    before: [related(1, { 'istio.io/use-waypoint-namespace': '1' }), unlabelled],
+    race: [event('resync', { application: undefined }), related(2, { 'istio.io/ingress-use-waypoint': '1' })],
+    isOwnSink: true,
+    ends: ends({ 'istio.io/ingress-use-waypoint': '1' }),
+    bounds: WIDE,
+  },
+  {
+    name: 'the namespace is resynced by two processes, each by itself, after a label was taken',
+    before: [related(1, { 'istio.io/use-waypoint-namespace': '1' }), unlabelled],
+    race: [event('resync', { application: undefined }), event('resync', { application: undefined })],
+    isOwnSink: true,
+    ends: ends({ 'istio.io/use-waypoint-namespace': '1' }),
+    bounds: WIDE,
+  },
+  {
+    name: 'the namespace is resynced in one process while the application is removed',
+    before: [related(1, { 'istio.io/use-waypoint-namespace': '1' }), unlabelled],
+    race: [event('resync', { application: undefined }), numbered(2, 'application-removed', {})],
+    isOwnSink: true,
+    ends: ends({}),
     bounds: WIDE,
   },
 ]

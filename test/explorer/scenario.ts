@@ -44,6 +44,8 @@ export type Scenario = {
   foreign?: Foreign
   /** Whether the calls that remember what was sent take part in the race. */
   isPublishing?: true
+  /** Whether a process takes itself what it sends. */
+  isOwnSink?: true
   bounds: Bounds
 }
 
@@ -52,26 +54,26 @@ const isEvent = (one: Event | TransportRequest): one is Event => 'type' in one
 /** `notes` carries the calls that remember what was sent to an application without a memory. */
 const process = (
   transport: Transport,
-  { notes = transport, sink = [] }: { notes?: Transport; sink?: Event[] } = {},
+  { notes = transport, sink = [], isOwnSink }: { notes?: Transport; sink?: Event[]; isOwnSink?: true | undefined } = {},
 ) => {
   const clock = fakeClock()
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline })
-  const queueOver = (over: Transport) =>
-    createQueue(
-      createStep({
-        features,
-        connect: (deadline) => createKubernetes({ transport: over, clock, deadline }),
-        clock,
-        environment: { resolver: '10.96.0.10' },
-      }),
-    )
-  const [enqueue, note] = [queueOver(transport), queueOver(notes)]
+  const stepOver = (over: Transport) =>
+    createStep({
+      features,
+      connect: (deadline) => createKubernetes({ transport: over, clock, deadline }),
+      clock,
+      environment: { resolver: '10.96.0.10' },
+    })
+  const step = stepOver(transport)
+  const [enqueue, note] = [createQueue(step), createQueue(stepOver(notes))]
   return createHandler({
     features,
     functions,
+    step,
     enqueue: (subject, change, deadline) => (change.note ? note : enqueue)(subject, change, deadline),
     connect,
-    publish: async (event) => void sink.push(event),
+    publish: isOwnSink ? undefined : async (event) => void sink.push(event),
     clock,
     timeoutMilliseconds: 60_000,
   })
@@ -80,7 +82,7 @@ const process = (
 /** Remembering what was sent is a step of its own, at once unless the scenario is about that: it would double each schedule. */
 const actorFor = (
   api: EmbeddedApi,
-  { isPublishing }: Scenario,
+  { isPublishing, isOwnSink }: Scenario,
   sink: Event[],
   one: Event | TransportRequest,
   index: number,
@@ -89,7 +91,7 @@ const actorFor = (
   run: async (gate: Gate) => {
     const transport: Transport = (request) => gate(() => api.handle(request), request)
     const direct: Transport = async (request) => api.handle(request)
-    if (isEvent(one)) await process(transport, { notes: isPublishing ? transport : direct, sink })(one, {})
+    if (isEvent(one)) await process(transport, { notes: isPublishing ? transport : direct, sink, isOwnSink })(one, {})
     else await transport(one)
   },
 })

@@ -27,21 +27,15 @@ const ping = () => ({
 })
 
 describe('resync of a namespace', () => {
-  test('is sent to each application that has a memory or that one names, and to no other', async () => {
-    const world = createWorld([
-      workload(),
-      service(),
-      workload('StatefulSet', 'db'),
-      service('db'),
-      workload('StatefulSet', 'other'),
-    ])
+  test('is sent to each application that has a memory or that one names, and something to say, and to no other', async () => {
+    const world = createWorld([workload(), workload('StatefulSet', 'db'), workload('StatefulSet', 'other')])
     await world.send('relation-changed', meshRelation())
     await world.send('relation-changed', { ...meshRelation(), application: 'db' })
     const response = await world.post(ping())
     expect(await response.json()).toMatchObject({
       namespace: NAMESPACE,
       status: 'unchanged',
-      messages: ['resync was sent to 3 applications'],
+      messages: ['looked at 3 applications, and sent a resync to 3 of them'],
     })
     expect(resyncs(world).map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))).toEqual(
       Object.entries({ beacon: ['db', 'web'], db: [], web: [] }).map(([application, named]) => ({
@@ -100,6 +94,7 @@ describe('resync of a namespace', () => {
     await world.send('relation-changed', meshRelation())
     await world.post(ping())
     world.calls.length = 0
+    await world.post(ping())
     for (const found of resyncs(world)) expect((await world.post(found)).status).toBe(200)
     expect(world.calls.filter((call) => !call.startsWith('GET'))).toEqual([])
   })
@@ -148,7 +143,9 @@ describe('resync of a namespace', () => {
     })
     await world.send('relation-changed', { ...meshRelation({ 'istio.io/use-waypoint': 'on' }), application: 'db' })
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
-    setLabels(world, 'somebody', { mesh: null }, 'services')
+    setLabels(world, 'somebody', { 'istio.io/use-waypoint': null }, 'services')
+    world.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/services/db`, headers: {} })
+    world.api.seed([service('db')], { manager: 'juju' })
     world.intercept = ({ path }) => (path.endsWith('/services/db') ? { status: 500, headers: {}, body: '' } : undefined)
     const response = await world.post(ping())
     expect([response.status, await response.json()]).toMatchObject([

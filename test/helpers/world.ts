@@ -132,10 +132,12 @@ export const createWorld = (
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const guard = allows && createDocumentGuard({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
+  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, guard })
   const handle = createHandler({
     features,
     functions: createFunctions(features),
-    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, guard })),
+    step,
+    enqueue: createQueue(step),
     connect,
     publish: isOwnSink
       ? undefined

@@ -151,10 +151,12 @@ describe('each step', () => {
     }
     const connect = (deadline: number, trace?: Record<string, string>) =>
       createKubernetes({ transport, clock, deadline, trace })
+    const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
     const handle = createHandler({
       features,
       functions,
-      enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
+      step,
+      enqueue: createQueue(step),
       connect,
       clock,
       timeoutMilliseconds: 10_000,

@@ -28,10 +28,12 @@ const telling = (world = createWorld(), isSecured = false): Told => {
     })
   const silent = () => undefined
   const log = { info: silent, error: silent, warn: (fields: unknown) => void warnings.push(fields) }
+  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
   const handle = createHandler({
     features,
     functions,
-    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
+    step,
+    enqueue: createQueue(step),
     connect,
     publish: async () => undefined,
     authenticate: isSecured ? createAuthenticate({ audience: 'meshstep', clock }) : undefined,

@@ -30,10 +30,12 @@ const memo = createMemo()
 /** Takes one event in a process of its own, and answers as its HTTP server would. The only place that knows the parts of a process. */
 export const process = async ({ event, transport, clock, publish, newId }: ProcessOptions): Promise<Answer> => {
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
+  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
   const handle = createHandler({
     features,
     functions,
-    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
+    step,
+    enqueue: createQueue(step),
     connect,
     publish: async (sent) => publish(sent),
     clock,

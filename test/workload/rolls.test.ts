@@ -40,10 +40,12 @@ const createProcess = (api: EmbeddedApi, seed: number): Handle => {
       clock,
       deadline,
     })
+  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
   return createHandler({
     features,
     functions,
-    enqueue: createQueue(createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })),
+    step,
+    enqueue: createQueue(step),
     connect,
     publish: async () => undefined,
     clock,
