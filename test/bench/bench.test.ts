@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { figureOf, markdown } from './figures.ts'
 import { plot } from './plot.ts'
+import { createQuota } from './quota.ts'
 import { simulate } from './simulate.ts'
 
 const COSTS = { cpu: 10, wait: 90, calls: 4, writes: 0, start: 2_000 }
@@ -12,6 +15,20 @@ test('a figure is the middle of several, and the middle half', () => {
 test('a table has the columns of its first row', () => {
   const table = markdown({ title: 'T', rows: [{ a: 'x', b: { median: 12.4, low: 1.23, high: 20 } }] })
   expect(table).toBe('## T\n\n| a | b |\n| --- | --- |\n| x | 12 (1.2–20) |\n')
+})
+
+test('a table without rows is its note', () => {
+  expect(markdown({ title: 'T', note: 'Not measured.', rows: [] })).toBe('## T\n\nNot measured.\n\n')
+})
+
+test('a process with a quota runs in a control group of its own, which is gone afterwards', async ({ skip }) => {
+  const quota = await createQuota(0.25)
+  if (!quota) return skip('no control group can be made here')
+  const [program = '', ...rest] = quota.enter
+  const { stdout } = await promisify(execFile)(program, [...rest, 'cat', '/proc/self/cgroup'])
+  expect(stdout).toContain('meshstep-bench-')
+  await quota.remove()
+  await expect(promisify(execFile)(program, [...rest, 'true'])).rejects.toThrow()
 })
 
 test('a plot draws a cost that grows with size as a diagonal', () => {

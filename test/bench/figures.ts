@@ -23,7 +23,7 @@ export type Table = { readonly title: string; readonly note?: string; readonly r
 
 const cell = (value: Cell | undefined): string => (typeof value === 'object' ? shown(value) : String(value ?? ''))
 
-/** The table in Markdown. */
+/** The table in Markdown; of one without rows, what there is to say about it. */
 export const markdown = ({ title, note, rows }: Table): string => {
   const columns = Object.keys(rows[0] ?? {})
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
@@ -31,8 +31,7 @@ export const markdown = ({ title, note, rows }: Table): string => {
     `## ${title}`,
     ...(note ? ['', note] : []),
     '',
-    line(columns),
-    line(columns.map(() => '---')),
+    ...(columns.length > 0 ? [line(columns), line(columns.map(() => '---'))] : []),
     ...rows.map((row) => line(columns.map((column) => cell(row[column])))),
     '',
   ].join('\n')

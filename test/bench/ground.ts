@@ -1,34 +1,38 @@
 import { type ChildProcess, execFile, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { build } from 'esbuild'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import type { Ask, Counts } from './api.ts'
+import { createPeers, type Peers } from './peers.ts'
+import type { Quota } from './quota.ts'
 
 const run = promisify(execFile)
 
 export const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-/** A program that is measured: what Node runs, with which arguments of its own and which environment. */
+/** A program that is measured: what Node, or another command, runs, with which arguments of its own and which environment. */
 export type Program = {
   readonly name: string
+  readonly command?: string
   readonly entry: string
   readonly flags?: readonly string[]
   readonly environment?: Record<string, string>
+  /** Of which application it takes events, when its memory is not one that meshstep reads. */
+  readonly application?: string
 }
 
 /** An API server over TLS in a process of its own, and the programs that use it as a pod does. */
 export type Ground = {
-  readonly programs: { readonly bare: Program; readonly floor: Program; readonly hono: Program }
+  readonly peers: Peers
   /** Every bundle of meshstep that is compared. */
   readonly bundles: readonly Program[]
-  /** This one's bundle from a start-up snapshot. */
+  /** The same, each from a start-up snapshot. */
   readonly snapshots: readonly Program[]
   readonly environment: Record<string, string>
   readonly sink: string
@@ -38,6 +42,18 @@ export type Ground = {
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+const CONFIGMAPS = '/api/v1/namespaces/shop/configmaps'
+
+/** What a redelivered event of an application reads, in two round trips. */
+const READS = [
+  [
+    `${CONFIGMAPS}/juju-service-mesh-{application}-labels`,
+    '/apis/apps/v1/namespaces/shop/statefulsets/{application}',
+    '/api/v1/namespaces/shop/services/{application}',
+  ],
+  [`${CONFIGMAPS}/juju-service-mesh-beacon-labels`],
+]
 
 const makeCertificate = async (directory: string): Promise<{ cert: string; key: string }> => {
   const [certFile, keyFile] = [join(directory, 'ca.crt'), join(directory, 'tls.key')]
@@ -79,41 +95,29 @@ const asking = (child: ChildProcess) => {
   }
 }
 
-/** `others` are bundles of other versions, by name, to compare with. */
-export const createGround = async (others: Readonly<Record<string, string>>): Promise<Ground> => {
+/** `others` are bundles of other versions, by name, to compare with; `python` may have the charm library. */
+export const createGround = async (others: Readonly<Record<string, string>>, python: string): Promise<Ground> => {
   const directory = await mkdtemp(join(tmpdir(), 'meshstep-bench-'))
-  const { cert, key } = await makeCertificate(directory)
-  await writeFile(join(directory, 'token'), 'token')
+  const credentials = join(directory, SERVICE_ACCOUNT)
+  await mkdir(credentials, { recursive: true })
+  const { cert, key } = await makeCertificate(credentials)
+  await writeFile(join(credentials, 'token'), 'token')
+  await writeFile(join(credentials, 'namespace'), 'shop')
   const child = fork(here('api.ts'), { env: { ...process.env, CERT: cert, KEY: key } })
   child.once('exit', (code) => code === 0 || process.exit(1))
   const [{ port, sink }] = (await once(child, 'message')) as [{ port: number; sink: number }]
   const ask = asking(child)
-  const hono = join(directory, 'hono.mjs')
-  await build({
-    entryPoints: [here('peers/hono.ts')],
-    outfile: hono,
-    bundle: true,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    minify: true,
-  })
   const all = Object.entries({ meshstep: here('../../dist/server.cjs'), ...others })
-  const cache = { NODE_COMPILE_CACHE: join(directory, 'cache') }
-  const bundles = await Promise.all(all.map(([name, bundle]) => placed(directory, name, bundle, directory)))
-  const [own] = bundles
+  const bundles = await Promise.all(all.map(([name, bundle]) => placed(directory, name, bundle, credentials)))
   return {
-    programs: {
-      bare: { name: 'bare node:http', entry: here('peers/bare.mjs'), environment: cache },
-      floor: { name: 'the same and the reads of a no-op (floor)', entry: here('peers/floor.mjs'), environment: cache },
-      hono: { name: 'Hono and its adaptor', entry: hono, environment: cache },
-    },
+    peers: await createPeers(directory, python),
     bundles,
-    snapshots: own ? [await snapped(own)] : [],
+    snapshots: await Promise.all(bundles.map(snapped)),
     environment: {
       KUBERNETES_SERVICE_HOST: '127.0.0.1',
       KUBERNETES_SERVICE_PORT: String(port),
-      CREDENTIALS: directory,
+      ROOT: directory,
+      READS: JSON.stringify(READS),
       NODE_ENV: 'production',
     },
     sink: `http://127.0.0.1:${sink}`,
@@ -134,7 +138,8 @@ export type Running = {
   cpu(): Promise<number>
   /** Resident memory in MB. */
   rss(): Promise<number>
-  descriptors(): Promise<number>
+  descriptors(): Promise<{ readonly all: number; readonly sockets: number }>
+  signal(signal: NodeJS.Signals): void
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -169,11 +174,13 @@ const PORT = /"port":(\d+)/
 /** Starts a program, and waits until it listens. */
 export const start = async (
   { environment: shared }: Pick<Ground, 'environment'>,
-  { entry, flags = [], environment }: Program,
+  { command = process.execPath, entry, flags = [], environment }: Program,
   more: Record<string, string> = {},
+  quota?: Quota,
 ): Promise<Running> => {
   const env = { PORT: '0', ...shared, ...environment, ...more }
-  const child = spawn(process.execPath, [...flags, entry], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [program = command, ...rest] = [...(quota?.enter ?? []), command, ...flags, entry]
+  const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   const kill = () => void child.kill('SIGKILL')
   process.once('exit', kill)
@@ -201,7 +208,13 @@ export const start = async (
       const status = await readFile(`${proc}/status`, 'utf8')
       return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
     },
-    descriptors: async () => (await readdir(`${proc}/fd`)).length,
+    descriptors: async () => {
+      const all = await readdir(`${proc}/fd`)
+      // one may be closed in between
+      const targets = await Promise.all(all.map((one) => readlink(`${proc}/fd/${one}`).catch(() => '')))
+      return { all: all.length, sockets: targets.filter((target) => target.startsWith('socket:')).length }
+    },
+    signal: (signal) => void child.kill(signal),
     stop: async (signal = 'SIGKILL') => {
       agent.destroy()
       process.off('exit', kill)

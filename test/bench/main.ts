@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cold } from './cold.ts'
+import { endurance } from './endurance.ts'
 import { markdown, type Table } from './figures.ts'
 import { createGround, type Ground } from './ground.ts'
 import { type Growth, growth } from './growth.ts'
@@ -18,30 +19,48 @@ const { values } = parseArgs({
     growth: { type: 'boolean' },
     simulate: { type: 'boolean' },
     page: { type: 'boolean' },
+    /** A hundred thousand events take a quarter of an hour, and are asked for by name only. */
+    endurance: { type: 'boolean' },
+    events: { type: 'string', default: '100000' },
     /** A folder to write plots to. */
     plots: { type: 'string' },
     rounds: { type: 'string', default: '21' },
     /** Another bundle to compare with, as `name=dist/server.cjs`. */
     with: { type: 'string', multiple: true, default: [] },
+    /** The Python that has the charm library, if any has. */
+    python: { type: 'string', default: 'python3' },
   },
 })
 
-const isAll = !values.cold && !values.steps && !values.growth && !values.simulate && !values.page
 const rounds = Number(values.rounds)
 const others = Object.fromEntries(values.with.map((one) => one.split('=', 2)))
 
+type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'endurance'
+
+const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Table[]>>> = {
+  cold: (ground) => cold(ground, rounds),
+  steps: async (ground) => [await steps(ground, rounds)],
+  growth: async (ground) => {
+    const grown = await growth(ground)
+    if (values.plots !== undefined) await draw(values.plots, grown)
+    return [grown.table]
+  },
+  simulate: async () => [simulation(COSTS)],
+  page: async () => [await page(Math.min(rounds, MOST_LOOKS))].filter((one) => one !== undefined),
+  endurance: async (ground) => [await endurance(ground, Number(values.events))],
+}
+
+const SECTIONS = Object.keys(MEASURE) as Section[]
+
+/** The sections that are asked for; without any, all that take minutes. */
+const chosen = (): readonly Section[] => {
+  const named = SECTIONS.filter((section) => values[section])
+  return named.length > 0 ? named : SECTIONS.filter((section) => section !== 'endurance')
+}
+
 const measure = async (ground: Ground): Promise<Table[]> => {
   const tables: Table[] = []
-  if (isAll || values.cold) tables.push(await cold(ground, rounds))
-  if (isAll || values.steps) tables.push(await steps(ground, rounds))
-  if (isAll || values.growth) {
-    const grown = await growth(ground)
-    tables.push(grown.table)
-    if (values.plots !== undefined) await draw(values.plots, grown)
-  }
-  if (isAll || values.simulate) tables.push(simulation(COSTS))
-  if (isAll || values.page)
-    tables.push(...[await page(Math.min(rounds, MOST_LOOKS))].filter((one) => one !== undefined))
+  for (const section of chosen()) tables.push(...(await MEASURE[section](ground)))
   return tables
 }
 
@@ -68,7 +87,7 @@ const load = () =>
     .join(' ')
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
-const ground = await createGround(others)
+const ground = await createGround(others, values.python)
 const before = load()
 const tables = await measure(ground).finally(() => ground.close())
 const about = `Node ${process.version}, load ${before} before and ${load()} after.`

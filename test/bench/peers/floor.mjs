@@ -4,13 +4,14 @@ import { createServer } from 'node:http'
 import { Agent, get } from 'node:https'
 import { text } from 'node:stream/consumers'
 
-const { CREDENTIALS, KUBERNETES_SERVICE_PORT: port, READS = '[]', PORT } = process.env
+const { ROOT, KUBERNETES_SERVICE_PORT: port, READS = '[]', PORT } = process.env
 const trips = JSON.parse(READS)
 const agent = new Agent({ keepAlive: true })
+const credentials = `${ROOT}/var/run/secrets/kubernetes.io/serviceaccount`
 
 const read = (path) =>
   new Promise((resolve, reject) => {
-    const [token, ca] = ['token', 'ca.crt'].map((file) => readFileSync(`${CREDENTIALS}/${file}`, 'utf8'))
+    const [token, ca] = ['token', 'ca.crt'].map((file) => readFileSync(`${credentials}/${file}`, 'utf8'))
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
     get({ host: '127.0.0.1', port, path, agent, ca, headers }, (response) => {
       text(response).then((body) => resolve(JSON.parse(body)), reject)
@@ -18,8 +19,8 @@ const read = (path) =>
   })
 
 const server = createServer(async (request, response) => {
-  const event = JSON.parse(await text(request))
-  for (const paths of trips) await Promise.all(paths.map(read))
-  response.end(JSON.stringify({ id: event.id }))
+  const { application } = JSON.parse(await text(request))
+  for (const paths of trips) await Promise.all(paths.map((path) => read(path.replace('{application}', application))))
+  response.end('{}')
 })
 server.listen(Number(PORT), () => process.stdout.write(`{"port":${server.address().port}}\n`))
