@@ -39,7 +39,7 @@ export const createPeers = async (directory: string, python: string): Promise<Pe
   }
   return {
     bare: { name: 'bare node:http', entry: here('peers/bare.mjs'), environment },
-    floor: { name: 'the same and the reads of a no-op (floor)', entry: here('peers/floor.mjs'), environment },
+    floor: { name: 'node:http and the reads of a no-op (floor)', entry: here('peers/floor.mjs'), environment },
     hono: { name: 'Hono and its adaptor', entry: hono, environment },
     client: { name: 'the floor with client-node', entry: client, environment },
     frameworks: async () => {
@@ -79,7 +79,7 @@ const SECOND = 1_000
 const installed = async (directory: string): Promise<string | undefined> => {
   const folder = join(directory, 'faas')
   await mkdir(folder)
-  const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
+  const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--fetch-retries=0']
   return await run('npm', ['install', '--prefix', folder, ...flags, `${FAAS}@4`], { timeout: 60 * SECOND }).then(
     () => join(folder, 'node_modules', FAAS),
     () => undefined,
