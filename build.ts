@@ -30,6 +30,8 @@ const common: BuildOptions = {
   minifySyntax: true,
   minifyWhitespace: true,
   lineLimit: 200,
+  // Modules of CommonJS are named by their paths: those below this folder, wherever links lead.
+  preserveSymlinks: true,
   legalComments: 'none',
   logLevel: 'warning',
   // Some dependencies are CommonJS and require Node's own modules.
