@@ -43,18 +43,20 @@ const NOTE_MILLISECONDS = 5_000
  * Delivers outside the turns of an application, as two that tell each other something would deadlock. What one receiver refuses is
  * reported, and stops nothing else.
  */
-export const createDelivery =
-  ({ features, send, enqueue, clock }: Dependencies): Deliver =>
-  async (first, deadline) => {
+export const createDelivery = ({ features, send, enqueue, clock }: Dependencies): Deliver => {
+  const sending: Sending = new Map()
+  return async (first, deadline) => {
     const delivered: Delivered = { published: [], refused: [], effects: [] }
     const unavailable: Error[] = []
     const waiting = [first]
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { subject, due, cause } = next
       const caused = (event: Event) => ({ ...event, extensions: { ...causedBy(cause), ...event.extensions } })
-      const results = await sendAll(messagesOf(due), (event) => send(caused(event), deadline), clock)
+      const sharing = sendingOnce(sending, (event) => send(caused(event), deadline))
+      const results = await sendAll(messagesOf(due), sharing.send, clock)
       const note = noteOf(features, results)
-      if (note) await enqueue(subject, { ...note, trace: traceOf(cause) }, clock.now() + NOTE_MILLISECONDS)
+      const noting = note && enqueue(subject, { ...note, trace: traceOf(cause) }, clock.now() + NOTE_MILLISECONDS)
+      await Promise.resolve(noting).finally(sharing.end)
       if (next === first)
         delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
       const errors = results.flatMap(({ message, error }) => (error ? [{ message, error }] : []))
@@ -72,6 +74,35 @@ export const createDelivery =
     if (unavailable[0]) throw unavailable[0]
     return delivered
   }
+}
+
+/** Nudges that carry their data, on their way or not noted as sent yet, by the event's id. */
+type Sending = Map<string, Promise<Followed | undefined>>
+
+/**
+ * Sends a nudge that carries its data once until it is noted: steps that come meanwhile find it due as well, and wait for the first one's.
+ * Any other nudge asks its receiver to read, which it may have done too early: it is sent each time.
+ */
+const sendingOnce = (sending: Sending, send: (event: Event) => Promise<Followed | undefined>) => {
+  const own: string[] = []
+  return {
+    send: async ({ event, nudge }: Message): Promise<Followed | undefined> => {
+      if (!nudge?.isRemembered) return await send(event)
+      const isSent = await sending.get(event.id)?.then(
+        () => true,
+        () => false,
+      )
+      if (isSent) return undefined
+      own.push(event.id)
+      const sent = send(event)
+      sending.set(event.id, sent)
+      return await sent
+    },
+    end: () => {
+      for (const id of own) sending.delete(id)
+    },
+  }
+}
 
 /** Reports a step that followed: nothing if it wrote no more than its memory. */
 export const effectOf = ({ outcome, next: { subject } }: Followed): FollowedStep[] => {
@@ -129,14 +160,14 @@ type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 /** In an order of chance: where time is not enough for all, it is not always the same ones that are left. */
 const sendAll = async (
   messages: readonly Message[],
-  send: (event: Event) => Promise<Followed | undefined>,
+  send: (message: Message) => Promise<Followed | undefined>,
   clock: Clock,
 ): Promise<Sent[]> => {
   const left = messages
     .map((message) => ({ message, order: message.nudge ? clock.random() : 1 }))
     .toSorted((one, other) => one.order - other.order)
     .map(({ message }) => message)
-  return await pMap(left, (message) => send(message.event).then(withMore(message), withError(message)), {
+  return await pMap(left, (message) => send(message).then(withMore(message), withError(message)), {
     concurrency: AT_ONCE,
   })
 }

@@ -1,17 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { APPLICATION, createWorld, event, isWrite } from '../helpers/world.ts'
+import { APPLICATION, createWorld, event, isWrite, type World } from '../helpers/world.ts'
 
 const COUNT = 200
 
-const related = (id: number) =>
-  event('relation-changed', {
-    relation: { id, endpoint: 'details', interface: 'http', role: 'provides' },
-    remote: { application: `remote-${id}`, data: {} },
-  })
+const related = (id: number, attributes: { id?: string } = {}) =>
+  event(
+    'relation-changed',
+    {
+      relation: { id, endpoint: 'details', interface: 'http', role: 'provides' },
+      remote: { application: `remote-${id}`, data: {} },
+    },
+    attributes,
+  )
 
 /** One event is taken by itself, and those that wait for it meanwhile together. */
-const sendAll = async () => {
+const sendAll = async (sink?: World['sink']) => {
   const world = createWorld()
+  world.sink = sink
   const responses = await Promise.all(Array.from({ length: COUNT }, (_, index) => world.post(related(index + 1))))
   expect(responses.filter(({ status }) => status !== 200)).toEqual([])
   expect(Object.keys(world.memory()?.state.relations as object)).toHaveLength(COUNT)
@@ -44,4 +50,24 @@ test('others have a turn while many events are taken', async () => {
   await sendAll()
   isOver = true
   expect(turns).toBeGreaterThanOrEqual(Math.floor((COUNT - 1) / 32))
+})
+
+test('a remote application without a memory is sent the same once, however many steps are taken until it has it', async () => {
+  const ids: string[] = []
+  await sendAll(async ({ id }) => {
+    ids.push(id)
+    await sleep(1)
+    return 202
+  })
+  expect(new Set(ids).size).toBe(COUNT)
+  expect(ids).toHaveLength(COUNT)
+})
+
+test('one that was not taken is sent by the next step', async () => {
+  const ids: string[] = []
+  const world = createWorld()
+  world.sink = async ({ id }) => (ids.push(id) === 1 ? 400 : 202)
+  for (const _ of ['refused', 'taken', 'known']) await world.post(related(1, { id: 'same' }))
+  expect(ids).toHaveLength(2)
+  expect(new Set(ids).size).toBe(1)
 })
