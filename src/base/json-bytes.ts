@@ -16,11 +16,14 @@ export const jsonBytes = (value: unknown, depth: number): number => {
 
 type Members = Readonly<Record<string, unknown>>
 
+/** Most keys are written as they are. */
+const keyBytes = (key: string): number => (/^[\w.-]*$/.test(key) ? key.length + 2 : textBytes(key))
+
 const textBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
 
 const mapBytes = (members: Members, depth: number): number => {
   let size = 1
   for (const key in members)
-    if (members[key] !== undefined) size += textBytes(key) + jsonBytes(members[key], depth - 1) + 2
+    if (members[key] !== undefined) size += keyBytes(key) + jsonBytes(members[key], depth - 1) + 2
   return Math.max(2, size)
 }
