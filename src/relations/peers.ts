@@ -69,7 +69,8 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
     byNamespace.map(async ([namespace, same]) => {
       if (same.length <= MOST_READ_BY_NAME)
         return await Promise.all(same.map((subject) => readPeer(kubernetes, subject)))
-      const listed = await unlessForbidden(listPeers(kubernetes, namespace))
+      const names = new Set(same.map(({ application }) => application))
+      const listed = await unlessForbidden(listPeers(kubernetes, namespace, (application) => names.has(application)))
       if (listed instanceof Error) return same.map((subject) => unreadablePeer(subject, listed))
       return same.map((subject) => listed.get(subjectName(subject)) ?? missingPeer(subject))
     }),
@@ -113,13 +114,18 @@ const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer
   return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
 }
 
-/** Lists the memories of a namespace, or of all without one, by `{namespace}/{application}`. */
-export const listPeers = async (kubernetes: Kubernetes, namespace: string | undefined): Promise<Map<string, Peer>> => {
+/** Lists the memories of a namespace, or of all without one, by `{namespace}/{application}`; only those that are wanted are parsed. */
+export const listPeers = async (
+  kubernetes: Kubernetes,
+  namespace: string | undefined,
+  isWanted: (application: string) => boolean = () => true,
+): Promise<Map<string, Peer>> => {
   const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
   const peers = memories.flatMap((memory): Peer[] => {
     const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
     const subject = { namespace: memory.metadata.namespace ?? '', application }
-    return memory.metadata.name === memoryName(application) ? [parsePeer(subject, memory, kubernetes.memo)] : []
+    const isMemory = memory.metadata.name === memoryName(application)
+    return isMemory && isWanted(application) ? [parsePeer(subject, memory, kubernetes.memo)] : []
   })
   return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
 }

@@ -6,7 +6,7 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 
 test('is what JSON.stringify writes, whatever is measured apart', () => {
   fc.assert(
-    fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.nat(3), (value, depth) => {
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.nat(3), (value, depth) => {
       expect(jsonBytes(value, depth)).toBe(bytesOf(value))
     }),
   )

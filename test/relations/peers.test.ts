@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { createKubernetes } from '../../src/kubernetes/client.ts'
+import { memoryLabels } from '../../src/kubernetes/ownership-labels.ts'
+import { readPeers } from '../../src/relations/peers.ts'
+import { memoryName } from '../../src/state/memory.ts'
+import { fakeClock } from '../helpers/clock.ts'
+
+const memory = (application: string) => ({
+  metadata: { name: memoryName(application), namespace: 'shop', labels: memoryLabels(application) },
+  data: { labels: '{}', state: JSON.stringify({ version: 2, relations: {}, says: { [application]: { data: {} } } }) },
+})
+
+test('of a namespace with many memories only those are parsed that are asked for', async () => {
+  const remotes = Array.from({ length: 20 }, (_, index) => `remote-${index}`)
+  const items = [...remotes, 'own', 'unrelated'].map(memory)
+  const parsed: string[] = []
+  const kubernetes = createKubernetes({
+    transport: async () => ({
+      status: 200,
+      headers: {},
+      body: JSON.stringify({ kind: 'ConfigMapList', metadata: {}, items }),
+    }),
+    clock: fakeClock(),
+    deadline: Number.POSITIVE_INFINITY,
+    memo: (text, of) => {
+      parsed.push(text)
+      return of(text)
+    },
+  })
+  const peers = await readPeers(
+    kubernetes,
+    remotes.map((application) => ({ namespace: 'shop', application })),
+  )
+  expect(peers.flatMap((peer) => ('state' in peer ? Object.keys(peer.state.says ?? {}) : []))).toEqual(remotes)
+  const states = parsed.filter((text) => text.startsWith('{"version"'))
+  expect(states).toHaveLength(remotes.length)
+})
