@@ -1,29 +1,27 @@
 /** Memoizes a function of a text while the text keeps coming. The value is shared and must not be changed. */
 export type Memo = <T>(text: string, of: (text: string) => T) => T
 
-type Values = Map<unknown, Map<string, unknown>>
-
-/** Bounds memoized texts: longer ones are lists, which hardly repeat. */
-const LONGEST = 64 * 1024
-
-/** Creates a memo of roughly the last `characters` characters of text. */
-export const createMemo = (characters = 2 * 1024 * 1024): Memo => {
-  let recent: Values = new Map()
-  let earlier: Values = new Map()
+/** Creates a memo of at most the last `characters` characters of text. */
+export const createMemo = (characters = 4 * 1024 * 1024): Memo => {
+  const kept = new Map<string, Map<unknown, unknown>>()
   let size = 0
 
-  const keep = (text: string, of: unknown, value: unknown): void => {
-    size += text.length
-    if (size > characters) [earlier, recent, size] = [recent, new Map(), text.length]
-    const values = recent.get(of) ?? new Map<string, unknown>()
-    recent.set(of, values.set(text, value))
+  /** Makes it the latest one, and forgets the oldest while there are too many. */
+  const keep = (text: string, values: Map<unknown, unknown>): void => {
+    if (!kept.delete(text)) size += text.length
+    kept.set(text, values)
+    for (const [oldest] of kept) {
+      if (size <= characters) return
+      kept.delete(oldest)
+      size -= oldest.length
+    }
   }
 
   return <T>(text: string, of: (text: string) => T): T => {
-    const known = recent.get(of)?.get(text) as T | undefined
-    if (known !== undefined) return known
-    const value = (earlier.get(of)?.get(text) as T | undefined) ?? of(text)
-    if (text.length <= LONGEST) keep(text, of, value)
+    if (text.length > characters) return of(text)
+    const values = kept.get(text) ?? new Map<unknown, unknown>()
+    const value = (values.has(of) ? values.get(of) : of(text)) as T
+    keep(text, values.set(of, value))
     return value
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { keepingLatest } from '../base/latest.ts'
+import { createMemo } from '../base/memo.ts'
 import { describeProblem } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
 import { MeshPolicy } from '../policies/models.ts'
@@ -15,7 +15,7 @@ const List = z.array(z.unknown(), 'expected a list of policies')
 
 /** Reads the policies that a consumer of `service_mesh` requests; an absent key requests nothing. */
 export const readPolicies = ({ policies }: Databag): ReadPolicies =>
-  typeof policies === 'string' ? readText(policies) : readAny(policies)
+  typeof policies === 'string' ? known(policies, readAny) : readAny(policies)
 
 const readAny = (policies: unknown): ReadPolicies => {
   const list = readValue({ policies }, 'policies', List)
@@ -32,7 +32,7 @@ const readAny = (policies: unknown): ReadPolicies => {
 }
 
 /** A step asks several times for the same, and so does the next one. */
-const readText = keepingLatest<ReadPolicies>(readAny)
+const known = createMemo(1024 * 1024)
 
 /** Encodes `policies` byte for byte as the charm library does: all keys, in its order, in Python's JSON. */
 export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))

@@ -32,6 +32,22 @@ test('texts that do not come any more are forgotten, and those that do are kept'
   expect(counts.parsed).toBe(52)
 })
 
+test('a text that is longer than the memo is not kept, and costs no other its place', () => {
+  const memo = createMemo(100)
+  const { counts, parse } = createCounting()
+  const long = JSON.stringify('x'.repeat(100))
+  for (const text of ['"short"', long, '"short"', long]) memo(text, parse)
+  expect(counts.parsed).toBe(3)
+})
+
+test('a text counts once, by however many functions it is read', () => {
+  const memo = createMemo(100)
+  const readers = Array.from({ length: 5 }, createCounting)
+  const text = JSON.stringify('x'.repeat(60))
+  for (const _ of ['first', 'second']) for (const { parse } of readers) memo(text, parse)
+  expect(readers.map(({ counts }) => counts.parsed)).toEqual([1, 1, 1, 1, 1])
+})
+
 test('a text that cannot be read is an error each time', () => {
   const memo = createMemo()
   const { parse } = createCounting()
