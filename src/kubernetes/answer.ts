@@ -2,6 +2,7 @@ import { isConfigurationError, Unavailable } from '../base/errors.ts'
 import type { Memo } from '../base/memo.ts'
 import { ApiError, isDenied, isOfSchema } from './api-error.ts'
 import type { TransportAnswer } from './client.ts'
+import { parseList } from './list.ts'
 import type { KubernetesObject } from './objects.ts'
 
 /** Parses an answer into an object of `kind`, or an error; `about` names the call. */
@@ -38,7 +39,7 @@ const parseJson = (text: string): KubernetesObject | null => JSON.parse(text)
 
 const parsed = (body: string, kind: string | null, memo: Memo): KubernetesObject | undefined => {
   try {
-    const value = memo(body, parseJson)
+    const value = kind?.endsWith('List') ? parseList(body, memo) : memo(body, parseJson)
     if (typeof value?.kind !== 'string' || (kind !== null && value.kind !== kind)) return undefined
     const isComplete = value.kind.endsWith('List')
       ? isList(value.items)

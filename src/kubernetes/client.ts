@@ -4,7 +4,7 @@ import type { Trace } from '../base/trace.ts'
 import { isInternal, isTransient, parseAnswer, retryAfterMilliseconds, unavailableError } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
-import { listPages, sharingFieldSets } from './pages.ts'
+import { listPages } from './pages.ts'
 
 /**
  * One HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError where none
@@ -150,7 +150,7 @@ export const createKubernetes = ({
 
   const pages: Kubernetes['pages'] = (kind, namespace, labelSelector, of) => {
     const read = (query: string) => call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
-    return listPages(kind, labelSelector, read, of)
+    return listPages(labelSelector, read, of)
   }
 
   return {
@@ -165,7 +165,7 @@ export const createKubernetes = ({
       }
     },
     list: async (kind, namespace, labelSelector) =>
-      (await pages(kind, namespace, labelSelector, sharingFieldSets())).flat(),
+      (await pages(kind, namespace, labelSelector, (objects) => objects)).flat(),
     pages,
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)

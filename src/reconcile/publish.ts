@@ -25,13 +25,14 @@ const FIRST_DELAY_MILLISECONDS = 100
 
 /** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
 export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', fetch = post }: Options): Publish => {
-  const readToken = changingFile(tokenFile)
+  const readMounted = changingFile(tokenFile)
+  // an exception for each event would cost more than a look
+  const readToken = () => (existsSync(tokenFile) ? orNothing(readMounted) : undefined)
   return async (event, deadline) => {
     const { headers, body } = writeEvent(event)
     const url = sinkFor(sink, event)
     const attempt = async (): Promise<string | undefined> => {
-      // an exception for each event costs more than a look
-      const token = existsSync(tokenFile) ? orNothing(readToken) : undefined
+      const token = readToken()
       const authorization: Record<string, string> =
         token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
       const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
