@@ -38,8 +38,8 @@ export const coordinatedWorkers = {
   isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
     awaitsPolicies(subject, state, findSurroundings(environment, subject, state, seen)),
   dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,
-  reports: (subject, state, { state: { relations } }) => {
-    const status = clusterStatus(subject, { ...state, relations })
+  reports: (subject, { state }) => {
+    const status = clusterStatus(subject, state)
     return status === undefined ? [] : [status]
   },
 } satisfies Feature

@@ -48,7 +48,7 @@ export type Features = {
   plan(state: State, resolved: Effective, now: Date): State
   announcements(subject: Subject, state: State): Announcement[]
   announced(state: State, numbers: readonly number[]): State
-  reports(subject: Subject, state: State, resolved: Effective): ApplicationStatus[]
+  reports(subject: Subject, resolved: Effective): ApplicationStatus[]
 }
 
 /** Combines features, in order of precedence, over a mesh. */
@@ -98,8 +98,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
         .toSorted((one, other) => one.number - other.number),
     announced: (state, numbers) =>
       features.reduce((next, feature) => feature.announced?.(next, numbers) ?? next, state),
-    reports: (subject, state, resolved) =>
-      features.flatMap((feature) => feature.reports?.(subject, state, resolved) ?? []),
+    reports: (subject, resolved) => features.flatMap((feature) => feature.reports?.(subject, resolved) ?? []),
   }
 }
 

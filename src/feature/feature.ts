@@ -148,7 +148,7 @@ export type Feature = {
   /** Marks announcements as accepted by the sink. */
   announced?(state: State, numbers: readonly number[]): State
   /** The statuses that the application's status combines. */
-  reports?(subject: Subject, state: State, resolved: Effective): readonly ApplicationStatus[]
+  reports?(subject: Subject, resolved: Effective): readonly ApplicationStatus[]
 }
 /** An event for the sink, and the number to mark it accepted. */
 export type Announcement = { readonly number: number; readonly event: Event }

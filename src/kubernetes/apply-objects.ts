@@ -38,32 +38,16 @@ export const objectDifference = (
   const isOurs = (object: KubernetesObject) => listAppliers(object).includes(manager)
   const pairs = desired.map((object) => ({ desired: object, live: there.get(objectKey(object)) }))
   const isSame = (pair: Pair): pair is SamePair =>
-    pair.live !== undefined &&
-    (isKnown(pair.live, pair.desired, manager) || isApplied(pair.live, pair.desired, manager))
+    pair.live !== undefined && isApplied(pair.live, pair.desired, manager)
   const same = pairs.filter(isSame)
   const settled = new Set<Pair>(same)
   return {
     apply: pairs.filter((pair) => !settled.has(pair)),
     same,
     stale: live.filter((object) => isOurs(object) && !wanted.has(objectKey(object))),
-    conflicts: same.flatMap(({ live: found, desired: object }) => {
-      if (isKnown(found, object, manager)) return []
-      const conflict = addition(found, object, manager)
-      if (conflict) return [conflict]
-      known.set(object, versionOf(found, manager))
-      return []
-    }),
+    conflicts: same.flatMap(({ live: found, desired: object }) => addition(found, object, manager) ?? []),
   }
 }
-
-/** The version in which a desired object was found last, as it is desired: neither ever changes. */
-const known = new WeakMap<KubernetesObject, string>()
-
-const isKnown = (live: KubernetesObject, desired: KubernetesObject, manager: string): boolean =>
-  live.metadata.resourceVersion !== undefined && known.get(desired) === versionOf(live, manager)
-
-const versionOf = ({ metadata: { uid, resourceVersion } }: KubernetesObject, manager: string): string =>
-  `${manager} ${uid} ${resourceVersion}`
 
 /** Names the object in messages. */
 export const objectKey = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })

@@ -33,8 +33,8 @@ export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; valu
 export type Kubernetes = {
   /** Shares values parsed from equal answers. */
   readonly memo: Memo
-  /** Stands for the cluster: the version of an object says what is in it there, and nowhere else. */
-  readonly cluster: object
+  /** The characters of all answers so far: about what the objects read take. */
+  answered(): number
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Lists a kind in one namespace, or in all without one, a page at a time. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
@@ -103,6 +103,7 @@ export const createKubernetes = ({
   }
 
   let failures = 0
+  let answered = 0
 
   /** Tells if a write that the API server fails is given up, so that others go on. */
   const isGivenUp = ({ isOptional }: Call, result: Error, delay: number): boolean => {
@@ -120,7 +121,9 @@ export const createKubernetes = ({
     const timeoutMilliseconds = Math.max(1, Math.min(callTimeoutMilliseconds, deadline - clock.now()))
     try {
       const text = body === undefined ? undefined : JSON.stringify(body)
-      return await transport({ method, path, headers, body: text, timeoutMilliseconds, resends })
+      const answer = await transport({ method, path, headers, body: text, timeoutMilliseconds, resends })
+      answered += answer.body.length
+      return answer
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }
@@ -155,7 +158,7 @@ export const createKubernetes = ({
 
   return {
     memo,
-    cluster: transport,
+    answered: () => answered,
     find: async (reference) => {
       try {
         return await call('GET', reference)

@@ -20,7 +20,7 @@ export type Sight = { readonly running: Running; readonly missing: readonly Labe
  * same in an outcome and for whoever asks: nothing of what is seen is remembered.
  */
 export const applicationStatus = (
-  features: Features,
+  features: Pick<Features, 'reports'>,
   subject: Subject,
   memory: State,
   resolved: Effective,
@@ -46,7 +46,7 @@ export const applicationStatus = (
     loop: findChurn(specs),
     held: heldPlaces(memory),
     incompatible: blocked[0],
-    reports: features.reports(subject, memory, resolved),
+    reports: features.reports(subject, resolved),
     pending,
     waiting,
     missing: missing.map(

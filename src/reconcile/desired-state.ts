@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
-import { type Subject, subjectName } from '../base/subject.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import type { ClusterView, Contribution, DesiredLabels, FeatureInput } from '../feature/feature.ts'
+import type { Contribution, DesiredLabels, FeatureInput } from '../feature/feature.ts'
 import type { WantedLabels } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
@@ -29,46 +28,6 @@ export type Desired = {
 /** It is known by now what asks for the labels that a lost memory left on the workload. */
 export const isEnrolmentKnown = (features: Features, subject: Subject, resolved: Effective): boolean =>
   hasLabelRequests(resolved) || MESH_KEYS.some((key) => Object.hasOwn(features.labels(subject, resolved).labels, key))
-
-type Known = {
-  readonly features: Features
-  readonly input: Omit<FeatureInput, 'seen'>
-  readonly seen: string
-  readonly desired: Desired
-}
-
-/** Bounds the applications of which it is kept: of a beacon with a thousand policies it is some megabytes. */
-const MOST_KNOWN = 4
-
-/** Of each cluster: a plan's own has other objects of the same versions. */
-const known = new WeakMap<object, Map<string, Known>>()
-
-/**
- * The desired state, which of the same input is the same value: a step with nothing to do need not make and compare all of it again.
- */
-export const knownDesiredState = (cluster: object, features: Features, given: FeatureInput): Desired => {
-  const { seen: view, ...input } = given
-  const seen = versionsIn(view)
-  const latest = known.get(cluster) ?? new Map<string, Known>()
-  known.set(cluster, latest)
-  const name = subjectName(input.subject)
-  const before = latest.get(name)
-  if (before?.features === features && before.seen === seen && isDeepStrictEqual(before.input, input))
-    return before.desired
-  const desired = desiredState(features, given)
-  latest.delete(name)
-  latest.set(name, { features, input, seen, desired })
-  for (const oldest of latest.keys()) if (latest.size > MOST_KNOWN) latest.delete(oldest)
-  return desired
-}
-
-/** Everything in it, with the version of an object in the place of the object. */
-const versionsIn = (view: ClusterView): string =>
-  JSON.stringify(view, (_, value) => {
-    if (value instanceof Map) return [...value]
-    const { uid, resourceVersion } = value?.metadata ?? {}
-    return uid && resourceVersion ? `${uid} ${resourceVersion}` : value
-  })
 
 /** Joins what all features desire: a pure function of the input. */
 export const desiredState = (features: Features, input: FeatureInput): Desired => {

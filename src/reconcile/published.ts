@@ -1,6 +1,6 @@
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
-import type { FeatureInput, OwnSide } from '../feature/feature.ts'
+import type { FeatureInput, OwnSide, Publications } from '../feature/feature.ts'
 import { withCustomData } from '../relations/application-data.ts'
 import { publishable } from '../relations/codec.ts'
 import { isVersioned } from '../relations/effective.ts'
@@ -13,9 +13,12 @@ import type { EffectiveState, State } from '../state/state.ts'
  * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
  * any more by an application without a config, it is as it was.
  */
-export const withSaid = (features: Features, state: State, input: FeatureInput): State => {
-  const { subject, resolved } = input
-  const content = features.publications(input)
+export const withSaid = (
+  features: Features,
+  state: State,
+  { subject, resolved }: Pick<FeatureInput, 'subject' | 'resolved'>,
+  content: Publications,
+): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
     const before = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
     const relation = ownValue(resolved.state.relations, key)

@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import { defined } from '../base/own-value.ts'
+import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Environment } from '../feature/feature.ts'
+import type { Environment, FeatureInput } from '../feature/feature.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -20,14 +21,14 @@ import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from 
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { knownDesiredState } from './desired-state.ts'
+import { desiredState } from './desired-state.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
 import { findNamesakes, missingIn, type Observed, observeTargets, seenIn, type Targets, wornIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
-import type { Situation } from './plan/situation.ts'
+import type { Planned, Situation } from './plan/situation.ts'
 import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
 import type { Conflict } from './result.ts'
 
@@ -43,7 +44,13 @@ export type Settled = {
   application: ApplicationStatus
 }
 
-type Dependencies = { features: Features; kubernetes: Kubernetes; clock: Clock; environment: Environment }
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Clock
+  environment: Environment
+  recall: Recall
+}
 
 export type Input = {
   subject: Subject
@@ -90,7 +97,7 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const resolved = gateEnrolment(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
   const situation = await lookUp(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
-  const first = plan(situation)
+  const first = step.recall('plan', planOf, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
   const due = dueIn(first)
@@ -181,16 +188,15 @@ const isCurrent = async (
   return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
 }
 
+const plannedOf = ({ config, removed, inherited, pending, specs }: State): Planned =>
+  defined({ config, removed, inherited, pending, specs })
+
 const lookUp = async (
-  { features, kubernetes, environment }: Dependencies,
+  { features, kubernetes, environment, recall }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
-  const all = knownDesiredState(kubernetes.cluster, features, {
-    subject,
-    resolved,
-    environment,
-    seen: seenIn(observed),
-  })
+  const input = { subject, resolved, environment, seen: seenIn(observed) }
+  const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark
@@ -198,7 +204,7 @@ const lookUp = async (
   return {
     features,
     subject,
-    state: next,
+    state: plannedOf(next),
     held: memory.labels,
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
@@ -220,7 +226,7 @@ const ahead = ({ memory, situation }: Step, state: State, mark: string): Content
  * replaced nothing.
  */
 const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed | undefined> => {
-  const { features, kubernetes, subject, next, observed, situation } = step
+  const { features, kubernetes, subject, next, observed, situation, recall } = step
   const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
     const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved) })
     for (const { operation, isWritten } of reports ?? [])
@@ -234,10 +240,16 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const isOwn = next.config?.workload !== undefined && next.config.workload !== null
   const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
-  const second = plan({ ...situation, observed: { ...observed, targets } }, failed)
+  const second = recall('plan', planOf, { situation: { ...situation, observed: { ...observed, targets } }, failed })
   const late = await run(left(second, early), failed)
   return late && { plan: second, reports: [...early, ...late], targets }
 }
+
+type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
+
+const planOf = ({ situation, failed }: PlanInput): Plan => plan(situation, failed)
+
+const NOTHING_FAILED: ReadonlySet<string> = new Set()
 
 const failedIn = (planned: Plan, reports: readonly Report[]): Set<string> =>
   new Set([...blockedIn(planned), ...reports.filter(isFailed).map(({ operation }) => operation.id)])
@@ -250,7 +262,7 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
-  const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock } = step
+  const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
   const { plan: planned, reports, targets } = executed
   const [workload] = targets.current
   // what was written may have replaced pods
@@ -283,6 +295,9 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     step.wrote(memoryObject(subject))
   }
   const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
+  const reporting: Pick<Features, 'reports'> = {
+    reports: (...about) => recall('reports', (given) => features.reports(...given), about),
+  }
   return {
     state: settled.state,
     conflicts,
@@ -296,7 +311,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
       ...reports.flatMap((report) => skippedMessage(report) ?? []),
     ],
     messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(features, subject, settled.state, resolved, { running, missing, now }),
+    application: applicationStatus(reporting, subject, settled.state, resolved, { running, missing, now }),
   }
 }
 

@@ -5,6 +5,7 @@ import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
+import { createRecalls, type Recalls } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
@@ -40,6 +41,8 @@ export type StepDependencies = {
   environment: Environment
   /** Checks that writers of documents are authenticated, where senders are. */
   guard?: DocumentGuard | undefined
+  /** What earlier steps made of the same input. */
+  recalls?: Recalls
 }
 
 /** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
@@ -80,7 +83,7 @@ type Progress = {
  * it; after a crash at any point, so does the next one.
  */
 export const createStep =
-  ({ features, connect, clock, environment, guard }: StepDependencies): Step =>
+  ({ features, connect, clock, environment, guard, recalls = createRecalls() }: StepDependencies): Step =>
   async (subject, changes, deadline, kubernetes = connect(deadline, traceIn(changes))) => {
     const progress: Progress = {
       taken: undefined,
@@ -89,7 +92,7 @@ export const createStep =
       drift: [],
       before: undefined,
     }
-    const dependencies = { features, kubernetes, clock, environment, guard }
+    const dependencies = { features, kubernetes, clock, environment, guard, recalls }
 
     const untilWon = async (): Promise<Attempted> => {
       let lost: unknown
@@ -182,11 +185,11 @@ const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
   features.dependsOnUnits(settled.state) &&
   !isDeepStrictEqual(settled.state.units.present, units.present)
 
-type Dependencies = Omit<StepDependencies, 'connect'> & { kubernetes: Kubernetes }
+type Dependencies = Omit<StepDependencies, 'connect' | 'recalls'> & { kubernetes: Kubernetes; recalls: Recalls }
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
 const attempt = async (
-  { features, kubernetes, clock, environment, guard }: Dependencies,
+  { features, kubernetes, clock, environment, guard, recalls }: Dependencies,
   subject: Subject,
   changes: readonly Change[],
   progress: Progress,
@@ -235,19 +238,16 @@ const attempt = async (
     )
   const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
+  const recall = recalls(subjectName(subject), kubernetes.answered())
+  const content = recall('publications', features.publications, input)
+  const said = withSaid(features, features.plan(carried, resolved, now), input, content)
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const settled = await settle(
-    { features, kubernetes, clock, environment },
+    { features, kubernetes, clock, environment, recall },
     {
       subject,
       memory,
-      next: withoutForgotten(
-        subject,
-        withTargets(features, memory, subject, withSaid(features, features.plan(carried, resolved, now), input), now),
-        found,
-        changes,
-        now,
-      ),
+      next: withoutForgotten(subject, withTargets(features, memory, subject, said, now), found, changes, now),
       resolved,
       peers: found.peers,
       requesters,

@@ -109,7 +109,7 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
     .map((one) => ({ ...one, isOver: !stands(state, one.entry) || one.other.isOver }))
     .filter(({ entry, other, isOver }) => !isOver || isLeaving(entry, other))
     .map(({ key, entry, other, isOver }) => ({ key, other, ...resolve(entry, other, state, isOver) }))
-  const { relations: _, ...others } = state
+  const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
     blocked: resolved.flatMap(({ relation, read }) =>

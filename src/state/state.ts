@@ -154,8 +154,8 @@ export const PublicState: z.ZodType<PublicState> = z.object({
   awaits: common.awaits.schema,
 })
 
-/** A state with its existing relations and their effective data, from which the desired state follows. */
-export type EffectiveState = Omit<State, 'relations'> & { relations: Readonly<Record<string, Relation>> }
+/** A state with its existing relations and their effective data, from which the desired state follows, whichever event brought it last. */
+export type EffectiveState = Omit<State, 'relations' | 'marks'> & { relations: Readonly<Record<string, Relation>> }
 
 const isNothing = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0)

@@ -12,9 +12,10 @@ const POLICIES = Array.from({ length: 20 }, (_, index) =>
   }),
 )
 
-/** A beacon with policies whose desired state is counted each time it is made. */
+/** A beacon with policies. Its desired state is counted each time it is made, and all that is made of a policy or published. */
 const createCounted = async () => {
   let made = 0
+  const others: string[] = []
   const world = createWorld([waypoint(), workload('StatefulSet', 'db'), service('db')], {
     isOwnSink: true,
     features: {
@@ -23,6 +24,21 @@ const createCounted = async () => {
         made += 1
         return features.desire(input)
       },
+      publications: (input) => {
+        others.push('publications')
+        return features.publications(input)
+      },
+      reports: (...about) => {
+        others.push('reports')
+        return features.reports(...about)
+      },
+      mesh: {
+        ...features.mesh,
+        targetOf: (policy) => {
+          others.push('targetOf')
+          return features.mesh.targetOf(policy)
+        },
+      },
     },
   })
   await configure(world, { mesh: {} })
@@ -30,16 +46,18 @@ const createCounted = async () => {
   expect(policiesIn(world)).toHaveLength(POLICIES.length)
   const quiet = async () => {
     made = 0
+    others.length = 0
     world.calls.length = 0
     await ask(world, POLICIES)
     return { made, writes: world.calls.filter((call) => isWrite(call) && call.includes('/authorizationpolicies/')) }
   }
-  return { world, quiet }
+  return { world, quiet, others }
 }
 
-test('a step that reads what the one before read makes nothing anew', async () => {
-  const { quiet } = await createCounted()
+test('a step that reads what the one before read makes, publishes, plans and reports nothing anew', async () => {
+  const { quiet, others } = await createCounted()
   expect(await quiet()).toEqual({ made: 0, writes: [] })
+  expect(others).toEqual([])
 })
 
 test('one that reads anything else does', async () => {

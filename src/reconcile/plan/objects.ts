@@ -5,7 +5,6 @@ import { namesakeConflict, type ObjectPlan, objectDifference, objectKey } from '
 import { listAppliers } from '../../kubernetes/field-managers.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy } from '../../kubernetes/ownership-labels.ts'
-import type { State } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observed.ts'
@@ -14,7 +13,7 @@ import { isBasicAllow, ownGuardIn } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
 import { inParts } from './parts.ts'
 import { planLibrary, planPrune } from './prune.ts'
-import { fenceOf, isWorkload, managerOf, type Situation } from './situation.ts'
+import { fenceOf, isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
 
 /** A desired object that is not applied, and why, where somebody has to mend that. */
 export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
@@ -181,7 +180,7 @@ const dependencies = (
   }
 }
 
-const isLeftover = (features: Features, subject: Subject, { config }: State, object: KubernetesObject): boolean =>
+const isLeftover = (features: Features, subject: Subject, { config }: Planned, object: KubernetesObject): boolean =>
   features.leftovers(config).some((leftovers) => leftovers.isLeftover(subject, object))
 
 const planTouch = (situation: Situation, found: KubernetesObject): Operation[] => {

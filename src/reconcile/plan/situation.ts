@@ -6,11 +6,14 @@ import { WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
 import type { Desired } from '../desired-state.ts'
 import type { Namesakes, Observed } from '../observed.ts'
 
+/** The parts of a state that a plan follows from; the place of an event among others is none of them. */
+export type Planned = Pick<State, 'config' | 'removed' | 'inherited' | 'pending' | 'specs'>
+
 /** All that a plan follows from. */
 export type Situation = {
   readonly features: Features
   readonly subject: Subject
-  readonly state: State
+  readonly state: Planned
   /** The labels that the memory says are held. */
   readonly held: Readonly<Record<string, string>>
   readonly observed: Observed

@@ -1,0 +1,29 @@
+/** The entries that were set last, of at most a size in all. */
+export type Bounded<V> = {
+  get(key: string): V | undefined
+  /** Sets the latest entry, and forgets the oldest while all are larger than allowed. One that is larger by itself is not kept. */
+  set(key: string, value: V, size: number): void
+}
+
+/** Creates a map that is bounded by the sizes of its entries. */
+export const createBounded = <V>(most: number): Bounded<V> => {
+  const kept = new Map<string, { readonly value: V; readonly size: number }>()
+  let total = 0
+  const forget = (key: string): void => {
+    total -= kept.get(key)?.size ?? 0
+    kept.delete(key)
+  }
+  return {
+    get: (key) => kept.get(key)?.value,
+    set: (key, value, size) => {
+      forget(key)
+      if (size > most) return
+      total += size
+      kept.set(key, { value, size })
+      for (const oldest of kept.keys()) {
+        if (total <= most) return
+        forget(oldest)
+      }
+    },
+  }
+}
