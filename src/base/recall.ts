@@ -4,8 +4,8 @@ import { createBounded } from './bounded.ts'
 /** Applies a pure function, or recalls what it made of an equal input the last time under this name. The value is shared and must not be changed. */
 export type Recall = <I, T>(name: string, of: (input: I) => T, input: I) => T
 
-/** Opens what is recalled for a key; `characters` is about what its inputs and values take. */
-export type Recalls = (key: string, characters: number) => Recall
+/** Opens what is recalled for a key; `characters` says about how much its inputs and values take by now. */
+export type Recalls = (key: string, characters: () => number) => Recall
 
 type Made = { readonly input: unknown; readonly value: unknown }
 
@@ -17,12 +17,12 @@ export const createRecalls = (characters = 4 * 1024 * 1024): Recalls => {
   const kept = createBounded<Map<string, Made>>(characters)
   return (key, size) => {
     const made = kept.get(key) ?? new Map<string, Made>()
-    kept.set(key, made, size)
     return <I, T>(name: string, of: (input: I) => T, input: I): T => {
       const last = made.get(name)
-      if (last && isDeepStrictEqual(last.input, input)) return last.value as T
-      const value = of(input)
+      const value = last && isDeepStrictEqual(last.input, input) ? (last.value as T) : of(input)
+      // the latest input shares more with the next one
       made.set(name, { input, value })
+      kept.set(key, made, size())
       return value
     }
   }

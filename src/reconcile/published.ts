@@ -1,4 +1,4 @@
-import { defined, ownValue } from '../base/own-value.ts'
+import { changed, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput, OwnSide, Publications } from '../feature/feature.ts'
 import { withCustomData } from '../relations/application-data.ts'
@@ -9,16 +9,17 @@ import { spokenVersions } from '../relations/versions.ts'
 import type { PublishedData, Relation, RelationEntry } from '../state/relation.ts'
 import type { EffectiveState, State } from '../state/state.ts'
 
+/** What an application says follows from it; `content` is what its features publish. */
+export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
+  readonly state: State
+  readonly content: Publications
+}
+
 /**
  * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
  * any more by an application without a config, it is as it was.
  */
-export const withSaid = (
-  features: Features,
-  state: State,
-  { subject, resolved }: Pick<FeatureInput, 'subject' | 'resolved'>,
-  content: Publications,
-): State => {
+export const withSaid = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
     const before = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
     const relation = ownValue(resolved.state.relations, key)
@@ -37,8 +38,8 @@ export const withSaid = (
   const relations = Object.entries(state.relations).map(([key, entry]) => {
     const said = next(key, entry)
     const hash = said && contentHash(said)
-    if (said && hash) says[hash] = said
-    return [key, defined({ ...entry, says: hash })] as const
+    if (said && hash) says[hash] = ownValue(state.says, hash) ?? said
+    return [key, changed(entry, { says: hash })] as const
   })
   const { says: _, ...others } = state
   return {

@@ -17,6 +17,7 @@ import { type Effective, effective } from '../relations/effective.ts'
 import { describeUnknownEndpoint, unknownEndpoints } from '../relations/endpoints.ts'
 import { publishedHash } from '../relations/mirror.ts'
 import { type Nudge, nudgesDue } from '../relations/nudges.ts'
+import type { Peers } from '../relations/peers.ts'
 import { isForgotten, withCarried } from '../relations/progress.ts'
 import { isInherited, type Memory, memoryObject } from '../state/memory.ts'
 import { type State, stands, withPreviousTargets } from '../state/state.ts'
@@ -27,7 +28,7 @@ import { type Found, lookAround } from './look.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
-import { withSaid } from './published.ts'
+import { type PublishInput, withSaid } from './published.ts'
 import { type Settled, settle } from './reconcile.ts'
 import { type Change, remember, type Taken } from './remember.ts'
 import { unknownRequesters } from './requesters.ts'
@@ -185,6 +186,8 @@ const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
   features.dependsOnUnits(settled.state) &&
   !isDeepStrictEqual(settled.state.units.present, units.present)
 
+type ResolveInput = { readonly state: State; readonly peers: Peers }
+
 type Dependencies = Omit<StepDependencies, 'connect' | 'recalls'> & { kubernetes: Kubernetes; recalls: Recalls }
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
@@ -206,7 +209,16 @@ const attempt = async (
   if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
   const known = memory.stored === undefined ? undefined : memory.state
   // what the memory desires is observed while the memories of others are read: mostly it is what it was
-  const early = observeCluster(features, once, subject, memory.state, effective(subject, memory.state, new Map()))
+  const recall = recalls(subjectName(subject), kubernetes.answered)
+  const resolve = (name: string, input: ResolveInput) =>
+    recall(name, ({ state, peers }: ResolveInput) => effective(subject, state, peers), input)
+  const early = observeCluster(
+    features,
+    once,
+    subject,
+    memory.state,
+    resolve('own side', { state: memory.state, peers: new Map() }),
+  )
   early.catch(() => undefined)
   const found = await lookAround(features, once, subject, known, changes)
   const now = new Date(clock.now())
@@ -225,7 +237,7 @@ const attempt = async (
   })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(features, memory, subject, state, now)
-  const seen = effective(subject, state, found.peers)
+  const seen = resolve('both sides', { state, peers: found.peers })
   const observed = await observeCluster(features, once, subject, wanted, seen).catch((error: unknown) =>
     saveOnly({ features, kubernetes }, subject, memory, state, error),
   )
@@ -238,9 +250,10 @@ const attempt = async (
     )
   const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
-  const recall = recalls(subjectName(subject), kubernetes.answered())
-  const content = recall('publications', features.publications, input)
-  const said = withSaid(features, features.plan(carried, resolved, now), input, content)
+  const said = recall('said', (given: PublishInput) => withSaid(features, given), {
+    ...{ subject, resolved, state: features.plan(carried, resolved, now) },
+    content: recall('publications', features.publications, input),
+  })
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const settled = await settle(
     { features, kubernetes, clock, environment, recall },

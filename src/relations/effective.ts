@@ -256,13 +256,15 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Effecti
 }
 
 /** Explains grants that are kept while the application's config is unknown. */
-const keptGrants = (subject: Subject, state: State, peers: Peers): string[] =>
-  Object.entries(state.relations).flatMap(([key, entry]) => {
+const keptGrants = (subject: Subject, state: State, peers: Peers): string[] => {
+  if (state.config !== undefined || state.removed !== undefined) return []
+  return Object.entries(state.relations).flatMap(([key, entry]) => {
     const granted = otherSide(subject, state, key, peers).entry?.granted
     const isKept = granted !== undefined && granted !== NOTHING_ASKED && entry.says === undefined
-    if (!isKept || state.config !== undefined || state.removed !== undefined || entry.role !== 'requires') return []
+    if (!isKept || entry.role !== 'requires') return []
     return [`${relationName(entry)}: waiting for the config of ${subjectName(subject)}; its grants stay in effect`]
   })
+}
 
 /** The grant of a requirer that has not published any request. */
 export const NOTHING_ASKED = '-'

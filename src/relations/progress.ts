@@ -1,4 +1,4 @@
-import { defined, ownValue } from '../base/own-value.ts'
+import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
@@ -115,8 +115,7 @@ export const recordProgress = (
     const { published, shows } = other
     const isFailed =
       relation !== undefined && requesterNames(subject, relation).some((name) => failed.requesters.has(name))
-    return defined({
-      ...entry,
+    return changed(entry, {
       ...carriedNow(entry, relation, failed.isLabelling),
       granted: isProvider(entry) ? grantedNow(state, entry, relation, isFailed, other) : undefined,
       seen: isFailed ? entry.seen : (shows ?? entry.seen),

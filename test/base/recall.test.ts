@@ -18,26 +18,51 @@ const ask = (recall: Recall, sum: (input: Input) => object, name = 'sum') => rec
 test('what was made of an equal input is recalled, and is the same value', () => {
   const recalls = createRecalls()
   const { counts, sum } = createCounting()
-  expect(ask(recalls('web', 10), sum)).toBe(ask(recalls('web', 10), sum))
+  expect(
+    ask(
+      recalls('web', () => 10),
+      sum,
+    ),
+  ).toBe(
+    ask(
+      recalls('web', () => 10),
+      sum,
+    ),
+  )
   expect(counts.made).toBe(1)
 })
 
 test('another input is made anew, under another name and for another key as well', () => {
   const recalls = createRecalls()
   const { counts, sum } = createCounting()
-  for (const input of [{ a: 1 }, { a: 2 }, { a: 2, b: [] }, { a: 2 }]) recalls('web', 10)('sum', sum, input)
+  for (const input of [{ a: 1 }, { a: 2 }, { a: 2, b: [] }, { a: 2 }]) recalls('web', () => 10)('sum', sum, input)
   expect(counts.made).toBe(4)
-  ask(recalls('web', 10), sum, 'other')
-  ask(recalls('db', 10), sum, 'other')
+  ask(
+    recalls('web', () => 10),
+    sum,
+    'other',
+  )
+  ask(
+    recalls('db', () => 10),
+    sum,
+    'other',
+  )
   expect(counts.made).toBe(6)
 })
 
 test('of more than it may take the keys are forgotten that were asked for first', () => {
   const recalls = createRecalls(100)
   const { counts, sum } = createCounting()
-  for (const key of ['often', 'once', 'often', 'other', 'often']) ask(recalls(key, 40), sum)
+  for (const key of ['often', 'once', 'often', 'other', 'often'])
+    ask(
+      recalls(key, () => 40),
+      sum,
+    )
   expect(counts.made).toBe(3)
-  ask(recalls('once', 40), sum)
+  ask(
+    recalls('once', () => 40),
+    sum,
+  )
   expect(counts.made).toBe(4)
 })
 
@@ -50,6 +75,9 @@ test('a key that takes more than all is not kept, and costs no other its place',
     ['small', 40],
     ['large', 101],
   ] as const)
-    ask(recalls(key, size), sum)
+    ask(
+      recalls(key, () => size),
+      sum,
+    )
   expect(counts.made).toBe(3)
 })
