@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { text } from 'node:stream/consumers'
+import { exchange } from '../base/exchange.ts'
 import type { Transport } from './client.ts'
 
 /** The address of the API server, and its credentials. */
@@ -18,8 +17,13 @@ export type Credentials = { headers?: Record<string, string> } & Pick<
 >
 
 /** Credentials may come from a program that hangs. */
-const rejection = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const expiry = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`aborted after ${milliseconds} ms without credentials`)), milliseconds)
+  })
+  return await Promise.race([answer, expiry]).finally(() => clearTimeout(timer))
+}
 
 /** Requests over node:https with one keep-alive agent; `close` ends its idle connections. */
 export const createTransport = ({ server, credentials }: ApiServerEndpoint): Transport & { close(): void } => {
@@ -28,18 +32,16 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
   const base = server.replace(/\/+$/, '')
 
   const send: Transport = async ({ method, path, headers, body, timeoutMilliseconds }) => {
-    const signal = AbortSignal.timeout(timeoutMilliseconds)
-    const { headers: authentication, ...tls } = await Promise.race([credentials(), rejection(signal)])
-    const request = (secure ? https : http).request(base + path, {
+    const began = performance.now()
+    const { headers: authentication, ...tls } = await within(timeoutMilliseconds, credentials())
+    return await exchange(base + path, {
       ...tls,
       agent,
       method,
-      signal,
-      headers: { ...headers, ...authentication, 'content-length': Buffer.byteLength(body ?? '') },
+      headers: { ...headers, ...authentication },
+      body,
+      timeoutMilliseconds: Math.max(1, timeoutMilliseconds - (performance.now() - began)),
     })
-    request.end(body)
-    const [response]: [http.IncomingMessage] = (await once(request, 'response')) as [http.IncomingMessage]
-    return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) }
   }
   return Object.assign(send, { close: () => agent.destroy() })
 }

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { changingFile } from '../base/changing-file.ts'
 import type { Clock } from '../base/clock.ts'
 import { ConfigurationError, Unavailable } from '../base/errors.ts'
+import { type Exchange, exchange } from '../base/exchange.ts'
 import { type Event, writeEvent } from '../cloudevents/cloud-event.ts'
-import { type Post, post } from '../cloudevents/post.ts'
 import { parseSource } from '../cloudevents/source.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 
@@ -18,37 +18,32 @@ type Options = {
   clock: Clock
   /** The path at which Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
   tokenFile?: string
-  fetch?: Post
+  send?: Exchange
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
 
 /** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
-export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', fetch = post }: Options): Publish => {
-  const readMounted = changingFile(tokenFile)
-  // an exception for each event would cost more than a look
-  const readToken = () => (existsSync(tokenFile) ? orNothing(readMounted) : undefined)
+export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', send = exchange }: Options): Publish => {
+  const readToken = changingFile(tokenFile)
+  const authorization = (): Record<string, string> => {
+    // an exception for each event would cost more than the look
+    const token = existsSync(tokenFile) ? orNothing(readToken) : undefined
+    return token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
+  }
   return async (event, deadline) => {
     const { headers, body } = writeEvent(event)
     const url = sinkFor(sink, event)
     const attempt = async (): Promise<string | undefined> => {
-      const token = readToken()
-      const authorization: Record<string, string> =
-        token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
-      const signal = AbortSignal.timeout(Math.max(1, deadline - clock.now()))
-      const redirect = 'manual' as const // a redirected POST becomes a GET, which accepts nothing
-      const request = {
+      const response = await send(url, {
         method: 'POST',
-        headers: { ...traceOf(event), ...headers, ...authorization },
+        headers: { ...traceOf(event), ...headers, ...authorization() },
         body,
-        signal,
-        redirect,
-      }
-      const response = await fetch(url, request).catch((error: Error) => error)
+        timeoutMilliseconds: Math.max(1, deadline - clock.now()),
+      }).catch((error: Error) => error)
       if (response instanceof Error) return `did not answer: ${response.message}`
-      const text = await response.text().catch(() => '')
-      if (response.ok) return undefined
-      const answer = `answered ${response.status}: ${text.slice(0, 200).trim()}`
+      if (response.status >= 200 && response.status < 300) return undefined
+      const answer = `answered ${response.status}: ${response.body.slice(0, 200).trim()}`
       if (!isTransient(response.status))
         throw new ConfigurationError(`The sink ${url} refused ${event.type} for ${event.subject}: it ${answer}`)
       return answer

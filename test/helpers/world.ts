@@ -119,9 +119,9 @@ export const createWorld = (
   const send = createPublisher({
     sink: 'http://sink',
     clock,
-    fetch: async (_, { headers, body }) => {
-      const event = readEvent({ headers: headers as Record<string, string>, body: Buffer.from(String(body)) })
-      return new Response(null, { status: (await world.sink?.(event)) ?? 202 })
+    send: async (_, { headers, body }) => {
+      const event = readEvent({ headers, body: Buffer.from(String(body)) })
+      return { status: (await world.sink?.(event)) ?? 202, headers: {}, body: '' }
     },
   })
   const transport: Transport = async (request) => {

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Exchange } from '../../src/base/exchange.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createPublisher } from '../../src/reconcile/publish.ts'
 import { fakeClock } from '../helpers/clock.ts'
@@ -18,14 +19,14 @@ const EVENT: Event = {
 
 const publisher = (answers: readonly (number | Error)[], tokenFile = '/nonexistent') => {
   const clock = fakeClock()
-  const requests: { url: string; headers: Record<string, string>; body: string }[] = []
-  const fetch = (async (url: string, { headers, body }: { headers: Record<string, string>; body: string }) => {
+  const requests: { url: string; headers: Readonly<Record<string, string>>; body: string }[] = []
+  const send: Exchange = async (url, { headers, body = '' }) => {
     requests.push({ url, headers, body })
     const answer = answers[Math.min(requests.length, answers.length) - 1]
     if (answer instanceof Error) throw answer
-    return new Response(null, { status: answer ?? 202 })
-  }) as typeof globalThis.fetch
-  const publish = createPublisher({ sink: 'http://broker/', clock, tokenFile, fetch })
+    return { status: answer ?? 202, headers: {}, body: '' }
+  }
+  const publish = createPublisher({ sink: 'http://broker/', clock, tokenFile, send })
   return { requests, publish: () => publish(EVENT, clock.now() + 5_000) }
 }
 
