@@ -17,7 +17,7 @@ export type Surroundings = Environment & {
   readonly modelUuid?: string | undefined
   /** The hash of each pod's nginx.conf; undefined where pods were not listed. */
   readonly nginxHashes?: readonly (string | undefined)[] | undefined
-  /** The requesters of the application's applied policies; undefined where these were not listed. */
+  /** The requesters of the application's applied policies; undefined for who is no coordinator. */
   readonly granted?: ReadonlySet<string> | undefined
 }
 
@@ -53,13 +53,14 @@ export const findSurroundings = (
   // an annotation does not restart pods that are labelled in place
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
   const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
+  const isCoordinator = config?.coordinator !== undefined
   return {
     ...environment,
     modelUuid: findModelUuid(findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
       ? pods?.filter(isServing).map(({ metadata }) => ownValue(metadata.annotations, NGINX_HASH))
       : undefined,
-    granted: new Set(policies.flatMap(parseRequesters)),
+    granted: isCoordinator ? new Set(policies.flatMap(parseRequesters)) : undefined,
   }
 }
 

@@ -93,13 +93,13 @@ export type Relation = RelationIdentity & {
   readonly isConfigured?: true
 }
 
-/** Lists the relations by id, independent of the order of events. */
-export const relationsIn = <R extends Pick<Relation, 'id'>>({
-  relations,
-}: {
-  relations: Readonly<Record<string, R>>
-}): (R & { key: string })[] =>
+/** Lists the relations that are meant by id, independent of the order of events. */
+export const relationsIn = <R extends Pick<Relation, 'id'>>(
+  { relations }: { relations: Readonly<Record<string, R>> },
+  isMeant: (relation: R) => boolean = () => true,
+): (R & { key: string })[] =>
   Object.entries(relations)
+    .filter(([, relation]) => isMeant(relation))
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
 
