@@ -87,9 +87,6 @@ export type Questions = {
   }
 }
 
-/** The time that the queue waits for more events of an application when several came at once. */
-const GATHERING_MILLISECONDS = 20
-
 /** The time limit of an event: less than the request timeout of any Knative hop. */
 const TIMEOUT_MILLISECONDS = 20_000
 
@@ -134,7 +131,7 @@ export const createService = ({
     features,
     functions,
     step,
-    enqueue: createQueue(step, () => clock.sleep(GATHERING_MILLISECONDS)),
+    enqueue: createQueue(step, clock),
     connect,
     publish: publish && (telemetry?.publish(publish) ?? publish),
     authenticate,

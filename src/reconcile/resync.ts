@@ -89,7 +89,9 @@ const rehearse = async (
   { namespace, application = '', change }: Received,
   deadline: number,
 ): Promise<Result | undefined> => {
-  const stepped = await step({ namespace, application }, [change], deadline, kubernetes).catch(() => undefined)
+  const stepped = await step({ namespace, application }, { take: () => [change], deadline }, kubernetes).catch(
+    () => undefined,
+  )
   const { outcomes: [outcome] = [], due } = stepped ?? {}
   const isQuiet = due?.nudges.length === 0 && due.announcements.length === 0
   return outcome === undefined || outcome instanceof Error || !isQuiet ? undefined : { outcome, due }

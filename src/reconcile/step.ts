@@ -53,16 +53,28 @@ export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: r
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
 
 /**
- * Takes the changes into the memory and brings the cluster to it, by a client of its own unless one is given. Rejects with Unavailable when
- * it is not done by the deadline, in milliseconds since the epoch.
+ * The changes for a step. They are taken once the memory has been read, with those that were told since: one that is not in that memory is
+ * saved with it, which fails when it is not as it was read any more.
  */
-export type Step = (subject: Subject, changes: readonly Change[], deadline: number, on?: Kubernetes) => Promise<Stepped>
+export type Batch = {
+  take(): readonly Change[]
+  /** In milliseconds since the epoch. */
+  readonly deadline: number
+  readonly trace?: Trace | undefined
+}
+
+/**
+ * Takes changes into the memory and brings the cluster to it, by a client of its own unless one is given. Rejects with Unavailable when it is
+ * not done by the deadline.
+ */
+export type Step = (subject: Subject, batch: Batch, on?: Kubernetes) => Promise<Stepped>
 
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
 
 /** The progress of a step over its attempts: the results of remembered changes, and all that was written for them. */
 type Progress = {
+  changes: readonly Change[] | undefined
   taken: readonly Taken[] | undefined
   readonly written: Set<string>
   readonly drift: Drift[]
@@ -85,8 +97,9 @@ type Progress = {
  */
 export const createStep =
   ({ features, connect, clock, environment, guard, recalls = createRecalls() }: StepDependencies): Step =>
-  async (subject, changes, deadline, kubernetes = connect(deadline, traceIn(changes))) => {
+  async (subject, { take, deadline, trace }, kubernetes = connect(deadline, trace)) => {
     const progress: Progress = {
+      changes: undefined,
       taken: undefined,
       written: new Set(),
       removed: new Set(),
@@ -98,7 +111,7 @@ export const createStep =
     const untilWon = async (): Promise<Attempted> => {
       let lost: unknown
       for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
-        const won = await attempt(dependencies, subject, changes, progress).catch((error: unknown) => {
+        const won = await attempt(dependencies, subject, take, progress).catch((error: unknown) => {
           if (!isStale(error)) throw error
           lost = error
         })
@@ -118,6 +131,7 @@ export const createStep =
     )
       attempted = await untilWon()
     const { settled, found } = attempted
+    const { changes = [] } = progress
     const unmet = settled ? await unmetExpectations(features, kubernetes, subject, settled.state) : []
     const written = [...progress.written]
     const isResync = changes.some(({ look }) => look?.isResync === true)
@@ -137,9 +151,6 @@ export const createStep =
         : NOTHING_DUE,
     }
   }
-
-const traceIn = (changes: readonly Change[]): Trace | undefined =>
-  changes.find(({ trace }) => trace !== undefined)?.trace
 
 /** Endpoints that are nearly those of relations; others may be related yet. */
 const misspelt = (subject: Subject, state: State): string[] =>
@@ -194,12 +205,14 @@ type Dependencies = Omit<StepDependencies, 'connect' | 'recalls'> & { kubernetes
 const attempt = async (
   { features, kubernetes, clock, environment, guard, recalls }: Dependencies,
   subject: Subject,
-  changes: readonly Change[],
+  take: Batch['take'],
   progress: Progress,
 ): Promise<Attempted | undefined> => {
   const once = readingOnce(kubernetes)
   const memory = await loadWritten({ features, kubernetes, clock }, subject, progress)
+  progress.changes ??= take()
   progress.before ??= memory.state
+  const { changes } = progress
   const isNote = changes.every(({ note }) => note === true)
   if (isInherited(memory) && changes.every(({ observation }) => observation))
     return done(

@@ -107,7 +107,7 @@ describe('the calls of a step', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200])
     expect(Object.keys(world.memory()?.state.relations ?? {})).toEqual(['1', '2', '3', '4', '5'])
     expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'way-5' })
-    expect(world.calls.filter((call) => call.startsWith('PATCH'))).toHaveLength(4)
+    expect(world.calls.filter((call) => call.startsWith('PATCH'))).toHaveLength(2)
   })
 
   test('one that is refused does not take the others with it', async () => {

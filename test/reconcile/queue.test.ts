@@ -1,30 +1,90 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import type { Change } from '../../src/reconcile/remember.ts'
+import type { Batch, Stepped } from '../../src/reconcile/step.ts'
 import { SUBJECT } from '../helpers/world.ts'
 
-const CHANGE: Change = { observation: true, fold: (state) => ({ state }) }
+const TOLD: Change = { observation: false, fold: (state) => ({ state }) }
+const SEEN: Change = { observation: true, fold: (state) => ({ state }) }
+const NOTED: Change = { ...SEEN, note: true }
 
-/** So many senders, each of which sends its next event when the one before was answered; the sizes of the batches. */
-const batchesOf = async (senders: number, events: number): Promise<number[]> => {
+/** A clock that stands still: who is waited for comes, or nothing goes on. */
+const STILL = { now: () => 0, sleep: () => new Promise<void>(() => undefined) }
+
+const stepped = (changes: readonly Change[]): Stepped => ({
+  outcomes: changes.map(() => new Error('taken')),
+  due: { nudges: [], announcements: [] },
+})
+
+/** A step that reads the memory for a turn, then takes its changes, and works for another one; the sizes of its batches. */
+const createStep = () => {
   const sizes: number[] = []
-  const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-  const enqueue = createQueue(async (_, changes) => {
+  const step = async (_: unknown, { take }: Batch): Promise<Stepped> => {
+    await turn()
+    const changes = take()
     sizes.push(changes.length)
     await turn()
-    return { outcomes: changes.map(() => new Error('taken')), due: { nudges: [], announcements: [] } }
-  }, turn)
-  const send = async () => {
-    for (let sent = 0; sent < events; sent += 1) await enqueue(SUBJECT, CHANGE, 0).catch(() => undefined)
+    return stepped(changes)
   }
-  await Promise.all(Array.from({ length: senders }, send))
-  return sizes
+  return { sizes, step }
 }
 
 test('senders that send one event after another are taken together', async () => {
-  expect(await batchesOf(4, 3)).toEqual([1, 3, 4, 4])
+  const { sizes, step } = createStep()
+  const enqueue = createQueue(step, STILL)
+  const send = async () => {
+    for (let sent = 0; sent < 3; sent += 1) await enqueue(SUBJECT, TOLD, 0).catch(() => undefined)
+  }
+  void Promise.all(Array.from({ length: 4 }, send))
+  while (sizes.length < 3) await turn()
+  expect(sizes).toEqual([4, 4, 4])
 })
 
-test('a single sender waits for nobody', async () => {
-  expect(await batchesOf(1, 3)).toEqual([1, 1, 1])
+test('senders that send nothing more are waited for as long as their step took, between 20 and 200 ms', async () => {
+  const waits: number[] = []
+  let now = 0
+  const clock = { now: () => now, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
+  for (const took of [5, 70, 700]) {
+    const enqueue = createQueue(async (_, { take }) => {
+      await turn()
+      now += took
+      return stepped(take())
+    }, clock)
+    await Promise.allSettled([1, 2].map(() => enqueue(SUBJECT, TOLD, 0)))
+    await turn()
+  }
+  expect(waits).toEqual([20, 70, 200])
+})
+
+test('a single sender waits for nobody, and neither does a note', async () => {
+  const { sizes, step } = createStep()
+  const enqueue = createQueue(step, STILL)
+  for (const _ of [1, 2, 3]) await Promise.allSettled([enqueue(SUBJECT, TOLD, 0), enqueue(SUBJECT, NOTED, 0)])
+  expect(sizes).toEqual([1, 1, 1, 1, 1, 1])
+})
+
+test('what is told while a step reads the memory joins it, and what is only observed does not', async () => {
+  const batches: (readonly Change[])[] = []
+  const enqueue = createQueue(async (_, { take }) => {
+    await turn()
+    batches.push(take())
+    return stepped(batches.at(-1) ?? [])
+  })
+  const sent = [SEEN].map((change) => enqueue(SUBJECT, change, 0))
+  await Promise.resolve()
+  sent.push(...[TOLD, SEEN, NOTED, TOLD].map((change) => enqueue(SUBJECT, change, 0)))
+  await Promise.allSettled(sent)
+  expect(batches).toEqual([
+    [SEEN, TOLD, TOLD],
+    [SEEN, NOTED],
+  ])
+})
+
+test('a step that fails before it has taken anything fails for all that wait', async () => {
+  const enqueue = createQueue(async () => {
+    throw new Error('away')
+  })
+  const ended = await Promise.allSettled([TOLD, SEEN].map((change) => enqueue(SUBJECT, change, 0)))
+  expect(ended.map((one) => one.status === 'rejected' && one.reason.message)).toEqual(['away', 'away'])
 })
