@@ -21,12 +21,14 @@ export const auditPolicies = (
     const asked = parseRequesters(object)
     return asked.length > 0 && asked.every((name) => requesters.includes(name))
   }
-  const out = objects.filter((object) => isAudited(object) && !hasDryRun(object))
+  if (requesters.length === 0) return { objects, messages: [] }
+  const audited = new Set(objects.filter(isAudited))
+  const out = new Set([...audited].filter((object) => !hasDryRun(object)))
   return {
     objects: objects
-      .filter((object) => !out.includes(object))
-      .map((object) => (isAudited(object) && !isAuditing(object) ? dryRun(object) : object)),
-    messages: out.length === 0 ? [] : [leftOut(out)],
+      .filter((object) => !out.has(object))
+      .map((object) => (audited.has(object) && !isAuditing(object) ? dryRun(object) : object)),
+    messages: out.size === 0 ? [] : [leftOut([...out])],
   }
 }
 

@@ -25,7 +25,8 @@ export const parseRequesters = ({ metadata }: KubernetesObject): string[] =>
 /** Names without a comma, which are nearly all, are written as they are. */
 const escaped = (relation: string): string => relation.replaceAll('%', '%25').replaceAll(',', '%2C')
 
-const unescaped = (relation: string): string => relation.replaceAll('%2C', ',').replaceAll('%25', '%')
+const unescaped = (relation: string): string =>
+  relation.includes('%') ? relation.replaceAll('%2C', ',').replaceAll('%25', '%') : relation
 
 const countThatFits = (texts: readonly string[]): number => {
   let bytes = 0

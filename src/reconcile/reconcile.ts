@@ -1,3 +1,4 @@
+import { breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { defined } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
@@ -97,6 +98,8 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const resolved = gateEnrolment(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
   const situation = await lookUp(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
+  // each is some tens of milliseconds where there is much of all: others have a turn in between
+  await breathe()
   const first = step.recall('plan', planOf, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
@@ -196,6 +199,7 @@ const lookUp = async (
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
+  await breathe()
   const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
@@ -264,6 +268,7 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
   const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
   const { plan: planned, reports, targets } = executed
+  await breathe()
   const [workload] = targets.current
   // what was written may have replaced pods
   const running =
