@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Breathe, breathe } from './breathe.ts'
 
 /** Time and chance as a dependency, so that tests need neither. All times in milliseconds, `now` since the epoch. */
 export type Clock = {
@@ -6,6 +7,7 @@ export type Clock = {
   sleep(milliseconds: number): Promise<void>
   /** At least 0, less than 1. */
   random(): number
+  breathe: Breathe
 }
 
 export const systemClock: Clock = {
@@ -14,6 +16,7 @@ export const systemClock: Clock = {
     await sleep(milliseconds)
   },
   random: Math.random,
+  breathe,
 }
 
 export const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000

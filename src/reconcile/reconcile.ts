@@ -1,4 +1,3 @@
-import { breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { defined } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
@@ -99,7 +98,7 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const situation = await lookUp(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
   // each is some tens of milliseconds where there is much of all: others have a turn in between
-  await breathe()
+  await outer.clock.breathe()
   const first = step.recall('plan', planOf, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
@@ -195,11 +194,11 @@ const plannedOf = ({ config, removed, inherited, pending, specs }: State): Plann
   defined({ config, removed, inherited, pending, specs })
 
 const lookUp = async (
-  { features, kubernetes, environment, recall }: Dependencies,
+  { features, kubernetes, clock, environment, recall }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
-  await breathe()
+  await clock.breathe()
   const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
@@ -268,7 +267,7 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
   const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
   const { plan: planned, reports, targets } = executed
-  await breathe()
+  await clock.breathe()
   const [workload] = targets.current
   // what was written may have replaced pods
   const running =

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
-import { breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
@@ -264,7 +263,7 @@ const attempt = async (
     )
   const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
-  await breathe()
+  await clock.breathe()
   const said = recall('said', (given: PublishInput) => withSaid(features, given), {
     ...{ subject, resolved, state: features.plan(carried, resolved, now) },
     content: recall('publications', features.publications, input),

@@ -11,6 +11,7 @@ export const fakeClock = (
       time += milliseconds
     },
     random: () => 0.5,
+    breathe: async () => undefined,
     advance: (milliseconds) => {
       time += milliseconds
     },

@@ -176,6 +176,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
         sleep: async (milliseconds: number) => world.advance(milliseconds),
         // two processes never draw the same number
         random: createRandom(started).number,
+        breathe: async () => undefined,
       }
       const { event, application } = letter
       course.names += 1
