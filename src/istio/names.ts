@@ -18,10 +18,13 @@ export const applicationIdentity = ({ model, application }: Owner): string =>
 /** Enrols a pod or a namespace in the mesh (istio.io/latest/docs/ambient/usage/add-workloads). */
 export const ENROLMENT_LABEL = 'istio.io/dataplane-mode'
 
+/** Names the waypoint of a Service's or a pod's requests (istio.io/latest/docs/ambient/usage/waypoint). */
+export const USE_WAYPOINT_LABEL = 'istio.io/use-waypoint'
+
 /** The labels of pods and Services that Istio reads, with the values that neither take them off the mesh nor past their waypoint. */
 export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
   [ENROLMENT_LABEL, /^ambient$/],
-  ['istio.io/use-waypoint', /^(?!none$)/],
+  [USE_WAYPOINT_LABEL, /^(?!none$)/],
   ['istio.io/use-waypoint-namespace', /^/],
   ['istio.io/ingress-use-waypoint', /^/],
 ])
@@ -29,7 +32,7 @@ export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
 /** The labels that put pods and Services on the mesh, behind the waypoint of the beacon `application` in `model`. */
 export const meshLabels = ({ model, application }: Owner): Record<string, string> => ({
   [ENROLMENT_LABEL]: 'ambient',
-  'istio.io/use-waypoint': waypointName(model, application),
+  [USE_WAYPOINT_LABEL]: waypointName(model, application),
   'istio.io/use-waypoint-namespace': model,
 })
 

@@ -3,10 +3,12 @@ import * as z from 'zod'
 import { type Authenticate, maySee } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
+import { describeIssues } from '../base/issues.ts'
 import { Namespace } from '../base/names.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { type ApplicationView, createApplications, type UnreadableView } from '../http/applications.ts'
+import { waypointOf } from '../http/views/waypoint.ts'
 import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
@@ -39,7 +41,7 @@ export const createMaps =
   ({ features, connect, authenticate, clock, timeoutMilliseconds, home }: Dependencies): Maps =>
   async (query, authorization, version) => {
     const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
-    if (!parsed.success) throw new Refused(400, `query: ${z.prettifyError(parsed.error).replaceAll('\n', ' ')}`)
+    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
     const asked = parsed.data.namespace
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
@@ -138,11 +140,6 @@ const describe = (id: string, view: ApplicationView | undefined, problem: string
   const { status, message } = view.status
   const waypoint = waypointOf(view)
   return { ...named, status, message, marks: marksOf(view), ...(waypoint !== undefined && { waypoint }) }
-}
-
-const waypointOf = ({ namespace, application, config, labels }: ApplicationView): string | undefined => {
-  if (config.mesh) return config.mesh.waypoint === false ? undefined : `${namespace}-${application}-waypoint`
-  return labels['istio.io/use-waypoint']
 }
 
 const marksOf = ({ config, labels, wanted, waiting, status }: ApplicationView): string[] => {

@@ -9,7 +9,7 @@ import { spokenVersions } from '../relations/versions.ts'
 import type { PublishedData, Relation, RelationEntry } from '../state/relation.ts'
 import type { EffectiveState, State } from '../state/state.ts'
 
-/** What an application says follows from it; `content` is what its features publish. */
+/** The input of what an application says; `content` is what its features publish. */
 export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
   readonly state: State
   readonly content: Publications

@@ -75,7 +75,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep'>): E
     })
 }
 
-/** What is only observed has to be looked at as it is after that: it does not join a step that has begun. */
+/** Tells if a change may join a step that has begun; one that is only observed has to be looked at as it is after that. */
 const isJoining = ({ change }: Waiting): boolean => !change.observation
 
 /** A note is of this process, and has no sender. */

@@ -42,7 +42,7 @@ export type StepDependencies = {
   environment: Environment
   /** Checks that writers of documents are authenticated, where senders are. */
   guard?: DocumentGuard | undefined
-  /** What earlier steps made of the same input. */
+  /** The results that earlier steps made of the same input. */
   recalls?: Recalls
 }
 
