@@ -132,6 +132,7 @@ export const createGround = async (others: Readonly<Record<string, string>>, pyt
 
 /** A program that runs. Its answers are of one connection at a time, unless more are asked at once. */
 export type Running = {
+  readonly port: number
   post(event: Sent): Promise<{ status: number; body: string }>
   get(path: string): Promise<number>
   /** CPU of all its threads so far, in milliseconds. */
@@ -194,6 +195,7 @@ export const start = async (
   })
   const proc = `/proc/${child.pid}`
   return {
+    port,
     post: ({ data, ...event }) =>
       ask({ port, agent, path: '/', method: 'POST', headers: headersOf({ ...event, data }) }, JSON.stringify(data)),
     get: async (path) => (await ask({ port, agent, path, method: 'GET' })).status,
