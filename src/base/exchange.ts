@@ -33,9 +33,10 @@ export const exchange: Exchange = async (url, { body = '', headers, timeoutMilli
   }
 }
 
+/** Decodes each part as it comes: an answer in one buffer would be there twice. */
 const readText = async (response: http.IncomingMessage): Promise<string> => {
-  const parts: Buffer[] = []
-  response.on('data', (part: Buffer) => parts.push(part))
+  const parts: string[] = []
+  response.setEncoding('utf8').on('data', (part: string) => parts.push(part))
   await once(response, 'end')
-  return Buffer.concat(parts).toString()
+  return parts.join('')
 }
