@@ -13,7 +13,7 @@ import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import { isAlias, type Peers } from '../relations/peers.ts'
 import type { SpecSource } from '../state/config.ts'
 import { FULL_BYTES, type Memory, measureContent } from '../state/memory.ts'
-import { type RelationEntry, relationName } from '../state/relation.ts'
+import { relationName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 import { derived } from './derive.ts'
@@ -115,23 +115,26 @@ const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): numbe
   return bytes > FULL_BYTES && bytes > measureContent({ state, labels }) ? bytes : 0
 }
 
+/** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side. */
+type PeerMark = { readonly peer: Subject; readonly mark: Mark; readonly isOurs: boolean }
+
 /** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
 const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
-  const known = new Map<string, { peer: Subject; mark: Mark; entry?: RelationEntry }[]>()
-  const add = (key: string, one: { peer: Subject; mark: Mark; entry?: RelationEntry }) =>
-    known.set(key, [...(known.get(key) ?? []), one])
-  for (const peer of peers.values()) {
-    if (!('state' in peer) || peer.subject.namespace !== subject.namespace) continue
-    const { relations, tombstones = {} } = peer.state
-    for (const [key, entry] of Object.entries(relations)) add(key, { peer: peer.subject, mark: entry.mark, entry })
+  const known = new Map<string, PeerMark[]>()
+  const add = (key: string, mark: PeerMark) => known.set(key, [...(known.get(key) ?? []), mark])
+  for (const found of peers.values()) {
+    const { subject: peer } = found
+    if (!('state' in found) || peer.namespace !== subject.namespace) continue
+    const { relations, tombstones = {} } = found.state
+    for (const [key, entry] of Object.entries(relations))
+      add(key, { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject) })
     for (const [key, { mark }] of Object.entries(tombstones))
-      if (ownValue(relations, key) === undefined) add(key, { peer: peer.subject, mark })
+      if (ownValue(relations, key) === undefined) add(key, { peer, mark, isOurs: false })
   }
   return (key, announced) => {
-    const isAnother = (peer: Subject, entry: RelationEntry | undefined) =>
-      announced !== undefined &&
-      !(isSameSubject(peer, remoteSubject(subject, announced)) && isBetween(entry, peer, subject))
-    return (known.get(key) ?? []).map(({ peer, mark, entry }) => (isAnother(peer, entry) ? withoutEnd(mark) : mark))
+    const remote = announced && remoteSubject(subject, announced)
+    const isSame = ({ peer, isOurs }: PeerMark) => remote === undefined || (isOurs && isSameSubject(peer, remote))
+    return (known.get(key) ?? []).map((one) => (isSame(one) ? one.mark : withoutEnd(one.mark)))
   }
 }
 
