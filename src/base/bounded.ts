@@ -1,15 +1,15 @@
 /** The entries that were set last, of at most a size in all. */
-export type Bounded<V> = {
-  get(key: string): V | undefined
+export type Bounded<V, K = string> = {
+  get(key: K): V | undefined
   /** Sets the latest entry, and forgets the oldest while all are larger than allowed. One that is larger by itself is not kept. */
-  set(key: string, value: V, size: number): void
+  set(key: K, value: V, size: number): void
 }
 
 /** Creates a map that is bounded by the sizes of its entries. */
-export const createBounded = <V>(most: number): Bounded<V> => {
-  const kept = new Map<string, { readonly value: V; readonly size: number }>()
+export const createBounded = <V, K = string>(most: number): Bounded<V, K> => {
+  const kept = new Map<K, { readonly value: V; readonly size: number }>()
   let total = 0
-  const forget = (key: string): void => {
+  const forget = (key: K): void => {
     total -= kept.get(key)?.size ?? 0
     kept.delete(key)
   }

@@ -1,11 +1,11 @@
-/** Keeps what a function made of the latest few texts, or other keys. The values are shared and must not be changed. */
-export const keepingLatest = <T, K = string>(of: (key: K) => T, most = 8): ((key: K) => T) => {
-  const kept = new Map<K, T>()
+import { createBounded } from './bounded.ts'
+
+/** Keeps what a function made of the latest `most` keys. The values are shared and must not be changed. */
+export const keepingLatest = <K, T extends object>(of: (key: K) => T, most: number): ((key: K) => T) => {
+  const kept = createBounded<T, K>(most)
   return (key) => {
-    const value = kept.has(key) ? (kept.get(key) as T) : of(key)
-    kept.delete(key)
-    kept.set(key, value)
-    for (const oldest of kept.keys()) if (kept.size > most) kept.delete(oldest)
+    const value = kept.get(key) ?? of(key)
+    kept.set(key, value, 1)
     return value
   }
 }

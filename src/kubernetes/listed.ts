@@ -46,7 +46,7 @@ type List = {
 
 export const createListed = (kubernetes: Kubernetes): Listed => {
   const lists: List[] = []
-  const readOnce = keepingLatest((reference) => kubernetes.find(JSON.parse(reference)), MOST_READ)
+  const readOnce = keepingLatest((reference: string) => kubernetes.find(JSON.parse(reference)), MOST_READ)
   const linesOf = keepingLatest((block: Uint8Array) => inflateRawSync(block).toString().split('\n'), MOST_INFLATED)
 
   const unpack = async (packed: readonly Packed[]): Promise<KubernetesObject[]> => {
