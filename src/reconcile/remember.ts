@@ -7,14 +7,14 @@ import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
-import { type KnownMarks, mergePeer } from '../relations/announcements.ts'
+import { type KnownMarks, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import { effective } from '../relations/effective.ts'
 import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import { isAlias, type Peers } from '../relations/peers.ts'
 import type { SpecSource } from '../state/config.ts'
 import { FULL_BYTES, type Memory, measureContent } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
-import type { State } from '../state/state.ts'
+import type { PublicState, State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 import { derived } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
@@ -118,23 +118,34 @@ const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): numbe
 /** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side. */
 type PeerMark = { readonly peer: Subject; readonly mark: Mark; readonly isOurs: boolean }
 
+/** What a remote side knows of relations, by id; the end of an unknown one with a third side is no word about others. */
+const marksAt = (
+  subject: Subject,
+  peer: Subject,
+  { relations, tombstones = {} }: PublicState,
+): [string, PeerMark][] => [
+  ...Object.entries(relations).map(([key, entry]): [string, PeerMark] => [
+    key,
+    { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject) },
+  ]),
+  ...Object.entries(tombstones).flatMap(([key, { mark }]): [string, PeerMark][] => {
+    const { id, remote } = tombstoneOf(key)
+    const isOurs = remote === subject.application
+    const isAnybodys = remote === undefined && ownValue(relations, id) === undefined
+    return isOurs || isAnybodys ? [[id, { peer, mark, isOurs }]] : []
+  }),
+]
+
 /** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
 const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
-  const known = new Map<string, PeerMark[]>()
-  const add = (key: string, mark: PeerMark) => known.set(key, [...(known.get(key) ?? []), mark])
-  for (const found of peers.values()) {
-    const { subject: peer } = found
-    if (!('state' in found) || peer.namespace !== subject.namespace) continue
-    const { relations, tombstones = {} } = found.state
-    for (const [key, entry] of Object.entries(relations))
-      add(key, { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject) })
-    for (const [key, { mark }] of Object.entries(tombstones))
-      if (ownValue(relations, key) === undefined) add(key, { peer, mark, isOurs: false })
-  }
+  const all = [...peers.values()].flatMap((peer) =>
+    'state' in peer && peer.subject.namespace === subject.namespace ? marksAt(subject, peer.subject, peer.state) : [],
+  )
+  const known = Map.groupBy(all, ([key]) => key)
   return (key, announced) => {
     const remote = announced && remoteSubject(subject, announced)
     const isSame = ({ peer, isOurs }: PeerMark) => remote === undefined || (isOurs && isSameSubject(peer, remote))
-    return (known.get(key) ?? []).map((one) => (isSame(one) ? one.mark : withoutEnd(one.mark)))
+    return (known.get(key) ?? []).map(([, one]) => (isSame(one) ? one.mark : withoutEnd(one.mark)))
   }
 }
 

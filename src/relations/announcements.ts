@@ -40,9 +40,13 @@ export const announceRelation = (
       : Object.values(state.relations).filter(({ document }) => document === announced.document)
   const displaced = ownValue(state.relations, displacedKey(announced))?.mark
   const others = [state.marks?.application, displaced, ...known(key, announced), ...held.map((entry) => entry.mark)]
-  const mark = advance(findMark(state, key, announced), position, others)
-  if (typeof mark === 'string') return { late: mark }
-  return { state: withAnnounced(state, announced, mark, now) }
+  const [before, tombstone] = [findMark(state, key, announced), findTombstone(state, key, announced.remote)]
+  const mark = advance(mergedMark(before, tombstone?.mark), position, others)
+  if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
+  // also a relation that is over already displaces the one that had its id before
+  const earlier = before && tombstone && mark === 'stale' ? advance(before, position, others) : mark
+  if (typeof earlier === 'string' || tombstone === undefined) return { late: mark }
+  return { state: withEnded(withAnnounced(state, announced, earlier, now), key, tombstone.mark, now) }
 }
 
 /** Applies a document, which announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
@@ -55,7 +59,8 @@ export const announceRelationByDocument = (
   const key = String(announced.id)
   const entry = ownValue(state.relations, key)
   const isKnown = entry?.word === 'told' && isSameRelation(entry, announced)
-  const mark = isKnown ? entry.mark : markNow(state, findMark(state, key), now, known(key))
+  const before = mergedMark(findMark(state, key), findTombstone(state, key, announced.remote)?.mark)
+  const mark = isKnown ? entry.mark : markNow(state, before, now, known(key))
   return withAnnounced(state, announced, mark, now)
 }
 
@@ -66,7 +71,7 @@ type Ended = {
   readonly remote?: { readonly application: string } | undefined
 }
 
-/** Ends a relation. A tombstone keeps earlier announcements from restoring it. */
+/** Ends a relation, and no other one that has its id. A tombstone keeps earlier announcements from restoring it. */
 export const endRelation = (
   state: State,
   { key, interface: name, remote }: Ended,
@@ -74,11 +79,17 @@ export const endRelation = (
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
-  const other = ownValue(state.relations, key)?.remote
-  // the id was reused: an ended relation ends no other one
-  if (remote && other && remote.application !== other.application) return { late: 'stale' }
-  const mark = advance(findMark(state, key), position, [state.marks?.application, ...known(key)])
-  return typeof mark === 'string' ? { late: mark } : { state: withEnded(state, key, mark, now, name) }
+  const entry = ownValue(state.relations, key)
+  const isKnown = entry !== undefined && (remote === undefined || remote.application === entry.remote.application)
+  const before = isKnown ? entry.mark : findTombstone(state, key, remote)?.mark
+  const others = isKnown || remote === undefined ? known(key) : known(key, { remote: { ...remote, data: {} } })
+  const mark = advance(before, position, [state.marks?.application, ...others])
+  if (typeof mark === 'string') return { late: mark }
+  if (isKnown) return { state: withEnded(state, key, mark, now) }
+  const since = now.toISOString()
+  const own = remote === undefined ? key : tombstoneKey(key, remote)
+  const tombstone = defined({ since, ...ownValue(state.tombstones, own), mark, interface: name })
+  return { state: withTombstones(state, { ...state.tombstones, [own]: tombstone }) }
 }
 
 /** Ends a relation whose document was deleted. */
@@ -101,11 +112,41 @@ const isHeldIn = (entry: RelationEntry | undefined, document: string): boolean =
   entry?.document === document && entry.word === 'told'
 
 /** The mark of `key`; where it is of another relation than the one announced, the end of that does not count. */
-const findMark = ({ relations, tombstones }: State, key: string, announced?: AnnouncedRelation): Mark | undefined => {
+const findMark = ({ relations }: State, key: string, announced?: AnnouncedRelation): Mark | undefined => {
   const entry = ownValue(relations, key)
-  if (entry === undefined) return ownValue(tombstones, key)?.mark
-  return announced && !isSameRelation(entry, announced) ? withoutEnd(entry.mark) : entry.mark
+  return entry && announced && !isSameRelation(entry, announced) ? withoutEnd(entry.mark) : entry?.mark
 }
+
+type Application = { readonly application: string }
+
+type Tombstones = NonNullable<State['tombstones']>
+
+/** The tombstone of an unknown relation has the key of its id, and of its remote application where the end named that. */
+const tombstoneKey = (key: string, { application }: Application): string => `${key}/${application}`
+
+/** Reads the key of a tombstone. */
+export const tombstoneOf = (key: string): { id: string; remote?: string | undefined } => {
+  const [id = key, remote] = key.split('/')
+  return { id, remote }
+}
+
+const tombstoneKeys = (key: string, remote: Application | undefined): string[] =>
+  remote === undefined ? [key] : [key, tombstoneKey(key, remote)]
+
+/** The last end of a relation that was unknown then. */
+const findTombstone = (state: State, key: string, remote: Application | undefined): Tombstones[string] | undefined => {
+  const [one, other] = tombstoneKeys(key, remote).flatMap((found) => ownValue(state.tombstones, found) ?? [])
+  return one && other ? { ...one, ...other, mark: mergeMarks(one.mark, other.mark) } : one
+}
+
+const withoutTombstone = (state: State, key: string, remote: Application): State => {
+  const keys = tombstoneKeys(key, remote)
+  const left = Object.entries(state.tombstones ?? {}).filter(([one]) => !keys.includes(one))
+  return withTombstones(state, Object.fromEntries(left))
+}
+
+const mergedMark = (one: Mark | undefined, other: Mark | undefined): Mark | undefined =>
+  one && other ? mergeMarks(one, other) : (one ?? other)
 
 /** Returns a mark for an observation now, later than all known marks. */
 export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, others: readonly Mark[] = []): Mark => ({
@@ -120,7 +161,6 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
   const key = String(announced.id)
   const before = ownValue(state.relations, key)
   const isSame = before !== undefined && isSameRelation(before, announced)
-  const { [key]: _tombstone, ...tombstones } = state.tombstones ?? {}
   const document = announced.document ?? (before?.word === 'told' && before.mine ? before.document : undefined)
   const entry: RelationEntry = {
     ...(isSame && keepProgress(before)),
@@ -131,7 +171,8 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
     mark,
     mine: true,
   }
-  const next = withTombstones(withEntry(isSame ? state : withDisplaced(state, key, now), key, entry), tombstones)
+  const displaced = isSame ? state : withDisplaced(state, key, now)
+  const next = withoutTombstone(withEntry(displaced, key, entry), key, announced.remote)
   // a document that names another relation releases the previous one
   const givenUp = keysOfDocument(next, undefined, announced.document).filter((other) => other !== key)
   return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
@@ -144,19 +185,15 @@ const withDisplaced = (state: State, key: string, now: Date): State => {
   return withEntry(state, displacedKey(before), { ...before, word: 'ended', since: endOf(before, now) })
 }
 
-const withEnded = (state: State, key: string, mark: Mark, now: Date, name?: string): State => {
+const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
   const before = ownValue(state.relations, key)
-  if (before === undefined)
-    return withTombstones(state, {
-      ...state.tombstones,
-      [key]: defined({ since: now.toISOString(), ...ownValue(state.tombstones, key), mark, interface: name }),
-    })
-  const ended: RelationEntry = {
-    ...{ ...before, word: 'ended', mark: endMark(before, mark) },
-    ...{ mine: true, since: endOf(before, now) },
-  }
-  return withEntry(state, key, ended)
+  return before === undefined ? state : withEntry(state, key, ended(before, mark, now))
 }
+
+const ended = (entry: RelationEntry, mark: Mark, now: Date): RelationEntry => ({
+  ...{ ...entry, word: 'ended', mark: endMark(entry, mark) },
+  ...{ mine: true, since: endOf(entry, now) },
+})
 
 /** The mark of a relation's end, with the place of its last announcement. */
 const endMark = ({ word, mark: { at, told } }: RelationEntry, end: Mark): Mark =>
@@ -166,7 +203,7 @@ const endMark = ({ word, mark: { at, told } }: RelationEntry, end: Mark): Mark =
 const endOf = ({ word, since }: RelationEntry, now: Date): string =>
   (word === 'ended' ? since : undefined) ?? now.toISOString()
 
-const withTombstones = ({ tombstones: _, ...state }: State, tombstones: NonNullable<State['tombstones']>): State =>
+const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>
   Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
 
 const isSameRelation = (one: RelationEntry, other: AnnouncedRelation): boolean =>
@@ -228,7 +265,18 @@ const mergeAnother = (state: State, key: string, own: RelationEntry, other: Rela
   const rivals = [withoutEnd(own.mark), ownValue(state.relations, displacedKey(other))?.mark]
   if (rivals.some((rival) => rival !== undefined && compareMarks(rival, other.mark) >= 0)) return state
   const mark = mergeMarks(withoutEnd(own.mark), other.mark)
-  return withEntry(withDisplaced(state, key, now), key, { ...other, mark })
+  return withAdopted(withDisplaced(state, key, now), key, { ...other, mark }, now)
+}
+
+/** Adopts the entry of a relation; it is over where its tombstone is later. */
+const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date): State => {
+  const tombstone = findTombstone(state, key, entry.remote)
+  if (tombstone === undefined) return withEntry(state, key, entry)
+  const mark = mergeMarks(tombstone.mark, entry.mark)
+  const isOver = compareMarks(tombstone.mark, entry.mark) >= 0
+  const since = tombstone.since ?? now.toISOString()
+  const known: RelationEntry = isOver ? { ...entry, word: 'ended', mark, mine: true, since } : { ...entry, mark }
+  return withoutTombstone(withEntry(state, key, known), key, entry.remote)
 }
 
 /** Merges two words about one relation: the later counts, and an event is compared with the marks of both. */
@@ -251,18 +299,11 @@ const withEntry = (state: State, key: string, entry: RelationEntry): State => ({
 })
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
-  const { [key]: tombstone, ...tombstones } = state.tombstones ?? {}
   // an end matters only if the other side waits for it, or labels of an unknown relation are carried
   const isAwaited = other.granted !== undefined || other.holds === true || state.carried === true
   if (other.word === 'ended' && !isAwaited) return state
   // an announcement not sent to the other side was sent to this one, before its memory was lost
-  const entry = { ...mirrored(other, peer), mine: !other.mine }
-  if (tombstone === undefined) return withEntry(state, key, entry)
-  const mark = mergeMarks(tombstone.mark, other.mark)
-  const isOver = compareMarks(tombstone.mark, other.mark) >= 0
-  const since = tombstone.since ?? now.toISOString()
-  const known: RelationEntry = isOver ? { ...entry, word: 'ended', mark, mine: true, since } : { ...entry, mark }
-  return withTombstones(withEntry(state, key, known), tombstones)
+  return withAdopted(state, key, { ...mirrored(other, peer), mine: !other.mine }, now)
 }
 
 const withWord = (

@@ -123,6 +123,20 @@ describe('what is gone stays gone', () => {
     await world.send('resync', {})
     expect(world.memory()).toBeUndefined()
   })
+
+  test.each([{}, { remote: { application: 'beacon' } }])(
+    'so does the tombstone of a relation that nobody here knew %o',
+    async (remote) => {
+      const world = createWorld()
+      await world.send('relation-broken', { relation: { id: 7 }, ...remote }, at('2'))
+      world.clock.advance(23 * 60 * 60 * 1_000)
+      await world.send('resync', {})
+      expect(Object.values(world.memory()?.state.tombstones ?? {})).toHaveLength(1)
+      world.clock.advance(2 * 60 * 60 * 1_000)
+      await world.send('resync', {})
+      expect(world.memory()).toBeUndefined()
+    },
+  )
 })
 
 describe('a removal', () => {

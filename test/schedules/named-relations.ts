@@ -118,6 +118,45 @@ export const relationHistories: readonly Named[] = [
     end: { resync: 'details' },
   },
   {
+    name: 'the end of a relation, heard while its id is of another one, is known when it comes again, without any order',
+    order: 'none',
+    act: async ({ say, send, quiet, run: { world } }) => {
+      await say(...ON)
+      const [ended] = send(client(3, 'reviews').ended('details'))
+      await quiet()
+      await say(client(3, 'reviews').told('details'))
+      if (ended) world.network.push({ ...ended, name: 'again', isAnswered: false, after: [] })
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  ...(['time', 'sequence'] as const).map(
+    (order): Named => ({
+      name: `the end of a relation that comes before its telling, while its id is of another one, leaves nobody in, ordered by ${order}`,
+      order,
+      act: async ({ say, send, quiet, run: { world } }) => {
+        await say(...ON)
+        const late = send(client(3, 'reviews').told('details'))
+        for (const letter of late) world.network.splice(world.network.indexOf(letter), 1)
+        await say(client(3, 'reviews').ended('details'))
+        world.network.push(...late)
+        await quiet()
+      },
+      end: { resync: 'details' },
+    }),
+  ),
+  {
+    name: 'the end of a relation that nobody here knew, told by a clock that is right, does not end the one that has its id by then',
+    act: async ({ say, send, quiet, run: { world } }) => {
+      await say(...ON.slice(0, 2), mesh().told('details'))
+      world.advance(2 * BEHIND)
+      await say(client(3, 'reviews').ended('details'))
+      send(client(3).told('details'), world.now() - BEHIND)
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  {
     name: 'a client with two relations keeps its access when one of them ends',
     act: ({ say }) => say(...ON, client(13).told('productpage'), client(3).ended('details')),
   },
