@@ -90,7 +90,7 @@ const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as con
 
 /**
  * The applications of which a resync, each alone, has to mend all that the race left; undefined stands for the whole namespace, whose resync
- * alone mends what was missed of documents. What another application wrote late, or was not told, its own resync mends.
+ * always does, and alone mends what was missed of documents. What another application wrote late, or was not told, its own resync mends.
  */
 const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
@@ -98,8 +98,8 @@ const findEnds = (run: Run): (string | undefined)[] => {
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.map(({ application }) => application), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
-  if (others.length === 0) return sidesOfRun(run)
-  return others.length === 1 ? [...others, undefined] : [undefined]
+  if (others.length > 1) return [undefined]
+  return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
 }
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
