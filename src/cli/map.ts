@@ -24,7 +24,5 @@ export const svg = ({ nodes, edges }: Graph): string => {
     return { id, kind, namespace, title, caption: CAPTIONS[kind], ...nodeBox(title, CAPTIONS[kind]) }
   })
   const lines = edges.map(({ from, to, label }) => ({ from, to, label: labelBox(label) }))
-  const { places, ...rest } = layOut(described, lines)
-  const placed = described.map((node) => ({ ...node, ...(places.get(node.id) ?? { x: 0, y: 0 }) }))
-  return drawn({ ...rest, nodes: placed, edges })
+  return drawn({ ...layOut(described, lines), edges })
 }

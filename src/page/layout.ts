@@ -7,8 +7,8 @@ type Place = { readonly x: number; readonly y: number }
 export type Item = Box & { readonly id: string; readonly namespace: string; readonly group?: string | undefined }
 export type Line = { readonly from: string; readonly to: string; readonly label?: Box | undefined }
 
-/** Centres of items, and frames around them. */
-export type Layout = Box & { readonly places: ReadonlyMap<string, Place>; readonly frames: readonly Frame[] }
+/** Items with their centres, and frames around them. */
+export type Layout<I> = Box & { readonly nodes: readonly (I & Place)[]; readonly frames: readonly Frame[] }
 
 /** A part of the picture, from its upper left corner. */
 type Block = Box & { readonly places: ReadonlyMap<string, Place>; readonly frames: readonly Frame[] }
@@ -39,14 +39,15 @@ export const labelBox = (label: string): Box => {
 }
 
 /** Places applications from left to right along their traffic: groups together, what is connected together, namespaces side by side. */
-export const layOut = (items: readonly Item[], lines: readonly Line[]): Layout => {
+export const layOut = <I extends Item>(items: readonly I[], lines: readonly Line[]): Layout<I> => {
   const namespaces = [...Map.groupBy(items, ({ namespace }) => namespace)].toSorted(([one], [other]) =>
     one < other ? -1 : 1,
   )
   const blocks = namespaces.map(([namespace, members]) =>
     framed(namespace, 'namespace', pack(blocksOf(members, lines), GAP)),
   )
-  return pack(blocks, WIDE_GAP)
+  const { places, ...rest } = pack(blocks, WIDE_GAP)
+  return { ...rest, nodes: items.map((item) => ({ ...item, ...(places.get(item.id) ?? { x: 0, y: 0 }) })) }
 }
 
 /** A block for each set of connected items, then those without a line in rows. */

@@ -267,11 +267,7 @@ const place = (nodes: readonly Unplaced[], edges: readonly MapEdge[]) => {
     ...{ from, to },
     ...(edges.length <= MOST_LABELS && label !== '' && { label: labelBox(label) }),
   }))
-  const { places, frames, width, height } = layOut(sized, lines)
-  return {
-    nodes: sized.map((node) => ({ ...node, ...(places.get(node.id) ?? { x: 0, y: 0 }) })),
-    ...{ edges, frames, width, height },
-  }
+  return { ...layOut(sized, lines), edges }
 }
 
 const captionOf = ({ kind, access, marks, status }: Unplaced): string => {

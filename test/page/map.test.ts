@@ -126,9 +126,8 @@ test('no application lies on another one, and each lies in the frame of its name
   const lines = items.flatMap(({ id }, index) =>
     index % 4 === 0 ? [] : [{ from: id, to: items[(index * 7) % 60]?.id ?? '' }],
   )
-  const { places, frames } = layOut(items, lines)
-  const boxes = items.map(({ id, namespace, width, height }) => {
-    const { x = 0, y = 0 } = places.get(id) ?? {}
+  const { nodes, frames } = layOut(items, lines)
+  const boxes = nodes.map(({ id, namespace, x, y, width, height }) => {
     return { id, namespace, left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 }
   })
   const overlapping = boxes.flatMap((one, index) =>
