@@ -24,5 +24,3 @@ export const createBreathe = (
     slice.pieces += 1
   }
 }
-
-export const breathe = createBreathe()

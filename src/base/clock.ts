@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Breathe, breathe } from './breathe.ts'
+import { type Breathe, createBreathe } from './breathe.ts'
 
 /** Time and chance as a dependency, so that tests need neither. All times in milliseconds, `now` since the epoch. */
 export type Clock = {
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
     await sleep(milliseconds)
   },
   random: Math.random,
-  breathe,
+  breathe: createBreathe(),
 }
 
 export const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000

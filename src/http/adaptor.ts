@@ -6,22 +6,23 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Hono } from 'hono'
-import { breathe } from '../base/breathe.ts'
+import type { Clock } from '../base/clock.ts'
 
 /** Creates a server for an app. */
-export const createServer = (app: Pick<Hono, 'fetch'>, options: ServerOptions): Server =>
+export const createServer = (app: Pick<Hono, 'fetch'>, clock: Pick<Clock, 'breathe'>, options: ServerOptions): Server =>
   createHttpServer(options, (incoming, outgoing) => {
-    answer(app, incoming, outgoing).catch((error: Error) => outgoing.destroy(error))
+    answer(app, clock, incoming, outgoing).catch((error: Error) => outgoing.destroy(error))
   })
 
 const answer = async (
   { fetch }: Pick<Hono, 'fetch'>,
+  clock: Pick<Clock, 'breathe'>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> => {
   const request = requestOf(incoming)
   // of many that come at once, each takes its part of a turn; who asks for liveness does not wait for them
-  if (incoming.method === 'POST') await breathe()
+  if (incoming.method === 'POST') await clock.breathe()
   const response = request === undefined ? BAD_REQUEST : await fetch(request)
   outgoing.statusCode = response.status
   response.headers.forEach((value, name) => void outgoing.setHeader(name, value))

@@ -248,7 +248,7 @@ export const listen = async (
     requestTimeout: request,
     connectionsCheckingInterval: interval,
   }
-  const server = createServer(app, serverOptions)
+  const server = createServer(app, clock, serverOptions)
   let inFlight = 0
   server.on('request', (_, response) => {
     inFlight += 1

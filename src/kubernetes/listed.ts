@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { breathe } from '../base/breathe.ts'
+import type { Clock } from '../base/clock.ts'
 import { keepingLatest } from '../base/latest.ts'
 import { ownValue } from '../base/own-value.ts'
 import type { Kubernetes } from './client.ts'
@@ -44,7 +44,7 @@ type List = {
   readonly labelled: ReadonlyMap<string, readonly Packed[]>
 }
 
-export const createListed = (kubernetes: Kubernetes): Listed => {
+export const createListed = (kubernetes: Kubernetes, clock: Pick<Clock, 'breathe'>): Listed => {
   const lists: List[] = []
   const readOnce = keepingLatest((reference: string) => kubernetes.find(JSON.parse(reference)), MOST_READ)
   const linesOf = keepingLatest((block: Uint8Array) => inflateRawSync(block).toString().split('\n'), MOST_INFLATED)
@@ -52,7 +52,7 @@ export const createListed = (kubernetes: Kubernetes): Listed => {
   const unpack = async (packed: readonly Packed[]): Promise<KubernetesObject[]> => {
     const objects: KubernetesObject[] = []
     for (const { block, line } of packed) {
-      if (objects.length >= TOGETHER) await breathe()
+      if (objects.length >= TOGETHER) await clock.breathe()
       objects.push(JSON.parse(linesOf(block)[line] ?? ''))
     }
     return objects

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
+import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
@@ -18,6 +19,7 @@ import { type Change, type Remembered, remember, type Taken } from './remember.t
 type Input = {
   readonly features: Features
   readonly kubernetes: Kubernetes
+  readonly clock: Pick<Clock, 'breathe'>
   readonly memory: Memory
   readonly subject: Subject
   readonly changes: readonly Change[]
@@ -34,6 +36,7 @@ type Input = {
 export const admit = async ({
   features,
   kubernetes,
+  clock,
   memory,
   subject,
   changes,
@@ -62,7 +65,7 @@ export const admit = async ({
       permits.check(change, before, after)
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
-    const remembered = await remember(features, memory, subject, changes, judged, now, check, conceal)
+    const remembered = await remember({ features, clock }, memory, subject, changes, judged, now, check, conceal)
     // whoever may not ask for it need not know whether it would be taken
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {

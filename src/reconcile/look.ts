@@ -1,12 +1,11 @@
 import { ownValue } from '../base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { findDocuments, listDocuments } from '../relations/documents.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import {
-  isAlias,
   isRelatedTo,
   listPeers,
   listRemotes,
@@ -14,6 +13,7 @@ import {
   type Peer,
   type Peers,
   readPeers,
+  remoteTest,
 } from '../relations/peers.ts'
 import type { State } from '../state/state.ts'
 import type { Documents } from './documents.ts'
@@ -106,7 +106,7 @@ const allRemotes = (
   const remotes = [...told, ...named, ...documented].map((remote) =>
     remoteSubject({ namespace, application }, { remote: { data: {}, ...remote } }),
   )
-  const others = remotes.filter((remote) => !isSameSubject(remote, subject) && !isAlias(subject, state, remote))
+  const others = remotes.filter(remoteTest(subject, state))
   const all = [...listRemotes(subject, state), ...others]
   return [...new Map(all.map((remote) => [subjectName(remote), remote])).values()]
 }

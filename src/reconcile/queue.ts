@@ -1,4 +1,3 @@
-import { breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Change } from './remember.ts'
@@ -21,7 +20,7 @@ type Queue = { waiting: Waiting[]; arrived(one: Waiting): void }
  * is not acknowledged yet: a crash loses nothing that its sender does not send again. Those whose changes were taken together send their next
  * ones at about the same time: with a clock, these are waited for.
  */
-export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep'>): Enqueue => {
+export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'breathe'>): Enqueue => {
   const queues = new Map<string, Queue>()
 
   /** Has a step taken, and answers those whose changes it took. Resolves with their next events, which may come while others are answered. */
@@ -45,7 +44,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep'>): E
     const next = { senders, arrival: arrivalOf(queue, senders) }
     const told = outcomes.findIndex((outcome) => !(outcome instanceof Error))
     for (const [index, waiting] of batch.entries()) {
-      if (index > 0) await breathe()
+      if (index > 0) await clock?.breathe()
       // what follows from a step is sent once, whichever event it was for
       answer(waiting, outcomes[index], index === told ? due : NOTHING_DUE)
     }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { breathe } from '../base/breathe.ts'
+import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { type Mark, withoutEnd } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
@@ -10,7 +10,7 @@ import type { Effect } from '../feature/feature.ts'
 import { type KnownMarks, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import { effective } from '../relations/effective.ts'
 import { isBetween, remoteSubject } from '../relations/mirror.ts'
-import { isAlias, type Peers } from '../relations/peers.ts'
+import { type Peers, remoteTest } from '../relations/peers.ts'
 import type { SpecSource } from '../state/config.ts'
 import { FULL_BYTES, type Memory, measureContent } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
@@ -58,7 +58,7 @@ export type Remembered = { readonly state: State; readonly taken: readonly Taken
  * they are.
  */
 export const remember = async (
-  features: Features,
+  { features, clock }: { readonly features: Features; readonly clock: Pick<Clock, 'breathe'> },
   memory: Memory,
   subject: Subject,
   changes: readonly Change[],
@@ -101,7 +101,7 @@ export const remember = async (
   const taken: Taken[] = []
   for (const change of changes) {
     // a large batch must not keep the process from all else
-    if (taken.length > 0) await breathe()
+    if (taken.length > 0) await clock.breathe()
     taken.push(orError(() => take(change)))
   }
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
@@ -189,11 +189,13 @@ const tooLarge = (application: string, bytes: number): string =>
   `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
 
 /** The words of the other sides of the namespace; across namespaces each side goes by its own platform's. */
-const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State =>
-  [...peers.values()].reduce((before, peer) => {
-    const isNear = peer.subject.namespace === subject.namespace && !isAlias(subject, before, peer.subject)
+const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State => {
+  const isRemote = remoteTest(subject, state)
+  return [...peers.values()].reduce((before, peer) => {
+    const isNear = peer.subject.namespace === subject.namespace && isRemote(peer.subject)
     return 'state' in peer && isNear ? mergePeer(before, subject, peer.subject, peer.state, now) : before
   }, state)
+}
 
 /** An event about a document that is there says nothing that the document does not. */
 const isRead = ({ look }: Change, { application }: Subject, { found }: Documents): boolean =>

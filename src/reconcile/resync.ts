@@ -1,5 +1,4 @@
 import pMap from 'p-map'
-import { breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import type { Trace } from '../base/trace.ts'
@@ -46,7 +45,7 @@ const MOST_FAILURES = 20
 export const createResync =
   ({ features, connect, step, receive, take, send, deliver, isOwnSink, clock, newId }: Dependencies): Resync =>
   async (namespace, cause, deadline) => {
-    const { listing, reading } = createListed(connect(deadline, traceOf(cause)))
+    const { listing, reading } = createListed(connect(deadline, traceOf(cause)), clock)
     const swept = await sweep(features, listing, namespace)
     const effects: FollowedStep[] = []
 
@@ -57,7 +56,7 @@ export const createResync =
     }
     /** Tells if the event was sent. */
     const resync = async (one: Swept, index: number): Promise<boolean> => {
-      if (index >= AT_ONCE) await breathe()
+      if (index >= AT_ONCE) await clock.breathe()
       if (clock.now() >= deadline) throw new Unavailable('there was no time left')
       const event = withCause(resyncOf(namespace, one, newId()), cause)
       const result = await resultOf(event)

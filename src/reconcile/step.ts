@@ -241,6 +241,7 @@ const attempt = async (
   const { state, taken } = await admit({
     features,
     kubernetes: once,
+    clock,
     memory: current,
     subject,
     changes: left,
@@ -375,7 +376,14 @@ const note = async (
   changes: readonly Change[],
   progress: Progress,
 ): Promise<Attempted> => {
-  const { state, taken } = await remember(features, memory, subject, changes, NOTHING_FOUND, new Date(clock.now()))
+  const { state, taken } = await remember(
+    { features, clock },
+    memory,
+    subject,
+    changes,
+    NOTHING_FOUND,
+    new Date(clock.now()),
+  )
   const content = { state, labels: memory.labels }
   const { memories } = features
   if (memory.stored !== undefined && !memories.isStored(memory, content))

@@ -6,7 +6,7 @@ import { type RelationEntry, relationName, relationsIn } from '../state/relation
 import { type PublicState, type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './mirror.ts'
-import { isAlias, type Peers } from './peers.ts'
+import { type Peers, remoteTest } from './peers.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
@@ -38,8 +38,10 @@ type Occasion = {
  * its relations, so one nudge is enough.
  */
 export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion: Occasion): Nudge[] => {
+  const isRemote = remoteTest(subject, state)
+  const remote = relationsIn(state).filter((entry) => isRemote(remoteSubject(subject, entry)))
   const due = [
-    ...relationsIn(state).flatMap(({ key, ...entry }) => {
+    ...remote.flatMap(({ key, ...entry }) => {
       const one = dueTo(subject, state, key, entry, peers, occasion)
       return one ? [nudge(subject, state, key, entry, occasion, one)] : []
     }),
@@ -71,7 +73,6 @@ const dueTo = (
   { isResync, isSwept }: Occasion,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
-  if (isSameSubject(remote, subject) || isAlias(subject, state, remote)) return undefined
   const isNear = remote.namespace === subject.namespace
   // across namespaces words are not shared
   if (!isNear && entry.says === undefined && !hasProtocol(entry)) return undefined

@@ -1,12 +1,12 @@
 import type { Memo } from '../base/memo.ts'
 import { ownValue } from '../base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { memoryName, readPublicState } from '../state/memory.ts'
-import { type RelationEntry, relationsIn } from '../state/relation.ts'
+import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { isBetween, remoteSubject } from './mirror.ts'
 
@@ -34,32 +34,24 @@ const MOST_READ_BY_NAME = 16
  * Lists the remote applications of a state. An alias, which a relation of `cross_model_mesh` without a namespace declares, is not one,
  * and a peer relation has none.
  */
-export const listRemotes = (subject: Subject, { relations }: Pick<State, 'relations'>): Subject[] => {
-  const remotes = Object.values(relations).map((entry) => remoteSubject(subject, entry))
+export const listRemotes = (subject: Subject, state: Pick<State, 'relations'>): Subject[] => {
+  const isRemote = remoteTest(subject, state)
+  const remotes = Object.values(state.relations).map((entry) => remoteSubject(subject, entry))
   const named = new Map(remotes.map((remote) => [subjectName(remote), remote]))
-  return [...named.values()].filter(
-    (remote) => !isSameSubject(remote, subject) && !isAlias(subject, { relations }, remote),
-  )
+  return [...named.values()].filter(isRemote)
 }
 
-/** Tells if `remote` is the local alias of an application in another namespace. */
-export const isAlias = ({ namespace }: Subject, { relations }: Pick<State, 'relations'>, remote: Subject): boolean =>
-  remote.namespace === namespace &&
-  aliasesIn(relations).some(
-    ({ application, namespace: told = namespace }) => told === namespace && application === remote.application,
-  )
-
-const known = new WeakMap<State['relations'], readonly RelationEntry['remote'][]>()
-
-/** The aliases among relations, which never change: who asks for each relation must not look through all of them each time. */
-const aliasesIn = (relations: State['relations']): readonly RelationEntry['remote'][] => {
-  const found =
-    known.get(relations) ??
-    Object.values(relations).flatMap(({ interface: name, word, remote }) =>
-      name === 'cross_model_mesh' && word === 'told' ? [remote] : [],
-    )
-  known.set(relations, found)
-  return found
+/** Returns the test for applications other than `subject` that are no local alias of one in another namespace. */
+export const remoteTest = (
+  subject: Subject,
+  { relations }: Pick<State, 'relations'>,
+): ((other: Subject) => boolean) => {
+  const aliases = Object.values(relations)
+    .filter((entry) => entry.interface === 'cross_model_mesh' && entry.word === 'told')
+    .map((entry) => remoteSubject(subject, entry))
+    .filter(({ namespace }) => namespace === subject.namespace)
+  const none = new Set([subject, ...aliases].map(subjectName))
+  return (other) => !none.has(subjectName(other))
 }
 
 /** Reads the memories of `remotes`. An unreadable one is unknown, and fails nothing. */
@@ -133,6 +125,5 @@ export const listPeers = async (
 /** Tells if the memory has a relation with `subject`, which is no local alias of another application. */
 export const isRelatedTo = (peer: Peer, subject: Subject): boolean =>
   'state' in peer &&
-  !isSameSubject(peer.subject, subject) &&
-  !isAlias(peer.subject, peer.state, subject) &&
-  relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject))
+  relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject)) &&
+  remoteTest(peer.subject, peer.state)(subject)

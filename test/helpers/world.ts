@@ -2,6 +2,7 @@ import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../../src/access/authorize.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
+import type { Breathe } from '../../src/base/breathe.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMemo } from '../../src/base/memo.ts'
 import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
@@ -91,8 +92,11 @@ export const createWorld = (
     allows,
     log = SILENT,
     features = everyFeature,
+    breathe,
   }: {
     isOwnSink?: boolean
+    /** @default nobody else has a turn */
+    breathe?: Breathe
     log?: Log
     /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update. */
     allows?: (about: string) => boolean
@@ -100,7 +104,7 @@ export const createWorld = (
     features?: Features
   } = {},
 ): World => {
-  const clock = fakeClock()
+  const clock = { ...fakeClock(), ...(breathe && { breathe }) }
   const api = createEmbeddedApi({
     now: () => new Date(clock.now()),
     tokens: { good: 'somebody' },

@@ -31,7 +31,7 @@ const createReaders = (objects = OBJECTS) => {
   }
   const clock = fakeClock()
   const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 10_000 })
-  return { kubernetes, calls, ...createListed(kubernetes) }
+  return { kubernetes, calls, ...createListed(kubernetes, clock) }
 }
 
 const nothing = () => undefined

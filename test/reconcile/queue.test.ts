@@ -10,7 +10,7 @@ const SEEN: Change = { observation: true, fold: (state) => ({ state }) }
 const NOTED: Change = { ...SEEN, note: true }
 
 /** A clock that stands still: who is waited for comes, or nothing goes on. */
-const STILL = { now: () => 0, sleep: () => new Promise<void>(() => undefined) }
+const STILL = { now: () => 0, sleep: () => new Promise<void>(() => undefined), breathe: async () => undefined }
 
 const stepped = (changes: readonly Change[]): Stepped => ({
   outcomes: changes.map(() => new Error('taken')),
@@ -44,7 +44,7 @@ test('senders that send one event after another are taken together', async () =>
 test('senders that send nothing more are waited for as long as their step took, between 20 and 200 ms', async () => {
   const waits: number[] = []
   let now = 0
-  const clock = { now: () => now, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
+  const clock = { ...STILL, now: () => now, sleep: async (milliseconds: number) => void waits.push(milliseconds) }
   for (const took of [5, 70, 700]) {
     const enqueue = createQueue(async (_, { take }) => {
       await turn()
