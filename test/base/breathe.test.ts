@@ -6,9 +6,16 @@ const world = () => {
   let now = 0
   let turns = 0
   const next: (() => void)[] = []
-  const turn = () => new Promise<void>((resolve) => next.push(resolve))
+  let asked = 0
+  const turn = () =>
+    new Promise<void>((resolve) => {
+      asked += 1
+      next.push(resolve)
+    })
   const breathe = createBreathe(() => now, turn)
   return {
+    /** How many turns were asked for. */
+    asked: () => asked,
     work: async (pieces: number, milliseconds: number) => {
       for (let piece = 0; piece < pieces; piece += 1) {
         await breathe()
@@ -56,4 +63,13 @@ test('work that takes no time has a turn for every 32 pieces', async () => {
 test('a piece that is longer than a turn is the only one in it', async () => {
   const { work, run } = world()
   expect(await run(work(10, 100))).toBe(9)
+})
+
+test('those that wait go on in their order, and one turn is asked for at a time', async () => {
+  const { work, run, asked } = world()
+  const order: number[] = []
+  const all = Array.from({ length: 100 }, (_, index) => work(1, 0).then(() => order.push(index)))
+  expect(await run(Promise.all(all))).toBe(3)
+  expect(order).toEqual(all.map((_, index) => index))
+  expect(asked()).toBe(4)
 })
