@@ -75,35 +75,43 @@ export const remember = async (
   const read = withDocuments(merged, subject, documents, now, known)
   // what is seen at once was there before the application went
   const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
-  let state = derive(memory.state, present)
-  const take = (change: Change): Taken => {
-    const isDocument = isRead(change, subject, documents)
-    const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
-    check(change, state, after)
-    const candidate = derive(state, withEventOf(after, change), by)
-    const bytes = tooManyBytes(memory, state, candidate)
-    // what is only observed is not worth a refusal
-    if (bytes > 0 && (change.observation || isDocument)) return NOT_REMEMBERED
-    if (bytes > 0) return takeRest(after, bytes)
-    state = candidate
-    // what a document held is over with it, whenever its event was sent
-    return isHeldBy(memory.state, change) ? {} : { stale }
+  const first = derive(memory.state, present)
+  const takeAll = async (excess: (before: State, candidate: State) => number): Promise<Remembered> => {
+    let state = first
+    const take = (change: Change): Taken => {
+      const isDocument = isRead(change, subject, documents)
+      const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
+      check(change, state, after)
+      const candidate = derive(state, withEventOf(after, change), by)
+      const bytes = excess(state, candidate)
+      if (bytes > 0) return takeLess(change, after, bytes)
+      state = candidate
+      // what a document held is over with it, whenever its event was sent
+      return isHeldBy(memory.state, change) ? {} : { stale }
+    }
+    /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
+    const takeLess = (change: Change, after: State, bytes: number): Taken => {
+      // what is only observed is not worth a refusal
+      if (change.observation || isRead(change, subject, documents)) return NOT_REMEMBERED
+      const { state: smaller, refused } = withDataOf(state, after)
+      const candidate = derive(state, smaller)
+      if (refused.length === 0 || excess(state, candidate) > 0)
+        throw new Refused(413, tooLarge(subject.application, bytes))
+      state = candidate
+      return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
+    }
+    const taken: Taken[] = []
+    for (const change of changes) {
+      // a large batch must not keep the process from all else
+      if (taken.length > 0) await clock.breathe()
+      taken.push(orError(() => take(change)))
+    }
+    return { state, taken }
   }
-  /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
-  const takeRest = (after: State, bytes: number): Taken => {
-    const { state: smaller, refused } = withDataOf(state, after)
-    const candidate = derive(state, smaller)
-    if (refused.length === 0 || tooManyBytes(memory, state, candidate) > 0)
-      throw new Refused(413, tooLarge(subject.application, bytes))
-    state = candidate
-    return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
-  }
-  const taken: Taken[] = []
-  for (const change of changes) {
-    // a large batch must not keep the process from all else
-    if (taken.length > 0) await clock.breathe()
-    taken.push(orError(() => take(change)))
-  }
+  const excess = (before: State, candidate: State) => tooManyBytes(memory, before, candidate)
+  // to measure is to look at all that is remembered: where all changes fit, it is done once for them
+  const together = await takeAll(() => 0)
+  const { state, taken } = excess(first, together.state) === 0 ? together : await takeAll(excess)
   return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
 }
 

@@ -121,4 +121,15 @@ describe('the calls of a step', () => {
     expect([first?.status, second?.status, third?.status]).toEqual([200, 413, 200])
     expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': '1', 'istio.io/use-waypoint-namespace': '3' })
   })
+
+  test('what fits together is measured together, and none of it is refused', async () => {
+    const world = createWorld()
+    const responses = await Promise.all(
+      [1, 1_000_000, 2].map((length) =>
+        world.post(event('config-changed', { application: 'web', config: { labels: { x: 'x'.repeat(length) } } })),
+      ),
+    )
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(world.memory()?.labels).toEqual({ x: 'xx' })
+  })
 })
