@@ -51,9 +51,12 @@ export const createDelivery = ({ features, send, enqueue, clock }: Dependencies)
     const waiting = [first]
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { subject, due, cause } = next
+      const messages = messagesOf(due)
+      // a step tells what follows from it for one of its events
+      if (messages.length === 0) continue
       const caused = (event: Event) => ({ ...event, extensions: { ...causedBy(cause), ...event.extensions } })
       const sharing = sendingOnce(sending, (event) => send(caused(event), deadline))
-      const results = await sendAll(messagesOf(due), sharing.send, clock)
+      const results = await sendAll(messages, sharing.send, clock)
       const note = noteOf(features, results)
       const noting = note && enqueue(subject, { ...note, trace: traceOf(cause) }, clock.now() + NOTE_MILLISECONDS)
       await Promise.resolve(noting).finally(sharing.end)
