@@ -25,10 +25,10 @@ const FIRST_DELAY_MILLISECONDS = 100
 
 /** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
 export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', send = exchange }: Options): Publish => {
-  const readToken = changingFile(tokenFile)
+  // what is mounted is there before the process is; an exception for each event would cost more than the look
+  const readToken = existsSync(tokenFile) ? changingFile(tokenFile) : undefined
   const authorization = (): Record<string, string> => {
-    // an exception for each event would cost more than the look
-    const token = existsSync(tokenFile) ? orNothing(readToken) : undefined
+    const token = readToken && orNothing(readToken)
     return token === undefined ? {} : { authorization: `Bearer ${token.trim()}` }
   }
   return async (event, deadline) => {
