@@ -5,8 +5,11 @@ const TOKEN = "[\\w!#$%&'*+.^`|~-]+"
 const MEDIA_TYPE = new RegExp(`^(?<type>${TOKEN}/${TOKEN})[ \\t]*(?<parameters>;[\\t\\x20-\\x7e]*)?$`)
 const PARAMETER = /;\s*([^\s;="]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]*)/g
 
+const JSON_MEDIA_TYPE: MediaType = { type: 'application/json' }
+
 /** Parses an RFC 2046 media type, its parameters leniently; undefined for an invalid one. */
 export const mediaType = (value: string): MediaType | undefined => {
+  if (value === JSON_MEDIA_TYPE.type) return JSON_MEDIA_TYPE
   const { type, parameters = '' } = MEDIA_TYPE.exec(value)?.groups ?? {}
   if (type === undefined) return undefined
   const [, , charset] = [...parameters.matchAll(PARAMETER)].find(([, name]) => name?.toLowerCase() === 'charset') ?? []
