@@ -1,3 +1,4 @@
+import type { Breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
@@ -33,6 +34,8 @@ export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; valu
 export type Kubernetes = {
   /** Shares values parsed from equal answers. */
   readonly memo: Memo
+  /** Gives others a turn between the objects of a list. */
+  readonly breathe: Breathe
   /** The characters of all answers so far: about what the objects read take. */
   answered(): number
   find(reference: Reference): Promise<KubernetesObject | undefined>
@@ -158,6 +161,7 @@ export const createKubernetes = ({
 
   return {
     memo,
+    breathe: clock.breathe,
     answered: () => answered,
     find: async (reference) => {
       try {

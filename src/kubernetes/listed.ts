@@ -1,5 +1,4 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { Clock } from '../base/clock.ts'
 import { keepingLatest } from '../base/latest.ts'
 import { ownValue } from '../base/own-value.ts'
 import type { Kubernetes } from './client.ts'
@@ -44,7 +43,7 @@ type List = {
   readonly labelled: ReadonlyMap<string, readonly Packed[]>
 }
 
-export const createListed = (kubernetes: Kubernetes, clock: Pick<Clock, 'breathe'>): Listed => {
+export const createListed = (kubernetes: Kubernetes): Listed => {
   const lists: List[] = []
   const readOnce = keepingLatest((reference: string) => kubernetes.find(JSON.parse(reference)), MOST_READ)
   const linesOf = keepingLatest((block: Uint8Array) => inflateRawSync(block).toString().split('\n'), MOST_INFLATED)
@@ -52,7 +51,7 @@ export const createListed = (kubernetes: Kubernetes, clock: Pick<Clock, 'breathe
   const unpack = async (packed: readonly Packed[]): Promise<KubernetesObject[]> => {
     const objects: KubernetesObject[] = []
     for (const { block, line } of packed) {
-      if (objects.length >= TOGETHER) await clock.breathe()
+      if (objects.length >= TOGETHER) await kubernetes.breathe()
       objects.push(JSON.parse(linesOf(block)[line] ?? ''))
     }
     return objects

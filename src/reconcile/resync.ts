@@ -45,7 +45,7 @@ const MOST_FAILURES = 20
 export const createResync =
   ({ features, connect, step, receive, take, send, deliver, isOwnSink, clock, newId }: Dependencies): Resync =>
   async (namespace, cause, deadline) => {
-    const { listing, reading } = createListed(connect(deadline, traceOf(cause)), clock)
+    const { listing, reading } = createListed(connect(deadline, traceOf(cause)))
     const swept = await sweep(features, listing, namespace)
     const effects: FollowedStep[] = []
 

@@ -113,13 +113,15 @@ export const listPeers = async (
   isWanted: (application: string) => boolean = () => true,
 ): Promise<Map<string, Peer>> => {
   const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
-  const peers = memories.flatMap((memory): Peer[] => {
+  const peers = new Map<string, Peer>()
+  for (const memory of memories) {
     const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+    if (memory.metadata.name !== memoryName(application) || !isWanted(application)) continue
+    await kubernetes.breathe()
     const subject = { namespace: memory.metadata.namespace ?? '', application }
-    const isMemory = memory.metadata.name === memoryName(application)
-    return isMemory && isWanted(application) ? [parsePeer(subject, memory, kubernetes.memo)] : []
-  })
-  return new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
+    peers.set(subjectName(subject), parsePeer(subject, memory, kubernetes.memo))
+  }
+  return peers
 }
 
 /** Tells if the memory has a relation with `subject`, which is no local alias of another application. */

@@ -31,7 +31,7 @@ const createReaders = (objects = OBJECTS) => {
   }
   const clock = fakeClock()
   const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 10_000 })
-  return { kubernetes, calls, ...createListed(kubernetes, clock) }
+  return { kubernetes, calls, ...createListed(kubernetes) }
 }
 
 const nothing = () => undefined

@@ -10,17 +10,23 @@ const memory = (application: string) => ({
   data: { labels: '{}', state: JSON.stringify({ version: 2, relations: {}, says: { [application]: { data: {} } } }) },
 })
 
-test('of a namespace with many memories only those are parsed that are asked for', async () => {
+test('of a namespace with many memories only those are parsed that are asked for, and others have a turn between two', async () => {
   const remotes = Array.from({ length: 20 }, (_, index) => `remote-${index}`)
   const items = [...remotes, 'own', 'unrelated'].map(memory)
   const parsed: string[] = []
+  let breaths = 0
   const kubernetes = createKubernetes({
     transport: async () => ({
       status: 200,
       headers: {},
       body: JSON.stringify({ kind: 'ConfigMapList', metadata: {}, items }),
     }),
-    clock: fakeClock(),
+    clock: {
+      ...fakeClock(),
+      breathe: async () => {
+        breaths += 1
+      },
+    },
     deadline: Number.POSITIVE_INFINITY,
     memo: (text, of) => {
       parsed.push(text)
@@ -34,4 +40,5 @@ test('of a namespace with many memories only those are parsed that are asked for
   expect(peers.flatMap((peer) => ('state' in peer ? Object.keys(peer.state.says ?? {}) : []))).toEqual(remotes)
   const states = parsed.filter((text) => text.startsWith('{"version"'))
   expect(states).toHaveLength(remotes.length)
+  expect(breaths).toBe(remotes.length)
 })
