@@ -10,8 +10,17 @@ export const createBounded = <V, K = string>(most: number): Bounded<V, K> => {
   const kept = new Map<K, { readonly value: V; readonly size: number }>()
   let total = 0
   const forget = (key: K): void => {
-    total -= kept.get(key)?.size ?? 0
+    const known = kept.get(key)
+    if (known === undefined) return
+    total -= known.size
     kept.delete(key)
+  }
+  /** Passes all that was forgotten before, as a map keeps its place for a while. */
+  const forgetOldest = (): void => {
+    for (const oldest of kept.keys()) {
+      if (total <= most) return
+      forget(oldest)
+    }
   }
   return {
     get: (key) => kept.get(key)?.value,
@@ -20,10 +29,7 @@ export const createBounded = <V, K = string>(most: number): Bounded<V, K> => {
       if (size > most) return
       total += size
       kept.set(key, { value, size })
-      for (const oldest of kept.keys()) {
-        if (total <= most) return
-        forget(oldest)
-      }
+      if (total > most) forgetOldest()
     },
   }
 }
