@@ -3,9 +3,11 @@ import { describeProblem } from '../base/printed.ts'
 import { type DatabagValue, readValue } from '../relations/databag.ts'
 import type { Databag } from '../state/relation.ts'
 
+const Json = z.unknown()
+
 /** Parses the JSON under `key`; undefined where it is absent or null. */
 export const jsonAt = (databag: Databag, key: string): unknown => {
-  const json = readValue(databag, key, z.unknown())
+  const json = readValue(databag, key, Json)
   return 'value' in json ? (json.value ?? undefined) : undefined
 }
 

@@ -134,12 +134,14 @@ const unitUrls = (relation: Relation, key: string): DatabagValue<NamedUrl>[] =>
     })),
   )
 
+const Receivers = z.array(z.unknown(), 'expected receivers: a list')
+
 /** The receivers of the wanted protocols; all where none are given. */
 const readReceivers =
   (wanted: readonly string[] | undefined) =>
   (relation: Relation): DatabagValue<NamedUrl>[] => {
     const name = `${relationName(relation)}: data`
-    const list = readKey(relation.remote.data, 'receivers', z.array(z.unknown(), 'expected receivers: a list'), name)
+    const list = readKey(relation.remote.data, 'receivers', Receivers, name)
     if ('unreadable' in list) return [list]
     return (list.value ?? []).map((receiver, index) =>
       andThen(check(receiver, Receiver, `${name}.receivers[${index}]`), ({ protocol, url }) => ({

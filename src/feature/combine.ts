@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Subject } from '../base/subject.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Reference } from '../kubernetes/objects.ts'
+import { type ConfigDocument, configDocument } from '../relations/documents.ts'
 import type { Effective } from '../relations/effective.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
@@ -28,6 +29,8 @@ export type Features = {
   readonly config: z.ZodType<Config>
   /** A config as given, free of problems. */
   readonly givenConfig: z.ZodType<Config>
+  /** A document with such a config. */
+  readonly configDocument: ConfigDocument
   readonly parts: StateParts
   readonly memories: Memories
   /** The leftovers of another program that the application takes over. */
@@ -57,6 +60,10 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     ...Object.assign({}, ...features.map((feature) => feature.config)),
     ...commonConfig,
   })
+  const givenConfig = config.superRefine((given, context) => {
+    for (const { path, message } of features.flatMap((feature) => feature.problems?.(given) ?? []))
+      context.addIssue({ code: 'custom', path: [...path], message })
+  })
   const parts: StateParts = { ...commonState(config), ...Object.assign({}, ...features.map(({ state }) => state)) }
   const targets = (application: string, given: Config = {}) => [
     ...features.flatMap((feature) => feature.targets?.(application, given) ?? []),
@@ -67,10 +74,8 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
   return {
     mesh,
     config,
-    givenConfig: config.superRefine((given, context) => {
-      for (const { path, message } of features.flatMap((feature) => feature.problems?.(given) ?? []))
-        context.addIssue({ code: 'custom', path: [...path], message })
-    }),
+    givenConfig,
+    configDocument: configDocument(givenConfig),
     parts,
     memories: createMemories(parts),
     leftovers: (given = {}) => features.flatMap((feature) => feature.leftovers?.(given) ?? []),

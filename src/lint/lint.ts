@@ -44,7 +44,7 @@ export const createLint =
     const parsed = Query.safeParse(Object.fromEntries(query))
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
     const { namespace } = parsed.data
-    const { memories, givenConfig } = features
+    const { memories, configDocument } = features
     const kubernetes = readingOnce(connect(clock.now() + timeoutMilliseconds))
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize({ namespace })
@@ -54,7 +54,7 @@ export const createLint =
     const policies = await policiesIn(kubernetes, namespace)
     return [
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
-      ...(await documentFindings(givenConfig, kubernetes, namespace)),
+      ...(await documentFindings(configDocument, kubernetes, namespace)),
       ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
       ...(await policyFindings(kubernetes, namespace, policies)),
       ...(await accountFindings(kubernetes, namespace, policies)),
@@ -76,11 +76,11 @@ const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject
 }
 
 const documentFindings = async (
-  config: Features['givenConfig'],
+  schema: Features['configDocument'],
   kubernetes: Kubernetes,
   namespace: string,
 ): Promise<Finding[]> =>
-  (await listDocuments(kubernetes, namespace, config)).flatMap((document) =>
+  (await listDocuments(kubernetes, namespace, schema)).flatMap((document) =>
     'problem' in document
       ? [{ rule: 'document-refused', about: `ConfigMap ${namespace}/${document.name}`, message: document.problem }]
       : [],

@@ -27,7 +27,7 @@ export type Found = { readonly peers: Peers; readonly documents: Documents }
  * relation that is not known, all memories and documents of the namespace are looked through for the application's name.
  */
 export const lookAround = async (
-  { givenConfig }: Pick<Features, 'givenConfig'>,
+  { configDocument }: Pick<Features, 'configDocument'>,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State | undefined,
@@ -38,7 +38,7 @@ export const lookAround = async (
     state === undefined || changes.some(({ look }) => look?.everything || isUnknown(known, look?.relation))
   const [named, documents] = await Promise.all([
     isEverything ? listPeers(kubernetes, subject.namespace) : undefined,
-    readDocuments(kubernetes, subject, changes, isEverything, givenConfig),
+    readDocuments(kubernetes, subject, changes, isEverything, configDocument),
   ])
   const remotes = allRemotes(subject, known, changes, documents)
   const naming = [...(named?.values() ?? [])].filter((peer) => isRelatedTo(peer, subject))
@@ -70,14 +70,14 @@ const readDocuments = async (
   subject: Subject,
   changes: readonly Change[],
   isEverything: boolean,
-  config: Features['givenConfig'],
+  schema: Features['configDocument'],
 ): Promise<Documents> => {
   const looks = changes.flatMap(({ look }) => look ?? [])
   const names = looks.flatMap(({ document, documents = [] }) => [...(document ? [document] : []), ...documents])
   const looked = [...new Set(names)]
   const found = isEverything
-    ? await listDocuments(kubernetes, subject.namespace, config)
-    : await findDocuments(kubernetes, subject, looked, config)
+    ? await listDocuments(kubernetes, subject.namespace, schema)
+    : await findDocuments(kubernetes, subject, looked, schema)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)
   return {

@@ -121,8 +121,11 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   return [{ application, remotes: remotes.map((remote) => remote.application), known }]
 }
 
-const documentIn = ({ givenConfig }: Features, object: KubernetesObject): { name: string; application?: string }[] => {
-  const { name, application } = readDocument(object, givenConfig) ?? {}
+const documentIn = (
+  { configDocument }: Features,
+  object: KubernetesObject,
+): { name: string; application?: string }[] => {
+  const { name, application } = readDocument(object, configDocument) ?? {}
   return name === undefined ? [] : [{ name, ...(application !== undefined && { application }) }]
 }
 

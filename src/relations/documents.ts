@@ -22,14 +22,16 @@ const Named = z.object({ application: Application })
 const Fields = z.strictObject({ application: Application, document: z.string() })
 const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIdentity, remote: Remote })
 
-/** Reads configs as they are given. */
-type ConfigSchema = z.ZodType<Config>
+/** Builds the schema of a config document, once for the schema of its config. */
+export const configDocument = (config: z.ZodType<Config>) => z.strictObject({ ...Fields.shape, config })
+
+export type ConfigDocument = ReturnType<typeof configDocument>
 
 /** Lists the documents of a namespace. */
 export const listDocuments = async (
   kubernetes: Kubernetes,
   namespace: string,
-  schema: ConfigSchema,
+  schema: ConfigDocument,
 ): Promise<Document[]> =>
   (await kubernetes.list('ConfigMap', namespace, DOCUMENT_SELECTOR)).flatMap(
     (object) => readDocument(object, schema) ?? [],
@@ -40,22 +42,21 @@ export const findDocuments = async (
   kubernetes: Kubernetes,
   { namespace }: Subject,
   names: readonly string[],
-  schema: ConfigSchema,
+  schema: ConfigDocument,
 ): Promise<Document[]> => {
   const found = await Promise.all(names.map((name) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
   return found.flatMap((object) => (object && readDocument(object, schema)) ?? [])
 }
 
 /** Parses a document; undefined for any other ConfigMap. */
-export const readDocument = (object: KubernetesObject, schema: ConfigSchema): Document | undefined => {
+export const readDocument = (object: KubernetesObject, schema: ConfigDocument): Document | undefined => {
   const { name } = object.metadata
   try {
     const translated = fromDocument(Resource.parse(object), 'update')
     if ('ignored' in translated) return undefined
     const { application } = Named.parse(translated.data)
     if (translated.name === 'config-changed') {
-      const document = z.strictObject({ ...Fields.shape, config: schema })
-      return parsed(name, application, document, translated.data, ({ config }) => ({ name, application, config }))
+      return parsed(name, application, schema, translated.data, ({ config }) => ({ name, application, config }))
     }
     return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({
       name,
