@@ -181,8 +181,11 @@ const functionFor = (
   only?: string | undefined,
 ): EventFunction => {
   const candidates = only === undefined ? functions : functions.filter(({ name }) => name === only)
-  const names = functions.map(({ name }) => name).join(', ')
-  if (candidates.length === 0) throw new Refused(400, `/${only}: no such function is served here, but ${names}`)
+  if (candidates.length === 0)
+    throw new Refused(
+      400,
+      `/${only}: no such function is served here, but ${functions.map(({ name }) => name).join(', ')}`,
+    )
   const found = candidates.find((candidate) => candidate.type === type)
   if (found) return found
   throw new Refused(
