@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 
@@ -23,20 +22,24 @@ export const exchange: Exchange = async (url, { body = '', headers, timeoutMilli
     timeoutMilliseconds,
   )
   try {
+    const response = new Promise<http.IncomingMessage>(
+      (resolve, reject) => void sent.on('response', resolve).on('error', reject),
+    )
     sent.end(body)
-    const [response] = (await once(sent, 'response')) as [http.IncomingMessage]
-    // what fails from now on, fails in the response
-    sent.on('error', () => undefined)
-    return { status: response.statusCode ?? 0, headers: response.headers, body: await readText(response) }
+    const { statusCode: status = 0, headers } = await response
+    return { status, headers, body: await readText(await response) }
   } finally {
     clearTimeout(timer)
   }
 }
 
 /** Decodes each part as it comes: an answer in one buffer would be there twice. */
-const readText = async (response: http.IncomingMessage): Promise<string> => {
-  const parts: string[] = []
-  response.setEncoding('utf8').on('data', (part: string) => parts.push(part))
-  await once(response, 'end')
-  return parts.join('')
-}
+const readText = (response: http.IncomingMessage): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const parts: string[] = []
+    response
+      .setEncoding('utf8')
+      .on('data', (part: string) => parts.push(part))
+      .on('end', () => resolve(parts.join('')))
+      .on('error', reject)
+  })

@@ -36,8 +36,6 @@ export const inClusterEndpoint = (
   const [readToken, readAuthority] = [reading('token'), reading('ca.crt')]
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    credentials: async () => {
-      return { ca: readAuthority(), headers: { authorization: `Bearer ${readToken()}` } }
-    },
+    credentials: () => ({ ca: readAuthority(), headers: { authorization: `Bearer ${readToken()}` } }),
   }
 }

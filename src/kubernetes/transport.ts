@@ -1,5 +1,6 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { isDeepStrictEqual } from 'node:util'
 import { exchange } from '../base/exchange.ts'
 import type { Transport } from './client.ts'
 
@@ -8,13 +9,12 @@ export type ApiServerEndpoint = {
   /** `https://10.96.0.1:443`, or `http://` for one without TLS */
   server: string
   /** Asked before every request, so that a token or certificate that rotates is picked up. */
-  credentials(): Promise<Credentials>
+  credentials(): Credentials | Promise<Credentials>
 }
 
-export type Credentials = { headers?: Record<string, string> } & Pick<
-  https.RequestOptions,
-  'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'
->
+export type Credentials = { headers?: Record<string, string> } & Tls
+
+type Tls = Pick<https.RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>
 
 /** Credentials may come from a program that hangs. */
 const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> => {
@@ -25,23 +25,34 @@ const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> =
   return await Promise.race([answer, expiry]).finally(() => clearTimeout(timer))
 }
 
-/** Requests over node:https with one keep-alive agent; `close` ends its idle connections. */
+/**
+ * Requests over node:https with a keep-alive agent, whose idle connections `close` ends. Others are opened once the TLS options change: an
+ * agent for several would put all certificates into the name of a connection, some times for each request.
+ */
 export const createTransport = ({ server, credentials }: ApiServerEndpoint): Transport & { close(): void } => {
   const secure = server.startsWith('https:')
-  const agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
+  const createAgent = () =>
+    Object.assign(new (secure ? https : http).Agent({ keepAlive: true }), { getName: () => server })
+  let kept: { readonly tls: Tls; readonly agent: http.Agent } = { tls: {}, agent: createAgent() }
+  const agentFor = (tls: Tls): http.Agent => {
+    if (!isDeepStrictEqual(kept.tls, tls)) kept = { tls, agent: createAgent() }
+    return kept.agent
+  }
   const base = server.replace(/\/+$/, '')
 
   const send: Transport = async ({ method, path, headers, body, timeoutMilliseconds }) => {
     const began = performance.now()
-    const { headers: authentication, ...tls } = await within(timeoutMilliseconds, credentials())
+    const given = credentials()
+    const { headers: authentication, ...tls } =
+      given instanceof Promise ? await within(timeoutMilliseconds, given) : given
     return await exchange(base + path, {
       ...tls,
-      agent,
+      agent: agentFor(tls),
       method,
       headers: { ...headers, ...authentication },
       body,
       timeoutMilliseconds: Math.max(1, timeoutMilliseconds - (performance.now() - began)),
     })
   }
-  return Object.assign(send, { close: () => agent.destroy() })
+  return Object.assign(send, { close: () => kept.agent.destroy() })
 }

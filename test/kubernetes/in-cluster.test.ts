@@ -130,6 +130,17 @@ describe.skipIf(!hasOpenssl)('over HTTPS (needs openssl on the PATH)', () => {
     expect(await connectTo(endpoint).find(REFERENCE)).toMatchObject({ metadata: { name: 'one' } })
   })
 
+  test('calls after a change of the authority share no connection with those before', async () => {
+    const [old, certificate] = await Promise.all([makeCertificate('old'), makeCertificate('apiserver')])
+    const { port, connections } = await startHttpsServer(certificate)
+    const directory = await mount({ token: 't', 'ca.crt': certificate.cert })
+    const kubernetes = connectTo(endpointAt('127.0.0.1', port, directory))
+    for (let call = 0; call < 2; call += 1) await kubernetes.find(REFERENCE)
+    await writeFile(join(directory, 'ca.crt'), old.cert + certificate.cert)
+    for (let call = 0; call < 2; call += 1) await kubernetes.find(REFERENCE)
+    expect(connections()).toBe(2)
+  })
+
   test.skipIf(!hasIpv6)('a server with an IPv6 address is reached', async () => {
     const certificate = await makeCertificate('apiserver')
     const { port } = await startHttpsServer(certificate, { host: '::1' })
