@@ -7,7 +7,7 @@ export type Recall = <I, T>(name: string, of: (input: I) => T, input: I) => T
 /** Opens what is recalled for a key; `characters` says about how much its inputs and values take by now. */
 export type Recalls = (key: string, characters: () => number) => Recall
 
-type Made = { readonly input: unknown; readonly value: unknown }
+type Made = { readonly input: unknown; readonly value: unknown; readonly size: number }
 
 /**
  * Creates a memory of the last inputs, for as many keys as take `characters` in all. Inputs are compared member by member: those that share what
@@ -21,8 +21,9 @@ export const createRecalls = (characters = 4 * 1024 * 1024): Recalls => {
       const last = made.get(name)
       const value = last && isDeepStrictEqual(last.input, input) ? (last.value as T) : of(input)
       // the latest input shares more with the next one
-      made.set(name, { input, value })
-      kept.set(key, made, size())
+      made.set(name, { input, value, size: size() })
+      // a step that ends early has read less than what is kept of the one before
+      kept.set(key, made, Math.max(...[...made.values()].map((one) => one.size)))
       return value
     }
   }

@@ -81,3 +81,20 @@ test('a key that takes more than all is not kept, and costs no other its place',
     )
   expect(counts.made).toBe(3)
 })
+
+test('what a key keeps counts as long as it is kept, also where the steps after it read less', () => {
+  const recalls = createRecalls(100)
+  const { counts, sum } = createCounting()
+  for (const [key, name, size] of [
+    ['large', 'all', 80],
+    ['large', 'first', 10],
+    ['small', 'all', 40],
+    ['large', 'all', 80],
+  ] as const)
+    ask(
+      recalls(key, () => size),
+      sum,
+      name,
+    )
+  expect(counts.made).toBe(4)
+})
