@@ -7,7 +7,7 @@ import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
-import { type KnownMarks, mergePeer, tombstoneOf } from '../relations/announcements.ts'
+import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import { effective } from '../relations/effective.ts'
 import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import { type Peers, remoteTest } from '../relations/peers.ts'
@@ -159,7 +159,8 @@ const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
 
 /** The config was kept in a document, and so the application goes with it. */
 const withoutConfig = (features: Features, state: State, now: Date): State => {
-  const arrived = now.getTime()
+  // whoever heard of the config may have a clock that is ahead
+  const { at: arrived } = markNow(state, state.marks?.config, now)
   const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
   const removed = removeApplication(features, state, position, now)
   return 'state' in removed ? removed.state : state

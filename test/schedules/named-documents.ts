@@ -30,6 +30,15 @@ export const documentHistories: readonly Named[] = [
     end: { resync: 'details' },
   },
   {
+    name: 'a config document that is gone counts no more, though its making was heard by a process whose clock is ahead',
+    act: async ({ say, send, runOut, run: { world } }) => {
+      await say(config('beacon'), client().told('details'), mesh().told('details'))
+      for (const letter of send(config('details', 'document'))) await runOut(await world.deliver(letter, 5_000))
+      await say(removed('details', 'document'))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'everything is deleted and applied again: details is on the mesh',
     act: ({ say }) => {
       const up = [config('beacon', 'document'), config('details', 'document'), mesh().told('details', 'document')]
