@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { createMemo } from '../../src/base/memo.ts'
+import { createRecalls } from '../../src/base/recall.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { features } from '../../src/features.ts'
 import { failureOf } from '../../src/http/failure.ts'
@@ -24,13 +25,14 @@ export type ProcessOptions = {
 /** The HTTP status of an event's answer, and a text for people. */
 export type Answer = { status: number; text: string }
 
-/** What follows from a text is the same in all processes. */
+/** What follows from a text, and what a step makes of the same, is so in all processes. */
 const memo = createMemo()
+const recalls = createRecalls()
 
 /** Takes one event in a process of its own, and answers as its HTTP server would. The only place that knows the parts of a process. */
 export const process = async ({ event, transport, clock, publish, newId }: ProcessOptions): Promise<Answer> => {
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
-  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
+  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, recalls })
   const handle = createHandler({
     features,
     functions,
