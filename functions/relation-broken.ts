@@ -26,7 +26,7 @@ export const relationBroken = defineFunction({
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
     const keys = keysOfDocument(state, relation && String(relation.id), document)
     const tell = (before: typeof state, key: string) =>
-      endRelation(before, { key, interface: relation?.interface, remote }, position, now, known)
+      endRelation(before, { relation: { ...relation, id: Number(key) }, remote, document }, position, now, known)
     const ended = keys.map((key) => ({ key, heard: tell(state, key) }))
     const late = ended.flatMap(({ heard }) => ('late' in heard ? [heard.late] : []))
     if (late[0] !== undefined && late.length === ended.length)

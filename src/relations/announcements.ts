@@ -64,33 +64,56 @@ export const announceRelationByDocument = (
   return withAnnounced(state, announced, mark, now)
 }
 
-/** An ended relation, with its interface and its remote application if the platform sends them. */
+/** An ended relation, by its id, and by as much else as the platform says of it. */
 type Ended = {
-  readonly key: string
-  readonly interface?: string | undefined
-  readonly remote?: { readonly application: string } | undefined
+  readonly relation: Pick<RelationIdentity, 'id'> & {
+    readonly [K in keyof RelationIdentity]?: RelationIdentity[K] | undefined
+  }
+  readonly remote?: { readonly application: string; readonly namespace?: string | undefined } | undefined
+  /** The document that declared it, whatever it said in the end. */
+  readonly document?: string | undefined
 }
 
 /** Ends a relation, and no other one that has its id. A tombstone keeps earlier announcements from restoring it. */
 export const endRelation = (
   state: State,
-  { key, interface: name, remote }: Ended,
+  { relation, remote, document }: Ended,
   position: Position,
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
+  const key = String(relation.id)
   const entry = ownValue(state.relations, key)
-  const isKnown = entry !== undefined && (remote === undefined || remote.application === entry.remote.application)
+  const isKnown =
+    entry !== undefined &&
+    (remote === undefined || remote.application === entry.remote.application || isHeldIn(entry, document))
   const before = isKnown ? entry.mark : findTombstone(state, key, remote)?.mark
   const others = isKnown || remote === undefined ? known(key) : known(key, { remote: { ...remote, data: {} } })
   const mark = advance(before, position, [state.marks?.application, ...others])
   if (typeof mark === 'string') return { late: mark }
   if (isKnown) return { state: withEnded(state, key, mark, now) }
+  const whole = entry === undefined ? wholeRelation({ relation, remote }) : undefined
+  if (whole)
+    return { state: withoutTombstone(withEntry(state, key, ended({ ...whole, mark }, mark, now)), key, whole.remote) }
   const since = now.toISOString()
   const own = remote === undefined ? key : tombstoneKey(key, remote)
-  const tombstone = defined({ since, ...ownValue(state.tombstones, own), mark, interface: name })
+  const tombstone = defined({ since, ...ownValue(state.tombstones, own), mark, interface: relation.interface })
   return { state: withTombstones(state, { ...state.tombstones, [own]: tombstone }) }
 }
+
+/** An unknown relation of which all is said: its other side, whose memory may be lost as well, can be told. */
+const wholeRelation = ({
+  relation: { id, endpoint, interface: name, role },
+  remote,
+}: Ended): Omit<RelationEntry, 'mark'> | undefined =>
+  endpoint === undefined || name === undefined || role === undefined || remote === undefined
+    ? undefined
+    : {
+        ...{ id, endpoint, interface: name, role },
+        remote: defined({ ...remote, data: {} }),
+        word: 'ended',
+        mine: true,
+      }
 
 /** Ends a relation whose document was deleted. */
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
@@ -108,8 +131,8 @@ export const keysOfDocument = (
   return [...new Set([...(named !== undefined && isMeant ? [named] : []), ...held])]
 }
 
-const isHeldIn = (entry: RelationEntry | undefined, document: string): boolean =>
-  entry?.document === document && entry.word === 'told'
+const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
+  document !== undefined && entry?.document === document && entry.word === 'told'
 
 /** The mark of `key`; where it is of another relation than the one announced, the end of that does not count. */
 const findMark = ({ relations }: State, key: string, announced?: AnnouncedRelation): Mark | undefined => {

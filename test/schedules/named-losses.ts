@@ -45,6 +45,16 @@ const killed = (side: 'details' | 'beacon', calls: number): Named => ({
 
 /** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
 export const lossHistories: readonly Named[] = [
+  {
+    name: 'a relation whose document goes after both memories were lost is over for both sides',
+    act: ({ say }) =>
+      say(
+        ...[config('beacon'), config('details'), client().told('details'), mesh().told('beacon', 'document')],
+        ...[forgotten('details'), forgotten('beacon'), mesh().ended('beacon', 'document')],
+        ...[config('beacon'), config('details'), client().told('details')],
+      ),
+    end: { resync: 'details' },
+  },
   ...(['told', 'removed'] as const).map(
     (gone): Named => ({
       name: `a process that dies while it hears that a client goes refuses nobody when its write is late and the client is ${gone} again`,

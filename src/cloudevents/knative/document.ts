@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Refused } from '../../base/errors.ts'
+import { Application, Namespace } from '../../base/names.ts'
 import { readScalar, readText } from '../../base/structured-text.ts'
 import type { Ignored, Resource, Translated } from './translation.ts'
 
@@ -31,16 +32,29 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
 /** The application that a document names, whether or not the rest can be read. Throws Refused. */
 export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', readScalar)
 
-/** Reads the relation's id from the document's own name: the last data of a deleted document may be unreadable. */
-const relationNamedIn = (document: Resource): { relation?: { id: number } } => {
-  try {
-    return { relation: RelationId.parse(valueIn(document, 'relation')) }
-  } catch {
-    return {}
+/** Reads which relation it was, as far as that can be read: the last data of a deleted document may be unreadable. */
+const relationNamedIn = (document: Resource): { relation?: { id: number }; remote?: { application: string } } => {
+  const read = <T>(key: string, schema: z.ZodType<T>): T | undefined => {
+    try {
+      return schema.parse(valueIn(document, key))
+    } catch {
+      return undefined
+    }
   }
+  const relation = read('relation', EndedRelation)
+  const remote = read('remote', EndedRemote)
+  return { ...(relation && { relation }), ...(remote && { remote }) }
 }
 
-const RelationId = z.object({ id: z.int().nonnegative() })
+const Name = z.string().min(1).max(253).optional().catch(undefined)
+
+const EndedRelation = z.object({
+  id: z.int().nonnegative(),
+  ...{ endpoint: Name, interface: Name },
+  role: z.enum(['provides', 'requires', 'peers']).optional().catch(undefined),
+})
+
+const EndedRemote = z.object({ application: Application, namespace: Namespace.optional() })
 
 /** Bounds the YAML of one value in a document, in characters. */
 const LONGEST_YAML = 64 * 1024
