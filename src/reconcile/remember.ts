@@ -123,10 +123,10 @@ const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): numbe
   return bytes > FULL_BYTES && bytes > measureContent({ state, labels }) ? bytes : 0
 }
 
-/** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side. */
-type PeerMark = { readonly peer: Subject; readonly mark: Mark; readonly isOurs: boolean }
+/** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side, and `place` what it says of others with its id. */
+type PeerMark = { readonly peer: Subject; readonly mark: Mark; readonly isOurs: boolean; readonly place?: Mark }
 
-/** What a remote side knows of relations, by id; the end of an unknown one with a third side is no word about others. */
+/** What a remote side knows of relations, by id; the end of one that it never knew says nothing of others. */
 const marksAt = (
   subject: Subject,
   peer: Subject,
@@ -134,13 +134,13 @@ const marksAt = (
 ): [string, PeerMark][] => [
   ...Object.entries(relations).map(([key, entry]): [string, PeerMark] => [
     key,
-    { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject) },
+    { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject), place: withoutEnd(entry.mark) },
   ]),
   ...Object.entries(tombstones).flatMap(([key, { mark }]): [string, PeerMark][] => {
     const { id, remote } = tombstoneOf(key)
-    const isOurs = remote === subject.application
+    if (remote === subject.application) return [[id, { peer, mark, isOurs: true }]]
     const isAnybodys = remote === undefined && ownValue(relations, id) === undefined
-    return isOurs || isAnybodys ? [[id, { peer, mark, isOurs }]] : []
+    return isAnybodys ? [[id, { peer, mark, isOurs: false, place: mark }]] : []
   }),
 ]
 
@@ -153,7 +153,7 @@ const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
   return (key, announced) => {
     const remote = announced && remoteSubject(subject, announced)
     const isSame = ({ peer, isOurs }: PeerMark) => remote === undefined || (isOurs && isSameSubject(peer, remote))
-    return (known.get(key) ?? []).map(([, one]) => (isSame(one) ? one.mark : withoutEnd(one.mark)))
+    return (known.get(key) ?? []).flatMap(([, one]) => (isSame(one) ? one.mark : (one.place ?? [])))
   }
 }
 

@@ -118,6 +118,20 @@ export const relationHistories: readonly Named[] = [
     end: { resync: 'details' },
   },
   {
+    name: 'an id that ended at both sides, of which one never knew it, is given to another client by a clock that is behind',
+    act: async ({ say, send, lose, quiet, run: { world } }) => {
+      await say(...ON.slice(0, 2), mesh().told('details'), client(3, 'reviews').told('details'))
+      world.advance(2 * BEHIND)
+      for (const letter of send(client(3, 'reviews').ended('details'))) await world.deliver(letter, 0)
+      for (const actor of [...world.actors]) while (world.actors.includes(actor)) await world.step(actor)
+      lose('reviews')
+      await say(client(3, 'reviews').ended('reviews'))
+      send(client(3).told('details'), world.now() - BEHIND)
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  {
     name: 'the end of a relation, heard while its id is of another one, is known when it comes again, without any order',
     order: 'none',
     act: async ({ say, send, quiet, run: { world } }) => {
