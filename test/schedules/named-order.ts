@@ -49,6 +49,21 @@ export const orderHistories: readonly Named[] = [
     },
   },
   {
+    name: 'a consumer that leaves, asks for less meanwhile, and comes back as it was, waits until that is granted again',
+    act: async ({ say, send, start, runOut, quiet, run: { world } }) => {
+      await say(...CONFIGURED, mesh().told('beacon'))
+      const [less] = send(client().ended('details'))
+      const [leaves] = send(mesh().ended('beacon'))
+      if (less) await runOut(await start(less))
+      if (leaves) await runOut(await start(leaves))
+      const [left] = world.network.filter(({ application }) => application === 'details')
+      if (left) await runOut(await start(left))
+      for (const letter of [...send(client().told('details')), ...send(mesh().told('details'))])
+        await runOut(await start(letter))
+      await quiet()
+    },
+  },
+  {
     name: 'a consumer that has saved that it enrols, and sees its grant go, waits for the next one',
     act: async ({ say, sayOnly, send, start, runTo, runOut, run: { world } }) => {
       await say(...ON)
