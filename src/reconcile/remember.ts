@@ -126,7 +126,7 @@ const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): numbe
 /** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side, and `place` what it says of others with its id. */
 type PeerMark = { readonly peer: Subject; readonly mark: Mark; readonly isOurs: boolean; readonly place?: Mark }
 
-/** What a remote side knows of relations, by id; the end of one that it never knew says nothing of others. */
+/** Lists what a remote side knows of relations, by id; the end of one that it never knew says nothing of others. */
 const marksAt = (
   subject: Subject,
   peer: Subject,

@@ -167,7 +167,7 @@ const grantedNow = (
 const requested = (granted: string | undefined, { says }: RelationEntry): string | undefined =>
   says ?? (granted === CHANGING ? undefined : granted)
 
-/** Who leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
+/** A consumer that leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
 const grantedMeanwhile = (granted: string | undefined, theirs: RelationEntry): string | undefined =>
   granted === undefined || granted === CHANGING ? granted : requested(granted, theirs)
 
