@@ -93,11 +93,10 @@ export const relationHistories: readonly Named[] = [
   ),
   {
     name: 'the end of a relation, told by a clock that is right, leaves the one that has its id by then',
-    act: async ({ say, send, quiet, run: { world } }) => {
+    act: async ({ say, send, hold, quiet, run: { world } }) => {
       await say(...ON.slice(0, 2), mesh().told('details'), client(3, 'reviews').told('details'))
       world.advance(2 * BEHIND)
-      const ends = send(client(3, 'reviews').ended('details'))
-      for (const letter of ends) world.network.splice(world.network.indexOf(letter), 1)
+      const ends = hold(client(3, 'reviews').ended('details'))
       send(client(3).told('productpage'), world.now() - BEHIND)
       await quiet()
       world.network.push(...ends)
@@ -107,10 +106,9 @@ export const relationHistories: readonly Named[] = [
   },
   {
     name: 'the telling of a relation that comes after its id went to another one, and that ended, lets nobody in',
-    act: async ({ say, send, quiet, run: { world } }) => {
+    act: async ({ say, hold, quiet, run: { world } }) => {
       await say(...ON.slice(0, 2), mesh().told('details'))
-      const late = send(client(3).told('details'))
-      for (const letter of late) world.network.splice(world.network.indexOf(letter), 1)
+      const late = hold(client(3).told('details'))
       await say(client(3).ended('details'), client(3, 'reviews').told('details'), client(3, 'reviews').ended('details'))
       world.network.push(...late)
       await quiet()
@@ -119,11 +117,10 @@ export const relationHistories: readonly Named[] = [
   },
   {
     name: 'an id that ended at both sides, of which one never knew it, is given to another client by a clock that is behind',
-    act: async ({ say, send, lose, quiet, run: { world } }) => {
+    act: async ({ say, send, lose, start, runOut, quiet, run: { world } }) => {
       await say(...ON.slice(0, 2), mesh().told('details'), client(3, 'reviews').told('details'))
       world.advance(2 * BEHIND)
-      for (const letter of send(client(3, 'reviews').ended('details'))) await world.deliver(letter, 0)
-      for (const actor of [...world.actors]) while (world.actors.includes(actor)) await world.step(actor)
+      for (const letter of send(client(3, 'reviews').ended('details'))) await runOut(await start(letter))
       lose('reviews')
       await say(client(3, 'reviews').ended('reviews'))
       send(client(3).told('details'), world.now() - BEHIND)
@@ -148,10 +145,9 @@ export const relationHistories: readonly Named[] = [
     (order): Named => ({
       name: `the end of a relation that comes before its telling, while its id is of another one, leaves nobody in, ordered by ${order}`,
       order,
-      act: async ({ say, send, quiet, run: { world } }) => {
+      act: async ({ say, hold, quiet, run: { world } }) => {
         await say(...ON)
-        const late = send(client(3, 'reviews').told('details'))
-        for (const letter of late) world.network.splice(world.network.indexOf(letter), 1)
+        const late = hold(client(3, 'reviews').told('details'))
         await say(client(3, 'reviews').ended('details'))
         world.network.push(...late)
         await quiet()

@@ -16,6 +16,8 @@ export type Script = {
   sayOnly(fact: Fact): Promise<void>
   /** Says a fact; its events stay in the network. */
   send(fact: Fact, time?: number): Letter[]
+  /** Says a fact; its events come once they are put into the network. */
+  hold(fact: Fact): Letter[]
   /** Delivers everything until nothing is left. */
   quiet(): Promise<void>
   /** Loses what is in the network, or what is there for one application. */
@@ -69,6 +71,11 @@ const createScript = (run: Run): Script => {
   return {
     run,
     send: (fact, time) => platform.say(fact, time),
+    hold: (fact) => {
+      const held = [...platform.say(fact)]
+      for (const letter of held) world.network.splice(world.network.indexOf(letter), 1)
+      return held
+    },
     say: async (...facts) => {
       for (const fact of facts) {
         platform.say(fact)
