@@ -161,15 +161,13 @@ const grantedNow = (
   const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
   if (!isConfigured) return isConfigUnknown(state) || (holds ?? heard) ? granted : undefined
   if (relation.isUnknown || isFailed || theirs === undefined) return granted
-  return relation.isLeaving ? grantedMeanwhile(granted, theirs) : (requested(granted, theirs) ?? NOTHING_ASKED)
+  if (relation.isLeaving) return grantedMeanwhile(granted, theirs)
+  return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
 }
 
-const requested = (granted: string | undefined, { says }: RelationEntry): string | undefined =>
-  says ?? (granted === CHANGING ? undefined : granted)
-
 /** A consumer that leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
-const grantedMeanwhile = (granted: string | undefined, theirs: RelationEntry): string | undefined =>
-  granted === undefined || granted === CHANGING ? granted : requested(granted, theirs)
+const grantedMeanwhile = (granted: string | undefined, { says = granted }: RelationEntry): string | undefined =>
+  granted === undefined || granted === CHANGING ? granted : says
 
 /** Names a relation's requester as a beacon and as a coordinator do. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [
