@@ -5,9 +5,7 @@ import type { WantedLabels } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { ownedKeys } from '../relations/application-data.ts'
-import type { Effective } from '../relations/effective.ts'
-import { MESH_KEYS } from '../relations/foreign-labels.ts'
-import { hasLabelRequests, isRequirer } from '../relations/progress.ts'
+import { isRequirer } from '../relations/progress.ts'
 import type { EffectiveState } from '../state/state.ts'
 
 /** The desired state of the cluster. */
@@ -24,10 +22,6 @@ export type Desired = {
   /** Others carry labels that they are to let go of. */
   readonly isAwaitingLabels: boolean
 }
-
-/** It is known by now what asks for the labels that a lost memory left on the workload. */
-export const isEnrolmentKnown = (features: Features, subject: Subject, resolved: Effective): boolean =>
-  hasLabelRequests(resolved) || MESH_KEYS.some((key) => Object.hasOwn(features.labels(subject, resolved).labels, key))
 
 /** Joins what all features desire: a pure function of the input. */
 export const desiredState = (features: Features, input: FeatureInput): Desired => {

@@ -15,15 +15,15 @@ import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
 import { describeUnknownEndpoint, unknownEndpoints } from '../relations/endpoints.ts'
+import { MESH_KEYS } from '../relations/foreign-labels.ts'
 import { publishedHash } from '../relations/mirror.ts'
 import { type Nudge, nudgesDue } from '../relations/nudges.ts'
 import type { Peers } from '../relations/peers.ts'
-import { isForgotten, withCarried } from '../relations/progress.ts'
+import { isEnrolmentKnown, isForgotten, withCarried } from '../relations/progress.ts'
 import { isInherited, type Memory, memoryObject } from '../state/memory.ts'
 import { type State, stands, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
 import { isDue } from './derive.ts'
-import { isEnrolmentKnown } from './desired-state.ts'
 import { type Found, lookAround } from './look.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
@@ -432,7 +432,9 @@ const withObservedLabels = (
   if (!isLost && !state.carried) return { carried: state, resolved: seen }
   const carried = withCarried(state)
   const resolved = effective(subject, carried, found.peers)
-  if (!isEnrolmentKnown(features, subject, resolved)) return { carried, resolved }
+  const { labels } = features.labels(subject, resolved)
+  const isKnown = isEnrolmentKnown(state, resolved) || MESH_KEYS.some((key) => Object.hasOwn(labels, key))
+  if (!isKnown) return { carried, resolved }
   const { carried: _, ...known } = carried
   return { carried: known, resolved: effective(subject, known, found.peers) }
 }

@@ -141,6 +141,15 @@ export const lossHistories: readonly Named[] = [
     act: ({ say }) => say(...ON, removed('beacon'), config('beacon')),
   },
   {
+    name: 'a consumer whose memory is deleted while its beacon is being removed leaves the mesh',
+    act: async ({ say, sayOnly }) => {
+      await say(...ON)
+      await sayOnly(removed('beacon'))
+      await say(forgotten('details'))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'a consumer leaves a beacon that was removed while a relation with another id was told',
     act: async ({ run, say, send, start, sayOnly, quiet }) => {
       await say(...ON)
