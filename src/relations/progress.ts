@@ -74,14 +74,12 @@ const isCarried = (relation: Relation): boolean =>
 
 /**
  * Restores the state of a memory lost while the workload was on the mesh. The enrolment is kept until the requesting relation, or its
- * end, is known: off the mesh nothing guards the application.
+ * end, is known: off the mesh nothing guards the application. One that has ended counts as carried until the labels are gone.
  */
 export const withCarried = (state: State): State => {
   const { carried: _, ...others } = withIntents(
     state,
-    Object.entries(state.relations).flatMap(([key, entry]) =>
-      isRequirer(entry) && stands(state, entry) ? [{ key, entry: CARRIED }] : [],
-    ),
+    Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
   )
   return isEndKnown(state) ? others : { ...others, carried: true }
 }

@@ -150,6 +150,18 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'a consumer whose memory is deleted is guarded until it has left the relation whose end made a new one',
+    act: async ({ run, say, send, start, runTo, sayOnly }) => {
+      await say(config('beacon'), config('details'), mesh().told('details', 'document'), forgotten('details'))
+      const [gone] = send(mesh().ended('details', 'document'))
+      const dying = gone && (await start(gone))
+      if (dying && (await runTo(dying, /^POST /))) await run.world.step(dying)
+      if (dying) run.world.crash(dying, true)
+      await sayOnly(config('beacon'))
+    },
+    end: { resync: 'details' },
+  },
+  {
     name: 'a consumer leaves a beacon that was removed while a relation with another id was told',
     act: async ({ run, say, send, start, sayOnly, quiet }) => {
       await say(...ON)
