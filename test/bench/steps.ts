@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { meshRelation, service, workload } from '../helpers/world.ts'
 import type { Counts } from './api.ts'
 import { type Figure, figureOf, ratio, type Table } from './figures.ts'
@@ -20,73 +21,120 @@ export const step = async (ground: Ground, running: Running, event: Sent): Promi
 
 const NO_OP = 'no-op'
 
-const STEPS: Readonly<Record<string, (application: string) => Sent>> = {
-  'first join': (application) => joined(application, {}, 'join'),
-  [NO_OP]: (application) => joined(application, {}, 'join'),
-  change: (application) => joined(application, { 'istio.io/use-waypoint': 'another' }, 'change'),
-  leave: (application) => ({
-    type: 'relation-broken',
-    data: { namespace: 'shop', application, relation: { id: 7 } },
-  }),
+type Application = { readonly namespace: string; readonly application: string }
+
+const STEPS: Readonly<Record<string, (of: Application) => Sent>> = {
+  'first join': (of) => joined(of, {}, 'join'),
+  [NO_OP]: (of) => joined(of, {}, 'join'),
+  change: (of) => joined(of, { 'istio.io/use-waypoint': 'another' }, 'change'),
+  leave: (of) => ({ type: 'relation-broken', data: { ...of, relation: { id: 7 } } }),
 }
 
-const joined = (application: string, labels: Record<string, string>, id: string): Sent => ({
+const joined = (of: Application, labels: Record<string, string>, id: string): Sent => ({
   type: 'relation-changed',
-  id: `${id} ${application}`,
-  data: { namespace: 'shop', application, ...meshRelation({ 'istio.io/dataplane-mode': 'ambient', ...labels }) },
+  id: `${id} ${of.application}`,
+  data: { ...of, ...meshRelation({ 'istio.io/dataplane-mode': 'ambient', ...labels }) },
 })
 
-const UNMEASURED_ROUNDS = 5
+/** Applications that a process has had all steps of before it is measured: a warm process runs code that Node has compiled. */
+const WARMING = 500
+const TOGETHER = 20
+
+/** For so long after a write of an application a step that restarts its pods waits for more of them. */
+const APART_MILLISECONDS = 2_500
 
 /** Programs that take steps, and others that only read what the first of them reads when it has nothing to do. */
 type Field = { readonly stepping: readonly Program[]; readonly reading: readonly Program[] }
 
-/** Calls back with each step of a round. */
-const takeRound = async (
-  ground: Ground,
-  { stepping, reading }: Field,
-  running: ReadonlyMap<Program, Running>,
-  add: (program: Program, name: string, measured: Round) => void,
-): Promise<void> => {
-  serial += 1
-  const applications = new Map(stepping.map((program, index) => [program, `app-${serial}-${index}`]))
-  const [made = ''] = applications.values()
-  await ground.seed([...applications.values()].flatMap((name) => [workload('StatefulSet', name), service(name)]))
-  for (const [name, event] of Object.entries(STEPS))
-    for (const program of name === NO_OP ? [...stepping, ...reading] : stepping) {
-      const process = running.get(program)
-      if (process) add(program, name, await step(ground, process, event(applications.get(program) ?? made)))
-    }
-}
+const ofStep = ({ stepping, reading }: Field, name: string): readonly Program[] =>
+  name === NO_OP ? [...stepping, ...reading] : stepping
 
 let serial = 0
 
-/** Each application of a round joins, hears nothing new, changes, and leaves. */
+/** New applications with a workload and a Service each, in a namespace of their own unless it is named. */
+const seeded = async (ground: Ground, count: number, namespace = `warm-${++serial}`): Promise<Application[]> => {
+  const made = Array.from({ length: count }, () => ({ namespace, application: `app-${++serial}` }))
+  const of = <T extends { metadata: object }>(object: T): T => ({
+    ...object,
+    metadata: { ...object.metadata, namespace },
+  })
+  await ground.seed(
+    made.flatMap(({ application }) => [of(workload('StatefulSet', application)), of(service(application))]),
+  )
+  return made
+}
+
+/** Has a program take the steps of applications, a few of them at a time. */
+const warmUp = async (ground: Ground, running: Running, names: readonly string[]): Promise<void> => {
+  for (let done = 0; done < WARMING; done += TOGETHER) {
+    const applications = await seeded(ground, TOGETHER)
+    for (const name of names)
+      await Promise.all(applications.flatMap((one) => STEPS[name]?.(one) ?? []).map((event) => running.post(event)))
+  }
+}
+
+/** Starts the programs of a field, and has each take what makes it warm. */
+const startWarm = async (ground: Ground, field: Field): Promise<Map<Program, Running>> => {
+  const running = new Map<Program, Running>()
+  for (const program of ofStep(field, NO_OP)) {
+    const process = await start(ground, program, { K_SINK: ground.sink })
+    running.set(program, process)
+    // the charm library takes one event at a time, and compiles nothing
+    if (ground.peers.original.includes(program)) continue
+    await warmUp(ground, process, field.stepping.includes(program) ? Object.keys(STEPS) : [NO_OP])
+  }
+  return running
+}
+
+type Measured = { readonly step: string; readonly program: Program; readonly rounds: readonly Round[] }
+
+/** Has each program take a step of one of its applications, in each round; readers read about those of the first one. */
+const measureStep = async (
+  ground: Ground,
+  programs: readonly { program: Program; running: Running; applications: readonly Application[] }[],
+  [name, event]: readonly [string, (of: Application) => Sent],
+  rounds: number,
+): Promise<Measured[]> => {
+  const measured = programs.map((one) => ({ ...one, step: name, rounds: [] as Round[] }))
+  for (let round = 0; round < rounds; round += 1)
+    for (const { running, applications, rounds: own } of measured)
+      own.push(await step(ground, running, event(applications[round] as Application)))
+  return measured
+}
+
+/** Each application joins, hears nothing new, changes, and leaves. */
 export const steps = async (ground: Ground, rounds: number): Promise<Table> => {
   const { floor, client, original } = ground.peers
   const field = { stepping: [...ground.bundles, ...original], reading: [floor, client] }
-  const running = new Map<Program, Running>()
-  for (const program of [...field.stepping, ...field.reading])
-    running.set(program, await start(ground, program, { K_SINK: ground.sink }))
-  for (let round = 0; round < UNMEASURED_ROUNDS; round += 1) await takeRound(ground, field, running, () => undefined)
-  const all = new Map<string, { step: string; program: Program; rounds: Round[] }>()
-  for (let round = 0; round < rounds; round += 1)
-    await takeRound(ground, field, running, (program, step, measured) => {
-      const key = `${step} ${program.name}`
-      const one = all.get(key) ?? { step, program, rounds: [] }
-      one.rounds.push(measured)
-      all.set(key, one)
+  const running = await startWarm(ground, field)
+  const applications = new Map<Program, Application[]>()
+  for (const program of field.stepping) applications.set(program, await seeded(ground, rounds, 'shop'))
+  const [made = []] = applications.values()
+  const all: Measured[] = []
+  for (const one of Object.entries(STEPS)) {
+    const programs = ofStep(field, one[0]).flatMap((program) => {
+      const process = running.get(program)
+      return process ? [{ program, running: process, applications: applications.get(program) ?? made }] : []
     })
+    all.push(...(await measureStep(ground, programs, one, rounds)))
+    await sleep(APART_MILLISECONDS)
+  }
   for (const process of running.values()) await process.stop()
-  const cpuOf = (step: string) =>
-    figureOf(all.get(`${step} ${ground.bundles[0]?.name}`)?.rounds.map(({ cpu }) => cpu) ?? [])
+  return tableOf(ground, all, rounds)
+}
+
+const tableOf = ({ bundles, peers }: Ground, all: readonly Measured[], rounds: number): Table => {
+  const cpuOf = (step: string) => {
+    const own = all.find((one) => one.step === step && one.program === bundles[0])
+    return figureOf(own?.rounds.map(({ cpu }) => cpu) ?? [])
+  }
   return {
     title: 'Steps of a process that is warm',
     note: [
-      `${rounds} interleaved rounds, each with applications of its own.`,
-      ...(original.length > 0 ? [] : [NO_ORIGINAL]),
+      `${rounds} interleaved rounds, each with applications of its own, in processes that have had ${WARMING} others before.`,
+      ...(peers.original.length > 0 ? [] : [NO_ORIGINAL]),
     ].join(' '),
-    rows: [...all.values()].map(({ step, program, rounds: measured }) => {
+    rows: all.map(({ step, program, rounds: measured }) => {
       const of = (what: keyof Round): Figure => figureOf(measured.map((one) => one[what]))
       return {
         step,
