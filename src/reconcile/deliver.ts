@@ -9,10 +9,10 @@ import type { Features } from '../feature/combine.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
 import type { State } from '../state/state.ts'
+import type { Due } from './due.ts'
 import type { Enqueue } from './queue.ts'
 import type { Change } from './remember.ts'
 import type { FollowedStep, Outcome } from './result.ts'
-import type { Due } from './step.ts'
 
 /** The messages due to others because of one application, and the event that its step was for. */
 export type DueOf = { readonly subject: Subject; readonly due: Due; readonly cause: Event }

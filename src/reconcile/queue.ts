@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import { type Due, NOTHING_DUE } from './due.ts'
 import type { Change } from './remember.ts'
 import type { Outcome } from './result.ts'
-import type { Due, Step } from './step.ts'
+import type { Step } from './step.ts'
 
 /** The outcome of one change, and what others are to be told after it. */
 export type Result = { outcome: Outcome; due: Due }
@@ -106,7 +107,5 @@ const answer = ({ resolve, reject }: Waiting, outcome: Outcome | Error | undefin
   outcome === undefined || outcome instanceof Error ? reject(outcome) : resolve({ outcome, due })
 
 const NOTED: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
-
-const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

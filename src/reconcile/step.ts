@@ -1,30 +1,26 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
-import { expectationsOf } from '../authorization/expectation.ts'
-import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
-import { DAY_MILLISECONDS } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
 import { createRecalls, type Recalls } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Announcement, Environment } from '../feature/feature.ts'
-import { ApiError, isStale } from '../kubernetes/api-error.ts'
+import type { Environment } from '../feature/feature.ts'
+import { isStale } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
-import { fieldManager } from '../kubernetes/ownership-labels.ts'
-import { type Effective, effective } from '../relations/effective.ts'
-import { describeUnknownEndpoint, unknownEndpoints } from '../relations/endpoints.ts'
-import { MESH_KEYS } from '../relations/foreign-labels.ts'
-import { publishedHash } from '../relations/mirror.ts'
-import { type Nudge, nudgesDue } from '../relations/nudges.ts'
+import { effective } from '../relations/effective.ts'
+import { misspeltEndpoints } from '../relations/endpoints.ts'
+import { withoutForgotten } from '../relations/forget.ts'
 import type { Peers } from '../relations/peers.ts'
-import { isEnrolmentKnown, isForgotten, withCarried } from '../relations/progress.ts'
-import { isInherited, type Memory, memoryObject } from '../state/memory.ts'
-import { type State, stands, withPreviousTargets } from '../state/state.ts'
+import { isInherited, type Memory } from '../state/memory.ts'
+import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
 import { isDue } from './derive.ts'
+import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
+import { unmetExpectations } from './expectations.ts'
 import { type Found, lookAround } from './look.ts'
+import { withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
@@ -45,9 +41,6 @@ export type StepDependencies = {
   /** The results that earlier steps made of the same input. */
   recalls?: Recalls
 }
-
-/** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
-export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
@@ -134,51 +127,24 @@ export const createStep =
     const { changes = [] } = progress
     const unmet = settled ? await unmetExpectations(features, kubernetes, subject, settled.state) : []
     const written = [...progress.written]
-    const isResync = changes.some(({ look }) => look?.isResync === true)
     const done = settled && {
       ...settled,
       waiting: [...settled.waiting, ...unmet],
-      messages: [...settled.messages, ...misspelt(subject, settled.state)],
+      messages: [...settled.messages, ...misspeltEndpoints(subject, settled.state)],
       written,
       removed: [...progress.removed],
-      drift: isResync ? progress.drift : [],
+      drift: isResync(changes) ? progress.drift : [],
     }
     const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
     return {
       outcomes,
       due: settled
-        ? dueAfter(features, subject, settled.state, found, changes, progress, new Date(clock.now()))
+        ? dueAfter(features, subject, settled.state, found.peers, changes, progress, new Date(clock.now()))
         : NOTHING_DUE,
     }
   }
 
-/** Endpoints that are nearly those of relations; others may be related yet. */
-const misspelt = (subject: Subject, state: State): string[] =>
-  unknownEndpoints(state)
-    .filter(({ near }) => near !== undefined)
-    .map((unknown) => `${subjectName(subject)}: ${describeUnknownEndpoint(unknown)}`)
-
-/** Asked of the cluster as the step left it, and only of applications that expect anything. */
-const unmetExpectations = async (
-  { memories }: Features,
-  kubernetes: Kubernetes,
-  subject: Subject,
-  state: State,
-): Promise<string[]> => {
-  const expectations = expectationsOf(subject, state.config)
-  if (expectations.length === 0) return []
-  try {
-    const checked = await expected(memories, readingOnce(kubernetes), expectations, undefined)
-    return checked.flatMap(({ met, allowed, sentence }) =>
-      met ? [] : [`expected to be ${allowed ? 'allowed' : 'refused'}: ${sentence}`],
-    )
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return [`whether expectations are met is not known: ${error.message}`]
-  }
-}
-
-const NOTHING_DUE: Due = { nudges: [], announcements: [] }
+const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)
 
 /** `settled` is undefined where there is nothing to do: no change was taken, or just a note. */
 type Attempted = {
@@ -270,12 +236,13 @@ const attempt = async (
     content: recall('publications', features.publications, input),
   })
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
+  const next = withTargets(features, memory, subject, said, now)
   const settled = await settle(
     { features, kubernetes, clock, environment, recall },
     {
       subject,
       memory,
-      next: withoutForgotten(subject, withTargets(features, memory, subject, said, now), found, changes, now),
+      next: isResync(changes) ? withoutForgotten(subject, next, found.peers, now) : next,
       resolved,
       peers: found.peers,
       requesters,
@@ -419,82 +386,6 @@ const isStranger = (
   [...(state.owned ?? []), ...(state.former ?? [])].length === 0 &&
   !documents.found.some(({ application }) => application === subject.application) &&
   !isDeployed(observed)
-
-/** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
-const withObservedLabels = (
-  features: Features,
-  memory: Memory,
-  subject: Subject,
-  state: State,
-  { seen, observed, found }: { seen: Effective; observed: Observed; found: Found },
-): { carried: State; resolved: Effective } => {
-  const isLost = memory.stored === undefined && isCarrying(subject, observed)
-  if (!isLost && !state.carried) return { carried: state, resolved: seen }
-  const carried = withCarried(state)
-  const resolved = effective(subject, carried, found.peers)
-  const { labels } = features.labels(subject, resolved)
-  const isKnown = isEnrolmentKnown(state, resolved) || MESH_KEYS.some((key) => Object.hasOwn(labels, key))
-  if (!isKnown) return { carried, resolved }
-  const { carried: _, ...known } = carried
-  return { carried: known, resolved: effective(subject, known, found.peers) }
-}
-
-const isCarrying = ({ application }: Subject, { targets }: Observed): boolean => {
-  const manager = fieldManager(application)
-  return targets.current.some(({ places = [] }) =>
-    places.some(({ object }) => object.metadata.managedFields?.some((entry) => entry.manager === manager)),
-  )
-}
-
-/** At a resync, tombstones of more than a day go when nothing of their relation is left on either side. */
-const withoutForgotten = (
-  subject: Subject,
-  state: State,
-  { peers }: Found,
-  changes: readonly Change[],
-  now: Date,
-): State => {
-  if (!changes.some(({ look }) => look?.isResync)) return state
-  const isOld = (since: string | undefined) =>
-    since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
-  const { removed, ...others } = state
-  const relations = Object.entries(state.relations).filter(([key, entry]) => {
-    const isOver = !stands(state, entry)
-    return !(
-      isOver &&
-      isOld((entry.word === 'ended' ? entry.since : undefined) ?? removed) &&
-      isForgotten(subject, state, key, peers, publishedHash(state, entry))
-    )
-  })
-  const isForgettable = isOld(removed) && relations.length === 0
-  if (!isForgettable) return { ...state, relations: Object.fromEntries(relations) }
-  const { marks: _, ...rest } = others
-  return { ...rest, relations: {} }
-}
-
-const dueAfter = (
-  features: Features,
-  subject: Subject,
-  state: State,
-  { peers }: Found,
-  changes: readonly Change[],
-  { before, written }: Progress,
-  now: Date,
-): Due => {
-  const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
-  const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
-  const announced = features.announcements(subject, state)
-  if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
-  const looks = changes.flatMap(({ look }) => look ?? [])
-  const occasion = {
-    isResync: looks.some(({ isResync }) => isResync),
-    isSwept: looks.some(({ documents }) => documents !== undefined),
-    isEcho,
-    now,
-    before: before ?? state,
-  }
-  return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
-}
 
 const lostRace = ({ namespace, application }: Subject, cause: unknown): Unavailable => {
   const last = cause instanceof Error ? ` (${cause.message})` : ''

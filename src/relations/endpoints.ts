@@ -1,3 +1,4 @@
+import { type Subject, subjectName } from '../base/subject.ts'
 import { relationsIn } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 
@@ -24,6 +25,12 @@ export const unknownEndpoints = (state: State): UnknownEndpoint[] => {
       return { ...one, ...(near !== undefined && { near }) }
     })
 }
+
+/** A sentence for each that is nearly the endpoint of a relation; others may be related yet. */
+export const misspeltEndpoints = (subject: Subject, state: State): string[] =>
+  unknownEndpoints(state)
+    .filter(({ near }) => near !== undefined)
+    .map((unknown) => `${subjectName(subject)}: ${describeUnknownEndpoint(unknown)}`)
 
 export const describeUnknownEndpoint = ({ where, endpoint, near }: UnknownEndpoint): string =>
   `${where} names the endpoint ${endpoint}, and no relation has it${near === undefined ? '' : `: is ${near} meant?`}`

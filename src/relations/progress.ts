@@ -208,11 +208,3 @@ export const namespaceAwaits = (
 /** Tells if the workload carries labels: they may be refused there while all else was done. */
 const isLabelled = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'labels' in peer && Object.keys(peer.labels).length > 0
-
-/** Tells if a tombstone may go after a day: both sides have seen the end, and nothing is left. */
-export const isForgotten = (subject: Subject, state: State, key: string, peers: Peers, shows: string): boolean => {
-  const entry = ownValue(state.relations, key)
-  if (entry === undefined || entry.holds || entry.granted !== undefined) return false
-  const { entry: theirs } = otherSide(subject, state, key, peers)
-  return theirs === undefined || theirs.seen === shows
-}

@@ -1,0 +1,36 @@
+import type { Subject } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
+import { type Effective, effective } from '../relations/effective.ts'
+import { MESH_KEYS } from '../relations/foreign-labels.ts'
+import { isEnrolmentKnown, withCarried } from '../relations/progress.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { Found } from './look.ts'
+import type { Observed } from './observed.ts'
+
+/** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
+export const withObservedLabels = (
+  features: Features,
+  memory: Memory,
+  subject: Subject,
+  state: State,
+  { seen, observed, found }: { seen: Effective; observed: Observed; found: Found },
+): { carried: State; resolved: Effective } => {
+  const isLost = memory.stored === undefined && isCarrying(subject, observed)
+  if (!isLost && !state.carried) return { carried: state, resolved: seen }
+  const carried = withCarried(state)
+  const resolved = effective(subject, carried, found.peers)
+  const { labels } = features.labels(subject, resolved)
+  const isKnown = isEnrolmentKnown(state, resolved) || MESH_KEYS.some((key) => Object.hasOwn(labels, key))
+  if (!isKnown) return { carried, resolved }
+  const { carried: _, ...known } = carried
+  return { carried: known, resolved: effective(subject, known, found.peers) }
+}
+
+const isCarrying = ({ application }: Subject, { targets }: Observed): boolean => {
+  const manager = fieldManager(application)
+  return targets.current.some(({ places = [] }) =>
+    places.some(({ object }) => object.metadata.managedFields?.some((entry) => entry.manager === manager)),
+  )
+}
