@@ -86,11 +86,12 @@ export const withCarried = (state: State): State => {
 
 const CARRIED = { holds: true, heard: true } as const
 
-/** Tells if a known relation asks for labels, or one that may have asked for them is over on its other side. */
+/** Tells if a known relation asks for labels, or for none any more, or one that may have asked for them is over on its other side. */
 export const isEnrolmentKnown = (state: State, { state: { relations } }: Effective): boolean =>
   Object.entries(state.relations).some(([key, entry]) => {
     const relation = ownValue(relations, key)
-    return isRequirer(entry) && (relation === undefined || (!relation.isUnknown && isCarried(relation)))
+    if (!isRequirer(entry)) return false
+    return relation === undefined || (!relation.isUnknown && (relation.publishes === true || isCarried(relation)))
   })
 
 /** Tells if the application was removed, or a relation that enrols it has ended. */

@@ -162,6 +162,14 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'details' },
   },
   {
+    name: 'a consumer whose memory is deleted leaves the mesh of a beacon whose document is deleted',
+    act: async ({ say }) => {
+      await say(config('beacon', 'document'), config('details', 'document'), mesh().told('details', 'document'))
+      await say(forgotten('details'), removed('beacon', 'document'))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'a consumer leaves a beacon that was removed while a relation with another id was told',
     act: async ({ run, say, send, start, sayOnly, quiet }) => {
       await say(...ON)
