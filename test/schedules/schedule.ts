@@ -126,9 +126,16 @@ const isLosable = ({ isPlatform, event }: Letter): boolean => !isPlatform || eve
 
 /** Sends events of the platform that were not lost once more, each with that probability, in any order, but for those that still wait. */
 export const redeliver = (world: World, platform: Platform, random: Random, probability: number): void => {
-  const sent = platform.said.letters.filter((letter) => letter.isAnswered && random.chance(probability))
-  for (const { about: _, ...letter } of random.shuffle(sent)) {
-    const again = { ...letter, name: `${letter.name}, redelivered`, attempts: 0, after: [], isAnswered: false }
+  const { letters, isTampered } = platform.said
+  const words = Map.groupBy(letters, ({ about }) => about)
+  const sent = letters.filter((letter) => letter.isAnswered && random.chance(probability))
+  for (const letter of random.shuffle(sent)) {
+    const { about, ...others } = letter
+    // where a memory was deleted, the first of several words may count again until the last one is redelivered as well
+    const isWord = isTampered && (words.get(about)?.length ?? 0) > 1
+    const name = `${letter.name}, redelivered`
+    const again = { ...others, ...(isWord && { about }), name, attempts: 0, after: [], isAnswered: false }
+    if (isWord) letters.push(again)
     world.network.push(again)
   }
 }
