@@ -43,14 +43,14 @@ export type Ground = {
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-const CONFIGMAPS = '/api/v1/namespaces/shop/configmaps'
+const CONFIGMAPS = '/api/v1/namespaces/{namespace}/configmaps'
 
 /** What a redelivered event of an application reads, in two round trips. */
 const READS = [
   [
     `${CONFIGMAPS}/juju-service-mesh-{application}-labels`,
-    '/apis/apps/v1/namespaces/shop/statefulsets/{application}',
-    '/api/v1/namespaces/shop/services/{application}',
+    '/apis/apps/v1/namespaces/{namespace}/statefulsets/{application}',
+    '/api/v1/namespaces/{namespace}/services/{application}',
   ],
   [`${CONFIGMAPS}/juju-service-mesh-beacon-labels`],
 ]

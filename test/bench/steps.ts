@@ -7,16 +7,23 @@ import { NO_ORIGINAL } from './peers.ts'
 
 type Round = { wall: number; cpu: number } & Counts
 
-/** Sends an event, and measures its step. */
-export const step = async (ground: Ground, running: Running, event: Sent): Promise<Round> => {
+/** Sends events one after another; measures what one of their steps takes. */
+export const step = async (ground: Ground, running: Running, ...events: readonly Sent[]): Promise<Round> => {
   await ground.counts()
   const before = await running.cpu()
   const began = performance.now()
-  const { status, body } = await running.post(event)
+  for (const event of events) {
+    const { status, body } = await running.post(event)
+    if (status !== 200) throw new Error(`${event.type} was answered ${status}: ${body}`)
+  }
   const wall = performance.now() - began
   const cpu = (await running.cpu()) - before
-  if (status !== 200) throw new Error(`${event.type} was answered ${status}: ${body}`)
-  return { wall, cpu, ...(await ground.counts()) }
+  const { calls, writes, memories, bytes } = await ground.counts()
+  const each = (sum: number) => sum / events.length
+  return {
+    ...{ wall: each(wall), cpu: each(cpu) },
+    ...{ calls: each(calls), writes: each(writes), memories: each(memories), bytes: each(bytes) },
+  }
 }
 
 const NO_OP = 'no-op'
@@ -40,6 +47,9 @@ const joined = (of: Application, labels: Record<string, string>, id: string): Se
 const WARMING = 500
 const TOGETHER = 20
 
+/** So many follow each other before the next program has its turn. */
+const IN_A_ROW = 5
+
 /** For so long after a write of an application a step that restarts its pods waits for more of them. */
 const APART_MILLISECONDS = 2_500
 
@@ -51,8 +61,9 @@ const ofStep = ({ stepping, reading }: Field, name: string): readonly Program[] 
 
 let serial = 0
 
-/** New applications with a workload and a Service each, in a namespace of their own unless it is named. */
-const seeded = async (ground: Ground, count: number, namespace = `warm-${++serial}`): Promise<Application[]> => {
+/** New applications with a workload and a Service each, in a namespace of their own. */
+const seeded = async (ground: Ground, count: number): Promise<Application[]> => {
+  const namespace = `steps-${++serial}`
   const made = Array.from({ length: count }, () => ({ namespace, application: `app-${++serial}` }))
   const of = <T extends { metadata: object }>(object: T): T => ({
     ...object,
@@ -88,17 +99,16 @@ const startWarm = async (ground: Ground, field: Field): Promise<Map<Program, Run
 
 type Measured = { readonly step: string; readonly program: Program; readonly rounds: readonly Round[] }
 
-/** Has each program take a step of one of its applications, in each round; readers read about those of the first one. */
+/** Has the programs take a step of their applications in turn, those of a round in a row; readers read about those of the first one. */
 const measureStep = async (
   ground: Ground,
-  programs: readonly { program: Program; running: Running; applications: readonly Application[] }[],
+  programs: readonly { program: Program; running: Running; applications: readonly (readonly Application[])[] }[],
   [name, event]: readonly [string, (of: Application) => Sent],
-  rounds: number,
 ): Promise<Measured[]> => {
   const measured = programs.map((one) => ({ ...one, step: name, rounds: [] as Round[] }))
-  for (let round = 0; round < rounds; round += 1)
-    for (const { running, applications, rounds: own } of measured)
-      own.push(await step(ground, running, event(applications[round] as Application)))
+  for (const round of programs[0]?.applications.keys() ?? [])
+    for (const { running, applications, rounds } of measured)
+      rounds.push(await step(ground, running, ...(applications[round] ?? []).map(event)))
   return measured
 }
 
@@ -107,8 +117,12 @@ export const steps = async (ground: Ground, rounds: number): Promise<Table> => {
   const { floor, client, original } = ground.peers
   const field = { stepping: [...ground.bundles, ...original], reading: [floor, client] }
   const running = await startWarm(ground, field)
-  const applications = new Map<Program, Application[]>()
-  for (const program of field.stepping) applications.set(program, await seeded(ground, rounds, 'shop'))
+  const applications = new Map<Program, Application[][]>()
+  for (const program of field.stepping) {
+    const ofRounds: Application[][] = []
+    for (let round = 0; round < rounds; round += 1) ofRounds.push(await seeded(ground, IN_A_ROW))
+    applications.set(program, ofRounds)
+  }
   const [made = []] = applications.values()
   const all: Measured[] = []
   for (const one of Object.entries(STEPS)) {
@@ -116,7 +130,7 @@ export const steps = async (ground: Ground, rounds: number): Promise<Table> => {
       const process = running.get(program)
       return process ? [{ program, running: process, applications: applications.get(program) ?? made }] : []
     })
-    all.push(...(await measureStep(ground, programs, one, rounds)))
+    all.push(...(await measureStep(ground, programs, one)))
     await sleep(APART_MILLISECONDS)
   }
   for (const process of running.values()) await process.stop()
@@ -131,7 +145,7 @@ const tableOf = ({ bundles, peers }: Ground, all: readonly Measured[], rounds: n
   return {
     title: 'Steps of a process that is warm',
     note: [
-      `${rounds} interleaved rounds, each with applications of its own, in processes that have had ${WARMING} others before.`,
+      `${rounds} interleaved rounds of ${IN_A_ROW} applications each, in processes that have had ${WARMING} others before.`,
       ...(peers.original.length > 0 ? [] : [NO_ORIGINAL]),
     ].join(' '),
     rows: all.map(({ step, program, rounds: measured }) => {

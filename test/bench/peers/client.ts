@@ -18,16 +18,17 @@ const READERS: Readonly<Record<string, (named: Named) => Promise<unknown>>> = {
   statefulsets: (named) => apps.readNamespacedStatefulSet(named),
 }
 
-const read = async (path: string, application: string): Promise<unknown> => {
-  const [name = '', plural = '', namespace = ''] = path.replace('{application}', application).split('/').toReversed()
+const read = async (path: string): Promise<unknown> => {
+  const [name = '', plural = '', namespace = ''] = path.split('/').toReversed()
   return await READERS[plural]?.({ namespace, name }).catch((error: ApiException<unknown>) => {
     if (error.code !== 404) throw error
   })
 }
 
 const server = createServer(async (request, response) => {
-  const { application } = JSON.parse(await text(request))
-  for (const paths of trips) await Promise.all(paths.map((path) => read(path, application)))
+  const { namespace, application } = JSON.parse(await text(request))
+  const of = (path: string) => path.replace('{namespace}', namespace).replace('{application}', application)
+  for (const paths of trips) await Promise.all(paths.map((path) => read(of(path))))
   response.end('{}')
 })
 server.listen(Number(PORT), () => process.stdout.write(`{"port":${(server.address() as AddressInfo).port}}\n`))

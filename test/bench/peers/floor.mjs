@@ -19,8 +19,9 @@ const read = (path) =>
   })
 
 const server = createServer(async (request, response) => {
-  const { application } = JSON.parse(await text(request))
-  for (const paths of trips) await Promise.all(paths.map((path) => read(path.replace('{application}', application))))
+  const { namespace, application } = JSON.parse(await text(request))
+  const of = (path) => path.replace('{namespace}', namespace).replace('{application}', application)
+  for (const paths of trips) await Promise.all(paths.map((path) => read(of(path))))
   response.end('{}')
 })
 server.listen(Number(PORT), () => process.stdout.write(`{"port":${server.address().port}}\n`))

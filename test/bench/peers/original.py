@@ -24,7 +24,7 @@ def reconcile(event: dict) -> None:
     labels = remote["data"]["labels"] if remote else {}
     reconcile_charm_labels(client, application, namespace, memory, labels)
     if not remote:
-        client.delete(ConfigMap, memory)
+        client.delete(ConfigMap, memory, namespace=namespace)
 
 
 def bodies(stream):
