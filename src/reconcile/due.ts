@@ -14,7 +14,7 @@ export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: r
 /** Nobody is told anything. */
 export const NOTHING_DUE: Due = { nudges: [], announcements: [] }
 
-/** What follows from a step: `before` is the state before it, `written` names all that it wrote. */
+/** The messages that follow from a step: `before` is the state before it, `written` names all that it wrote. */
 export const dueAfter = (
   features: Features,
   subject: Subject,

@@ -86,13 +86,9 @@ export const withCarried = (state: State): State => {
 
 const CARRIED = { holds: true, heard: true } as const
 
-/** Tells if a known relation asks for labels, or for none any more, or one that may have asked for them is over on its other side. */
+/** Tells if it is known what a relation asks of its requirer: labels, none any more, or none as it is over on its other side. */
 export const isEnrolmentKnown = (state: State, { state: { relations } }: Effective): boolean =>
-  Object.entries(state.relations).some(([key, entry]) => {
-    const relation = ownValue(relations, key)
-    if (!isRequirer(entry)) return false
-    return relation === undefined || (!relation.isUnknown && (relation.publishes === true || isCarried(relation)))
-  })
+  Object.entries(state.relations).some(([key, entry]) => isRequirer(entry) && !ownValue(relations, key)?.isUnknown)
 
 /** Tells if the application was removed, or a relation that enrols it has ended. */
 export const isEndKnown = (state: State): boolean =>
