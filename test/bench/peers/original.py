@@ -19,12 +19,14 @@ client = Client(KubeConfig.from_service_account(os.environ["ROOT"] + CREDENTIALS
 def reconcile(event: dict) -> None:
     """Takes the labels of a beacon, or lets go of them, and of the memory, when its relation is broken."""
     application, namespace = event["application"], event["namespace"]
+    # a charm has a client for its own namespace, and this one takes events of several
+    client._client.namespace = namespace
     memory = label_configmap_name_template.format(app_name=application)
     remote = event.get("remote")
     labels = remote["data"]["labels"] if remote else {}
     reconcile_charm_labels(client, application, namespace, memory, labels)
     if not remote:
-        client.delete(ConfigMap, memory, namespace=namespace)
+        client.delete(ConfigMap, memory)
 
 
 def bodies(stream):
