@@ -7,6 +7,8 @@ const SLOW = [
   'test/simulator/**',
   'test/process/**',
   'test/fuzz/**',
+  'test/contract/lives.test.ts',
+  'test/contract/specs.test.ts',
   'test/coordinated-workers/cluster-churn.test.ts',
   'test/coordinated-workers/cluster-orders.test.ts',
   'test/coordinated-workers/nginx/prometheus.test.ts',
@@ -16,7 +18,9 @@ const SLOW = [
   'test/knative/release.test.ts',
   'test/page/browser.test.ts',
   'test/preview/histories.test.ts',
+  'test/preview/plan.test.ts',
   'test/reconcile/properties.test.ts',
+  'test/schemas/schemas.test.ts',
   'test/service-mesh/guarded-always.test.ts',
   'test/service-mesh/policy-bounds.test.ts',
 ]
