@@ -1,10 +1,10 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import { wire } from '../helpers/beacon-world.ts'
 import { PART_OF } from '../helpers/cluster.ts'
 import { service, workload } from '../helpers/world.ts'
 import { figureOf, type Table } from './figures.ts'
-import { type Ground, type Program, type Running, type Sent, start } from './ground.ts'
+import { type Ground, here, type Program, type Running, type Sent, start } from './ground.ts'
 import { step } from './steps.ts'
 
 type Point = {
@@ -42,10 +42,10 @@ const related = (application: string, id: number): Sent =>
 
 /** Asks for liveness until it is stopped; the longest that it was waited for. */
 const watchLiveness = async ({ port }: Running): Promise<() => Promise<number>> => {
-  const watching = new Worker(new URL('liveness.ts', import.meta.url), { workerData: port })
-  await once(watching, 'online')
+  const watching = fork(here('liveness.ts'), [String(port)])
+  await once(watching, 'message')
   return async () => {
-    watching.postMessage('over')
+    watching.send('over')
     return (await once(watching, 'message'))[0] as number
   }
 }

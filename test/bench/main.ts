@@ -67,7 +67,10 @@ const measure = async (ground: Ground): Promise<Table[]> => {
 /** Each takes seconds. */
 const MOST_LOOKS = 5
 
-/** A change of an application, as the table of steps has it; a pod of an image that is on its node is there in about two seconds. */
+/**
+ * A change of an application within two seconds of another, in a process that is not warm yet: twice what the table of steps has, and the wait for
+ * what restarts its pods as well. A pod of an image that is on its node is there in about two seconds.
+ */
 const COSTS = { cpu: 12, wait: 155, calls: 9, writes: 4, start: 2_000 }
 
 const draw = async (folder: string, { points }: Growth): Promise<void> => {
