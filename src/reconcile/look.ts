@@ -4,6 +4,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { findDocuments, listDocuments } from '../relations/documents.ts'
+import { hasShown } from '../relations/effective.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import {
   isRelatedTo,
@@ -47,8 +48,8 @@ export const lookAround = async (
     .filter((remote) => !unread.includes(remote))
     .map((remote) => named?.get(subjectName(remote)) ?? missingPeer(remote))
   const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread))]
-  const heard = Object.values(known.relations).filter((entry) => entry.heard)
-  const awaited = new Set(heard.map((entry) => subjectName(remoteSubject(subject, entry))))
+  const shown = Object.values(known.relations).filter(hasShown)
+  const awaited = new Set(shown.map((entry) => subjectName(remoteSubject(subject, entry))))
   const peers = await Promise.all(read.map((peer) => withLife(kubernetes, awaited, peer)))
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }

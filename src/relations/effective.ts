@@ -129,8 +129,15 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
 const STAYS = 'the last readable data stays in effect'
 
 /** Tells if the requirer may still carry the labels of an ended relation. Its grant, perhaps of a lost memory, is not revoked yet. */
-const isLeaving = ({ granted, heard }: RelationEntry, { entry: theirs, holds }: OtherSide): boolean =>
-  granted === undefined ? theirs?.holds === true : (holds ?? heard === true)
+const isLeaving = (entry: RelationEntry, other: OtherSide): boolean =>
+  entry.granted === undefined ? other.entry?.holds === true : mayHold(entry, other)
+
+/** Tells if the other side has ever shown anything of the relation: without its memory it may be as it was. */
+export const hasShown = ({ heard, seen }: Pick<RelationEntry, 'heard' | 'seen'>): boolean =>
+  heard === true || seen !== undefined
+
+/** Tells if the requirer may carry labels of the relation. */
+export const mayHold = (entry: RelationEntry, { holds }: OtherSide): boolean => holds ?? hasShown(entry)
 
 const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): string | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))

@@ -8,6 +8,7 @@ import {
   isEnrolling,
   isUnenrolled,
   leavingWorkers,
+  mayHold,
   NOTHING_ASKED,
   type OtherSide,
   otherSide,
@@ -150,14 +151,15 @@ const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined, isSt
 
 const grantedNow = (
   state: State,
-  { interface: name, granted, heard }: RelationEntry,
+  entry: RelationEntry,
   relation: Relation | undefined,
   isFailed: boolean,
-  { entry: theirs, holds }: OtherSide,
+  other: OtherSide,
 ): string | undefined => {
   if (relation === undefined) return undefined
+  const [{ interface: name, granted }, { entry: theirs }] = [entry, other]
   const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
-  if (!isConfigured) return isConfigUnknown(state) || (holds ?? heard) ? granted : undefined
+  if (!isConfigured) return isConfigUnknown(state) || mayHold(entry, other) ? granted : undefined
   if (relation.isUnknown || isFailed || theirs === undefined) return granted
   if (relation.isLeaving) return grantedMeanwhile(granted, theirs)
   return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
@@ -180,7 +182,8 @@ export const hasLabelledConsumers = (subject: Subject, state: State, resolved: E
   Object.entries(state.relations).some(([key, entry]) => {
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
     if (!isProvider(entry) || isRun) return false
-    return otherSide(subject, state, key, peers).holds ?? (entry.granted !== undefined && entry.heard === true)
+    const other = otherSide(subject, state, key, peers)
+    return other.holds ?? (entry.granted !== undefined && mayHold(entry, other))
   })
 
 /** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */

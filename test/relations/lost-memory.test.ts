@@ -171,6 +171,21 @@ test('a beacon that lost its memory and is told the end of a relation revokes no
   expect(seen.filter(([captured, granted]) => captured && granted !== 1)).toEqual([])
 })
 
+test('a beacon that is removed keeps its waypoint until a consumer has left that asks for nothing and lost its memory', async () => {
+  const world = createPair()
+  await configure(world, 'beacon', CONFIGS.beacon ?? {})
+  await tellRelation(world, 'details', MESH)
+  loseMemory(world, 'details')
+  const hasWaypoint = () => world.api.objects().some(({ kind }) => kind === 'Gateway')
+  const seen = atEveryWrite(world, () => [isCaptured(world, 'details'), hasWaypoint()])
+  await say(world, 'application-removed', { application: 'beacon' })
+  expect(seen).toEqual([
+    [true, true],
+    [false, true],
+    [false, false],
+  ])
+})
+
 test('a relation of the mesh takes the place of another one without a moment off the mesh', async () => {
   const world = await startPair(createPair())
   const seen = atEveryWrite(world, () => effects(world))
