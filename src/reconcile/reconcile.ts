@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { defined } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
@@ -100,7 +101,7 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   // each is some tens of milliseconds where there is much of all: others have a turn in between
   await outer.clock.breathe()
   const first = step.recall('plan', planOf, { situation, failed: NOTHING_FAILED })
-  const intents = dueIntents(subject, next, resolved, peers)
+  const intents = dueIntents(subject, memory.state, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
   const due = dueIn(first)
   if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []))
@@ -172,7 +173,9 @@ const isOvertaken = async (
   )
   return known.some(({ key }) => {
     const [before, now] = [peers, again].map((read) => otherSide(subject, next, key, read))
-    return before?.shows !== now?.shows || before?.holds !== now?.holds
+    return (
+      before?.shows !== now?.shows || before?.holds !== now?.holds || !isDeepStrictEqual(before?.labels, now?.labels)
+    )
   })
 }
 

@@ -17,32 +17,41 @@ import {
 import { isDisplaced, remoteSubject } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
-/** A change during which the remote side must not move: a first enrolment, or a revocation. */
+/** A change during which the remote side must not move: a first enrolment, or labels or a grant that are withdrawn. */
 export type Intent = { readonly key: string; readonly remote: Subject; readonly entry: Partial<RelationEntry> }
 
 /**
  * Collects the intents to save before the other side is read again and they are done. Of two sides that move at once one then sees the
- * other.
+ * other. `before` is the state that was read.
  */
 export const dueIntents = (
   subject: Subject,
+  before: Pick<State, 'relations'>,
   state: State,
   { state: { relations } }: Effective,
   peers: Peers,
 ): Intent[] =>
   Object.entries(state.relations).flatMap(([key, entry]): Intent[] => {
-    const due = intended(entry, ownValue(relations, key), otherSide(subject, state, key, peers))
+    const relation = ownValue(relations, key)
+    const due = isRequirer(entry)
+      ? taken(entry, relation)
+      : withdrawn(ownValue(before.relations, key), entry, relation, otherSide(subject, state, key, peers))
     return due ? [{ key, remote: remoteSubject(subject, entry), entry: due }] : []
   })
 
-const intended = (
+const taken = (entry: RelationEntry, relation: Relation | undefined): Partial<RelationEntry> | undefined =>
+  isUnenrolled(entry) && relation && isCarried(relation) ? TAKING : undefined
+
+const withdrawn = (
+  before: RelationEntry | undefined,
   entry: RelationEntry,
   relation: Relation | undefined,
   other: OtherSide,
 ): Partial<RelationEntry> | undefined => {
-  if (isRequirer(entry)) return isUnenrolled(entry) && relation && isCarried(relation) ? TAKING : undefined
   if (!isProvider(entry) || entry.granted === undefined) return undefined
   if (relation === undefined) return entry.granted === CHANGING ? {} : { granted: CHANGING }
+  // who takes the labels that were asked for until now needs what goes with them
+  if (before?.says !== undefined && before.says !== entry.says) return {}
   // the changed request may change back before anything is revoked
   return other.published && other.entry?.says !== entry.granted ? {} : undefined
 }

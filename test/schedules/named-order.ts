@@ -1,3 +1,4 @@
+import { SWITCHED } from './fixture.ts'
 import { labelsOn, principalsIn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import {
@@ -36,6 +37,20 @@ const guard = (script: Script): void => {
 
 /** The order of effect between applications: what allows stands for as long as something is enrolled. */
 export const orderHistories: readonly Named[] = [
+  {
+    name: 'a waypoint that is to go stays for a consumer that takes its labels while its beacon hears of that',
+    act: async ({ say, send, sayOnly, start, runTo, runOut, quiet }) => {
+      const [[on, off] = [], [declared] = []] = [SWITCHED.beacon, SWITCHED.details]
+      await say(configOf('beacon', { ...off }), configOf('details', { ...declared }), client().told('details'))
+      await say(mesh().told('details'))
+      await sayOnly(configOf('beacon', { ...on }))
+      const [less] = send(configOf('beacon', { ...off }))
+      const slow = less && (await start(less))
+      if (slow) await runTo(slow, /^PUT .*beacon-labels/)
+      await quiet()
+      if (slow) await runOut(slow)
+    },
+  },
   {
     name: 'a consumer does not enrol by a grant that is being revoked',
     act: async ({ say, send, start, runOut, quietTo, run: { world } }) => {
