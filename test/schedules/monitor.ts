@@ -39,10 +39,11 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     return changed !== undefined && isAnswered && running.every(({ started }) => started > changed)
   }
 
-  /** What another side was told is known to details once all nudges have come. */
+  /** What another side was told is known to details once all nudges have come; so is what it was told itself, where its memory may be deleted. */
   const isKnown = (id: number, side: string): boolean => {
     const about = `relation/${id}`
-    return isStable(about) && (side === 'details' || world.quietSince() > (platform.said.changed.get(about) ?? 0))
+    const isTold = side === 'details' && !platform.said.isTampered
+    return isStable(about) && (isTold || world.quietSince() > (platform.said.changed.get(about) ?? 0))
   }
 
   const isDeclaring = () => isStable('config/details') && hasConfig(findTruth(platform), 'details')
