@@ -55,9 +55,9 @@ const isHeard = (subject: Subject, state: State, peers: Peers, id: string): bool
 const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
-    const { entry: theirs } = otherSide(subject, state, key, peers)
-    const isMute = theirs !== undefined && theirs.says === undefined && Object.keys(entry.remote.data).length === 0
-    return isConsumer && isMute ? [requesterName(subject, entry)] : []
+    const { entry: theirs, isOver } = otherSide(subject, state, key, peers)
+    const isMute = theirs?.says === undefined && Object.keys(entry.remote.data).length === 0
+    return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })
 
 /** Tells if the application has a workload but no memory, or a lost memory that knows no relations yet. */

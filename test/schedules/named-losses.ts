@@ -1,4 +1,5 @@
 import type { Actor } from './actor.ts'
+import { labelsOn } from './monitor.ts'
 import {
   CONFIGURED,
   client,
@@ -166,6 +167,29 @@ export const lossHistories: readonly Named[] = [
     act: async ({ say }) => {
       await say(config('beacon', 'document'), config('details', 'document'), mesh().told('details', 'document'))
       await say(forgotten('details'), removed('beacon', 'document'))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a consumer whose memory is deleted, and that is removed then, is guarded until it has left, and lets nobody in then',
+    act: async ({ run: { world }, say, send, start, runTo, runOut, resync, expect }) => {
+      await say(config('beacon'), config('details'), client().told('productpage'))
+      await say(mesh().told('beacon'), forgotten('details'))
+      const find = (kind: string) =>
+        world.api.objects().find((object) => object.kind === kind && object.metadata.name === 'details')
+      world.api.subscribe(({ type, object }) => {
+        const workload = find('StatefulSet')
+        const isOn = workload !== undefined && Object.hasOwn(labelsOn(workload), 'istio.io/dataplane-mode')
+        expect(
+          !(type === 'DELETED' && object.kind === 'AuthorizationPolicy' && isOn),
+          'a policy goes before the labels',
+        )
+      })
+      const [gone] = send(removed('details'))
+      const leaving = gone && (await start(gone))
+      if (leaving) await runTo(leaving, /^PATCH .*statefulsets/)
+      await resync('beacon')
+      if (leaving) await runOut(leaving)
     },
     end: { resync: 'beacon' },
   },
