@@ -11,6 +11,7 @@ import type { Lint } from '../lint/lint.ts'
 import { readProposal } from '../preview/input.ts'
 import type { Asked, Preview } from '../preview/preview.ts'
 import type { Handle, Handled } from '../reconcile/handle.ts'
+import { UNCHANGED } from '../reconcile/result.ts'
 import { asyncApi, schemas } from '../schemas/schemas.ts'
 import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
@@ -82,7 +83,7 @@ export const createApp = ({
     const { dryrun: _, ...extensions } = event.extensions
     const proposal = { events: [{ ...event, extensions }], objects: [], expectations: [] }
     const plan = await preview(proposal, { authorization, trace: traceOf(event) })
-    const reply = { ...replyTo(event, { ...NOTHING }, newId(), new Date(clock.now())), type: PLANNED, data: plan }
+    const reply = { ...replyTo(event, UNCHANGED, newId(), new Date(clock.now())), type: PLANNED, data: plan }
     const { body, headers } = writeEvent(reply)
     return context.body(body, 200, headers)
   }
@@ -172,8 +173,6 @@ export const createApp = ({
 const LONGEST_REASON = 2_000
 
 const PLANNED = 'dev.meshstep.planned.v1'
-
-const NOTHING = { status: 'unchanged', written: [], conflicts: [], messages: [] } as const
 
 const FLAGS = ['delete', 'autoAllowWaypoint']
 

@@ -16,7 +16,7 @@ import type { EventFunction } from './event-function.ts'
 import type { Feedback } from './feedback.ts'
 import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
-import { type FollowedStep, type Outcome, withDelivered } from './result.ts'
+import { type FollowedStep, type Outcome, UNCHANGED, withDelivered } from './result.ts'
 import { createResync } from './resync.ts'
 import type { Step } from './step.ts'
 
@@ -80,7 +80,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   ): Promise<{ handled: Handled; followed?: Followed }> => {
     const trace = traceOf(sent)
     const event = isFromKnative(sent) ? await translated(connect(deadline, trace), sent, sender) : sent
-    if ('ignored' in event) return { handled: { ...NOTHING, messages: [`ignored: ${event.ignored}`] } }
+    if ('ignored' in event) return { handled: { ...UNCHANGED, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
     const { namespace, application, others, change } = receive(event, new Date(clock.now()))
     for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
@@ -147,8 +147,6 @@ const visibleTo = async (sender: Sender | undefined, effects: readonly FollowedS
   )
   return effects.filter((_, index) => seen[index])
 }
-
-const NOTHING: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
 
 const translated = async (
   kubernetes: Kubernetes,

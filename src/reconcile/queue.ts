@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { type Due, NOTHING_DUE } from './due.ts'
 import type { Change } from './remember.ts'
-import type { Outcome } from './result.ts'
+import { type Outcome, UNCHANGED } from './result.ts'
 import type { Step } from './step.ts'
 
 /** The outcome of one change, and what others are to be told after it. */
@@ -71,7 +71,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
       queue.waiting.push(arrived)
       queue.arrived(arrived)
       // others' next step is about to take a note: its sender may send something more for it. What was lost with a note is told again
-      if (known?.isShared && change.note) resolve({ outcome: NOTED, due: NOTHING_DUE })
+      if (known?.isShared && change.note) resolve({ outcome: UNCHANGED, due: NOTHING_DUE })
       if (known) return
       queues.set(key, queue)
       void drain(key, subject, queue)
@@ -105,7 +105,5 @@ const arrivalOf = (queue: Queue, senders: number): Promise<void> =>
 
 const answer = ({ resolve, reject }: Waiting, outcome: Outcome | Error | undefined, due: Due): void =>
   outcome === undefined || outcome instanceof Error ? reject(outcome) : resolve({ outcome, due })
-
-const NOTED: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

@@ -39,6 +39,9 @@ export type Outcome = {
   effects?: readonly FollowedStep[]
 }
 
+/** The outcome where nothing was to be done. */
+export const UNCHANGED: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
+
 /** A step that another one led to. */
 export type FollowedStep = Subject &
   Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages' | 'drift'>

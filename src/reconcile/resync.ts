@@ -11,7 +11,7 @@ import { type Deliver, effectOf, type Followed, type Send } from './deliver.ts'
 import type { Received } from './event-function.ts'
 import { type Swept, sweep } from './orphans.ts'
 import type { Result } from './queue.ts'
-import { type FollowedStep, isSilent, type Outcome, withDelivered } from './result.ts'
+import { type FollowedStep, isSilent, type Outcome, UNCHANGED, withDelivered } from './result.ts'
 import type { Step } from './step.ts'
 
 type Dependencies = {
@@ -77,7 +77,7 @@ export const createResync =
       `looked at ${swept.length} applications, and sent a resync to ${sent} of them`,
       ...failures.slice(0, MOST_FAILURES).map(({ message }) => message),
     ]
-    const outcome: Outcome = { status: 'unchanged', written: [], conflicts: [], messages }
+    const outcome: Outcome = { ...UNCHANGED, messages }
     return withDelivered(outcome, { published: [], refused: [], effects })
   }
 

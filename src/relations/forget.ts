@@ -1,6 +1,6 @@
 import { DAY_MILLISECONDS } from '../base/clock.ts'
-import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import type { RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
 import { publishedHash } from './mirror.ts'
@@ -16,7 +16,7 @@ export const withoutForgotten = (subject: Subject, state: State, peers: Peers, n
   const { removed, ...others } = state
   const relations = Object.entries(state.relations).filter(([key, entry]) => {
     const since = (entry.word === 'ended' ? entry.since : undefined) ?? removed
-    return stands(state, entry) || !isOld(since) || !isForgettable(subject, state, key, peers)
+    return stands(state, entry) || !isOld(since) || !isForgettable(subject, state, key, entry, peers)
   })
   if (!isOld(removed) || relations.length > 0) return { ...state, relations: Object.fromEntries(relations) }
   const { marks: _, ...rest } = others
@@ -24,9 +24,8 @@ export const withoutForgotten = (subject: Subject, state: State, peers: Peers, n
 }
 
 /** Tells if both sides have seen the end, and nothing is left. */
-const isForgettable = (subject: Subject, state: State, key: string, peers: Peers): boolean => {
-  const entry = ownValue(state.relations, key)
-  if (entry === undefined || entry.holds || entry.granted !== undefined) return false
+const isForgettable = (subject: Subject, state: State, key: string, entry: RelationEntry, peers: Peers): boolean => {
+  if (entry.holds || entry.granted !== undefined) return false
   const { entry: theirs } = otherSide(subject, state, key, peers)
   return theirs === undefined || theirs.seen === publishedHash(state, entry)
 }

@@ -5,6 +5,7 @@ import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import {
   CHANGING,
   type Effective,
+  hasShown,
   isEnrolling,
   isUnenrolled,
   leavingWorkers,
@@ -86,13 +87,13 @@ const isCarried = (relation: Relation): boolean =>
  * Restores the state of a memory lost while the workload was on the mesh. The enrolment is kept until the requesting relation, or its
  * end, is known: off the mesh nothing guards the application. One that has ended counts as carried until the labels are gone.
  */
-export const withCarried = (state: State): State => {
-  const { carried: _, ...others } = withIntents(
+export const withCarried = (state: State): State => ({
+  ...withIntents(
     state,
     Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
-  )
-  return isEndKnown(state) ? others : { ...others, carried: true }
-}
+  ),
+  carried: true,
+})
 
 const CARRIED = { holds: true, heard: true } as const
 
@@ -166,7 +167,8 @@ const grantedNow = (
   other: OtherSide,
 ): string | undefined => {
   if (relation === undefined) return undefined
-  const [{ interface: name, granted }, { entry: theirs }] = [entry, other]
+  const { interface: name, granted } = entry
+  const { entry: theirs } = other
   const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
   if (!isConfigured) return isConfigUnknown(state) || mayHold(entry, other) ? granted : undefined
   if (relation.isUnknown || isFailed || theirs === undefined) return granted
@@ -192,7 +194,7 @@ export const hasLabelledConsumers = (subject: Subject, state: State, resolved: E
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
     if (!isProvider(entry) || isRun) return false
     const other = otherSide(subject, state, key, peers)
-    return other.holds ?? (entry.granted !== undefined && mayHold(entry, other))
+    return other.holds ?? (entry.granted !== undefined && hasShown(entry))
   })
 
 /** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */
