@@ -1,7 +1,7 @@
 import type { Call } from './actor.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
-import { createPlatform, type Platform } from './platform.ts'
+import { createPlatform, isMemoryDeleted, type Platform } from './platform.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom, type Random } from './random.ts'
 import { watchReach } from './safety.ts'
@@ -104,7 +104,7 @@ const findEnds = (run: Run): (string | undefined)[] => {
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
 const isAllNeeded = ({ plan, world, platform }: Run): boolean =>
-  world.course.lost.length > 0 || platform.said.isTampered || plan.order === 'none'
+  world.course.lost.length > 0 || isMemoryDeleted(platform.said) || plan.order === 'none'
 
 /** Brings events once more; answers with the ends that are to be looked at. */
 export const repeatEvents = async (run: Run): Promise<(string | undefined)[]> => {
@@ -148,7 +148,7 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
       said.facts.some(({ kind }) => kind === 'removed'),
       'application removed',
     ),
-    ...has(said.isTampered, 'memory deleted'),
+    ...has(isMemoryDeleted(said), 'memory deleted'),
     ...has(course.faults.killed > 0, 'process killed'),
     ...has(course.faults.late > 0, 'call executed late'),
     ...has(course.lost.length > 0, 'nudge lost'),

@@ -1,4 +1,4 @@
-import type { Platform, Word } from './platform.ts'
+import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
 import { findTruth, hasConfig, isOnMesh } from './truth.ts'
 import type { World } from './world.ts'
@@ -42,7 +42,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
   /** What another side was told is known to details once all nudges have come; so is what it was told itself, where its memory may be deleted. */
   const isKnown = (id: number, side: string): boolean => {
     const about = `relation/${id}`
-    const isTold = side === 'details' && !platform.said.isTampered
+    const isTold = side === 'details' && !isMemoryDeleted(platform.said, side)
     return isStable(about) && (isTold || world.quietSince() > (platform.said.changed.get(about) ?? 0))
   }
 
@@ -50,7 +50,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
 
   return {
     isDeclaring,
-    isForgotten: () => platform.said.isTampered,
+    isForgotten: () => isMemoryDeleted(platform.said),
     isEnrolled: () => {
       const truth = findTruth(platform)
       const isMesh = ({ fact }: Word) =>
@@ -61,7 +61,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       return isStable('config/beacon') && isOnMesh(truth, 'details') && truth.relations.some(isMesh)
     },
     clients: () => {
-      if (platform.said.isTampered || !isDeclaring()) return []
+      if (isMemoryDeleted(platform.said) || !isDeclaring()) return []
       return findTruth(platform).relations.flatMap(({ fact }) =>
         fact.kind === 'told' && fact.relation.interface === 'http' && isKnown(fact.relation.id, fact.side)
           ? [fact.relation.requirer.application]

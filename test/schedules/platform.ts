@@ -26,11 +26,13 @@ type Said = {
   letters: Letter[]
   /** How many events the platform has sent itself. */
   sequence: number
-  /** Whether a memory was deleted by hand. */
-  isTampered: boolean
   /** The serial number of the last fact or first answer about a thing. */
   changed: Map<string, number>
 }
+
+/** Tells if the memory of an application, or of any, was deleted by hand. */
+export const isMemoryDeleted = ({ facts }: Said, application?: string): boolean =>
+  facts.some(({ kind, side }) => kind === 'forgotten' && (application ?? side) === side)
 
 export type Platform = {
   said: Said
@@ -46,7 +48,7 @@ type Options = {
 }
 
 const NOTHING_SAID = (): Said => ({
-  ...{ facts: [], words: [], letters: [], sequence: 0, isTampered: false },
+  ...{ facts: [], words: [], letters: [], sequence: 0 },
   documents: new Map(),
   changed: new Map(),
 })
@@ -122,7 +124,6 @@ export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID(
       sent = []
       said.facts.push(fact)
       if (fact.kind === 'forgotten') {
-        said.isTampered = true
         world.api.handle({ method: 'DELETE', path: memoryPath(fact.side), headers: {} })
         return sent
       }

@@ -1,7 +1,7 @@
 import type { Actor } from './actor.ts'
 import { FAULTS } from './faults.ts'
 import type { Plan } from './plan.ts'
-import type { Platform } from './platform.ts'
+import { isMemoryDeleted, type Platform } from './platform.ts'
 import type { Random } from './random.ts'
 import type { Letter, World } from './world.ts'
 
@@ -126,13 +126,13 @@ const isLosable = ({ isPlatform, event }: Letter): boolean => !isPlatform || eve
 
 /** Sends events of the platform that were not lost once more, each with that probability, in any order, but for those that still wait. */
 export const redeliver = (world: World, platform: Platform, random: Random, probability: number): void => {
-  const { letters, isTampered } = platform.said
+  const { letters } = platform.said
   const words = Map.groupBy(letters, ({ about }) => about)
   const sent = letters.filter((letter) => letter.isAnswered && random.chance(probability))
   for (const letter of random.shuffle(sent)) {
     const { about, ...others } = letter
-    // where a memory was deleted, the first of several words may count again until the last one is redelivered as well
-    const isWord = isTampered && (words.get(about)?.length ?? 0) > 1
+    // whose memory was deleted, to them the first of several words may count again until the last one is redelivered as well
+    const isWord = isMemoryDeleted(platform.said, letter.application) && (words.get(about)?.length ?? 0) > 1
     const name = `${letter.name}, redelivered`
     const again = { ...others, ...(isWord && { about }), name, attempts: 0, after: [], isAnswered: false }
     if (isWord) letters.push(again)
