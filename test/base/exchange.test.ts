@@ -34,7 +34,8 @@ test('an answer comes whole, in pieces of characters as well', async () => {
 test('no timer outlives its request', async () => {
   const url = await serve((_, response) => response.end())
   const before = timers()
-  await post(url)
+  // those of others may end meanwhile
+  for (let sent = 0; sent < 10; sent += 1) await post(url)
   expect(timers()).toBeLessThanOrEqual(before)
 })
 
