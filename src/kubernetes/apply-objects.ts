@@ -93,9 +93,16 @@ export const applyObject = async (
   }
 }
 
-/** Binds the apply to the object as found. A deleted one is not recreated without a new lookup, and a changed one is read again. */
+/** No object ever has it: etcd counts from it, and the first write has the next. */
+const ABSENT = '1'
+
+/**
+ * Binds the apply to the object as found. A deleted one is not recreated without a new lookup, and a changed one is read again. So is one
+ * that was absent: the API server looks at the resourceVersion of an apply only where there is an object, so this one creates it or is
+ * refused with 409.
+ */
 const asFound = (desired: KubernetesObject, found: KubernetesObject | undefined): KubernetesObject => {
-  if (found === undefined) return desired
+  if (found === undefined) return { ...desired, metadata: { ...desired.metadata, resourceVersion: ABSENT } }
   const { uid = '', resourceVersion } = found.metadata
   return { ...desired, metadata: { ...desired.metadata, uid, ...(resourceVersion && { resourceVersion }) } }
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ApiError, isStale } from '../../src/kubernetes/api-error.ts'
+import { applyObject } from '../../src/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { type Cluster, configMap, openCluster, workload } from './cluster.ts'
+import { type Cluster, configMap, openCluster, service, workload } from './cluster.ts'
 
 let cluster: Cluster
 beforeAll(async () => {
@@ -148,6 +149,43 @@ describe('remove', () => {
     await cluster.kubernetes.remove(object)
     expect(await cluster.kubernetes.find(reference(object))).toBeUndefined()
     await expect(cluster.kubernetes.remove(object)).resolves.toBeUndefined()
+  })
+})
+
+const policy = (namespace: string): KubernetesObject => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata: { name: `policy-${crypto.randomUUID()}`, namespace },
+  spec: { rules: [{ from: [{ source: { principals: ['cluster.local/ns/shop/sa/web'] } }] }] },
+})
+
+describe.each<[string, (namespace: string) => KubernetesObject]>([
+  ['a ConfigMap', (namespace) => configMap(namespace)],
+  ['a Service', (namespace) => service(namespace)],
+  ['a StatefulSet', (namespace) => workload('StatefulSet', namespace)],
+  ['a custom resource', policy],
+])('apply of %s that was absent', (_, make) => {
+  const apply = (desired: KubernetesObject) =>
+    applyObject(cluster.kubernetes, { desired, live: undefined }, 'meshstep/web')
+  const labelled = (object: KubernetesObject, team: string): KubernetesObject => ({
+    ...object,
+    metadata: { ...object.metadata, labels: { ...object.metadata.labels, team } },
+  })
+
+  test('is refused where it has been made since, also by us, and leaves it as it is', async () => {
+    const object = make(cluster.namespace)
+    await apply(labelled(object, 'blue'))
+    const made = await cluster.read(object)
+    expect(await refusal(apply(labelled(object, 'red')))).toSatisfy(isStale)
+    expect((await cluster.read(object)).metadata).toMatchObject({ uid: made.metadata.uid, labels: { team: 'blue' } })
+  })
+
+  test('makes it, with a version of its own', async () => {
+    const object = make(cluster.namespace)
+    const { applied } = await apply(object)
+    const { resourceVersion } = (await cluster.read(object)).metadata
+    expect(applied?.metadata.resourceVersion).toBe(resourceVersion)
+    expect(Number(resourceVersion)).toBeGreaterThan(1)
   })
 })
 

@@ -136,6 +136,36 @@ export const orderHistories: readonly Named[] = [
       end: { resync: 'details' },
     }),
   ),
+  {
+    name: 'a beacon dies over making a policy, others make it and widen it, and its late write changes nothing',
+    act: async ({ say, send, quietTo, quiet, run: { world } }) => {
+      await say(...CONFIGURED)
+      send(mesh().told('details'))
+      const making = await quietTo(POLICY_WRITE)
+      if (making) await world.step(making)
+      if (making) world.crash(making, true)
+      await quiet()
+      await say(client(13, 'reviews').told('details'))
+      for (const call of [...world.late]) world.makeLate(call)
+    },
+    end: 'nothing',
+  },
+  {
+    name: 'a consumer that leaves while another process labels its pods unlabels the Service last',
+    act: async ({ say, send, start, runTo, runOut, quietTo, run: { world } }) => {
+      await say(...CONFIGURED)
+      send(mesh().told('details'))
+      const enrolling = await quietTo(LABEL_WRITE)
+      const [ended] = send(mesh().ended('details'))
+      if (enrolling === undefined || ended === undefined) return
+      const leaving = await start(ended)
+      await runTo(leaving, MEMORY_WRITE)
+      await world.step(enrolling)
+      await runTo(leaving, LABEL_WRITE)
+      await runOut(leaving)
+      await runOut(enrolling)
+    },
+  },
   ...(['beacon', 'details'] as const).map(
     (side): Named => ({
       name: `a label that is written late, after the relation ended, goes with a resync of ${side}`,

@@ -97,8 +97,7 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
     const now = reachIn(objects)
     const wrote = `${type} ${object.kind} ${object.metadata.name}`
     checkOpen(now, wrote)
-    // what a dead process would have created, and somebody else did since, nothing can fence: the next event takes it back
-    if (!world.isLate()) checkRefused(now, wrote)
+    checkRefused(now, wrote)
     before = now
   })
 }

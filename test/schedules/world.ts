@@ -67,8 +67,6 @@ export type World = Readonly<Pick<Course, 'network' | 'late' | 'totals' | 'refus
   /** Kills an actor; its letter is delivered again. Its next call may be made later. */
   crash(actor: Actor, isLate: boolean): Letter | undefined
   makeLate(call: Call): void
-  /** Whether the call that is being made is one of a crashed actor. */
-  isLate(): boolean
   lose(letter: Letter): void
   /** Hears of the first answer to a letter. */
   onAnswer: (letter: Letter) => void
@@ -109,7 +107,6 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
   const api = before?.api.copy(clock) ?? createEmbeddedApi(clock)
   if (before === undefined) api.seed(objectsOf(variant), { manager: 'juju' })
   const letters = new Map<Actor, Letter>()
-  let isLate = false
 
   const handle = (request: TransportRequest): TransportAnswer => {
     course.now += CALL_MILLISECONDS
@@ -157,7 +154,6 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
     quietSince: () => (course.lost.length > 0 ? 0 : course.quiet),
     serial: nextSerial,
     now,
-    isLate: () => isLate,
     advance: (milliseconds) => {
       course.now += milliseconds
     },
@@ -224,12 +220,10 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       return letter
     },
     makeLate: (call) => {
-      world.late.splice(world.late.indexOf(call), 1)
       world.log(() => `late, of ${call.actor}: ${call.request.method} ${shortPath(call.request.path)}`)
       course.faults.late += 1
-      isLate = true
       handle(call.request)
-      isLate = false
+      world.late.splice(world.late.indexOf(call), 1)
     },
     lose: (letter) => {
       course.lost.push(letter.application, letter.event.source.split('/').at(-1) ?? '')

@@ -20,7 +20,7 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
   const { held, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
   const phase = isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
-  const current = inOrder(situation, placesOf(targets.current))
+  const current = inOrder(situation, phase, placesOf(targets.current))
   const earlier = without(placesOf(targets.earlier), current)
   const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
@@ -178,13 +178,15 @@ const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly L
 
 const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
 
-/** Sorts label locations for safe joining. The Service leads to the waypoint before the pods let only that in. */
-const inOrder = ({ subject }: Situation, places: readonly LabelLocation[]): LabelLocation[] => {
+/** Sorts label locations for safe joining. The Service leads to the waypoint before the pods let only that in, and after they do. */
+const inOrder = ({ subject }: Situation, phase: Phase, places: readonly LabelLocation[]): LabelLocation[] => {
   const isService = ({ object }: LabelLocation) => object.kind === 'Service'
   const isJoining = places.every(
     (place) => isService(place) || readLabels(place, fieldManager(subject.application)).holders.own.size === 0,
   )
-  return isJoining ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one))) : [...places]
+  return phase === 'enrol' && isJoining
+    ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
+    : [...places]
 }
 
 /** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
