@@ -69,12 +69,12 @@ export const createApp = async ({
   const settings = readSettings({ K_SINK: sink, EVENT_AUDIENCE: audience })
   const transport = createTransport(await findEndpoint(kubeconfig))
   const names = served?.map(({ name }) => name) ?? []
-  const { app, stop } = createService({ settings, names, transport, log: log ?? SILENT })
+  const { app, stop, finish } = createService({ settings, names, transport, log: log ?? SILENT })
   return {
     fetch: async (request) => await app.fetch(request),
     close: () => {
       stop()
-      transport.close()
+      void finish().then(() => transport.close())
     },
   }
 }

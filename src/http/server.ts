@@ -66,6 +66,8 @@ export type Service = {
   readonly functions: readonly EventFunction[]
   /** Takes no more events, and ends the streams of steps. */
   stop(): void
+  /** Resolves when all is done that no answer waited for. */
+  finish(): Promise<void>
 }
 
 /** Adds routes to an app before it is served. */
@@ -127,6 +129,7 @@ export const createService = ({
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
   const step = createStep({ features, connect, clock, environment, guard })
+  const left = new Set<Promise<unknown>>()
   const handle = createHandler({
     features,
     functions,
@@ -140,6 +143,10 @@ export const createService = ({
     feedback: createFeedback({ connect, clock, log }),
     watch: telemetry?.watch,
     newId,
+    later: async (work) => {
+      const ended = work.catch(() => undefined).finally(() => left.delete(ended))
+      left.add(ended)
+    },
     onStep: (step) => {
       logStep(log, step)
       steps.publish(step)
@@ -170,13 +177,14 @@ export const createService = ({
       isStopping = true
       steps.close()
     },
+    finish: async () => void (await Promise.all(left)),
   }
 }
 
 /** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
 export const startServer = async (options: Options): Promise<RunningServer> => {
   const { settings, log, telemetry } = options
-  const { app, functions, stop } = createService(options)
+  const { app, functions, stop, finish } = createService(options)
   const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
@@ -185,6 +193,7 @@ export const startServer = async (options: Options): Promise<RunningServer> => {
     stop: async () => {
       stop()
       await server.close()
+      await finish()
       await telemetry?.stop()
     },
   }

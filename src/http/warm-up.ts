@@ -23,7 +23,7 @@ const EVENTS: readonly [type: string, data: object][] = [
  * and functions that are compiled. Nothing of it is kept but that.
  */
 export const warmUp = async (): Promise<void> => {
-  const { app } = createService({
+  const { app, finish } = createService({
     settings: readSettings({}),
     names: [],
     transport: createStandIn(),
@@ -41,6 +41,7 @@ export const warmUp = async (): Promise<void> => {
       if (status !== 200)
         throw new Error(`expected ${type}, sent the ${time} time, to be answered 200, got ${status}: ${body}`)
     }
+  await finish()
 }
 
 const ignore = (): void => undefined

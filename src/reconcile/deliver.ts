@@ -32,7 +32,10 @@ export type Delivered = { published: string[]; refused: RefusedMessage[]; effect
 /** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
 export type Deliver = (first: DueOf, deadline: number) => Promise<Delivered>
 
-type Dependencies = { features: Pick<Features, 'announced'>; send: Send; enqueue: Enqueue; clock: Clock }
+/** Takes work that an answer need not wait for; resolves when the answer may be given. */
+export type Later = (work: Promise<unknown>) => Promise<unknown>
+
+type Dependencies = { features: Pick<Features, 'announced'>; send: Send; enqueue: Enqueue; clock: Clock; later: Later }
 
 const AT_ONCE = 8
 
@@ -43,7 +46,7 @@ const NOTE_MILLISECONDS = 5_000
  * Delivers outside the turns of an application, as two that tell each other something would deadlock. What one receiver refuses is
  * reported, and stops nothing else.
  */
-export const createDelivery = ({ features, send, enqueue, clock }: Dependencies): Deliver => {
+export const createDelivery = ({ features, send, enqueue, clock, later }: Dependencies): Deliver => {
   const sending: Sending = new Map()
   return async (first, deadline) => {
     const delivered: Delivered = { published: [], refused: [], effects: [] }
@@ -59,7 +62,8 @@ export const createDelivery = ({ features, send, enqueue, clock }: Dependencies)
       const results = await sendAll(messages, sharing.send, clock)
       const note = noteOf(features, results)
       const noting = note && enqueue(subject, { ...note, trace: traceOf(cause) }, clock.now() + NOTE_MILLISECONDS)
-      await Promise.resolve(noting).finally(sharing.end)
+      // what is lost with a note is told again
+      await later(Promise.resolve(noting).finally(sharing.end))
       if (next === first)
         delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
       const errors = results.flatMap(({ message, error }) => (error ? [{ message, error }] : []))

@@ -11,7 +11,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { createDelivery, type Followed, type Send } from './deliver.ts'
+import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
 import type { Feedback } from './feedback.ts'
 import type { Publish } from './publish.ts'
@@ -37,6 +37,8 @@ export type HandlerDependencies = {
   /** The time limit of an event. */
   timeoutMilliseconds: number
   newId?: (() => string) | undefined
+  /** Without it, an answer waits until it is noted what was sent. */
+  later?: Later | undefined
   /** Is told of each step when it is done, whatever it followed from. */
   onStep?: ((step: DoneStep) => void) | undefined
   /** Is around each step. */
@@ -71,6 +73,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, step, connect, publish, authenticate, clock, timeoutMilliseconds } =
     dependencies
   const { onStep = () => undefined, watch = (event, take) => take(event), feedback } = dependencies
+  const { later = (work) => work } = dependencies
   const newId = dependencies.newId ?? randomUUID
 
   const take = async (
@@ -118,7 +121,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     await publish(event, deadline)
     return undefined
   }
-  const deliver = createDelivery({ features, send, enqueue, clock })
+  const deliver = createDelivery({ features, send, enqueue, clock, later })
 
   const resync = createResync({
     ...{ features, connect, step, clock, newId, send, deliver },

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { type Due, NOTHING_DUE } from './due.ts'
 import type { Change } from './remember.ts'
-import { type Outcome, UNCHANGED } from './result.ts'
+import type { Outcome } from './result.ts'
 import type { Step } from './step.ts'
 
 /** The outcome of one change, and what others are to be told after it. */
@@ -13,8 +13,8 @@ type Waiting = { change: Change; deadline: number; resolve(result: Result): void
 /** Hands a change to a step, and answers with what became of it by the deadline, in milliseconds since the epoch. */
 export type Enqueue = (subject: Subject, change: Change, deadline: number) => Promise<Result>
 
-/** Those that wait for a step of one application; `arrived` is told of each. `isShared`: the last step was for several senders. */
-type Queue = { waiting: Waiting[]; arrived(one: Waiting): void; isShared: boolean }
+/** Those that wait for a step of one application; `arrived` is told of each. */
+type Queue = { waiting: Waiting[]; arrived(one: Waiting): void }
 
 /**
  * One step at a time for each application; the changes that come meanwhile wait, and are taken together by the next one. What waits here
@@ -42,7 +42,6 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
     }
     const { outcomes, due } = await step(subject, { take: join, deadline, trace }).catch(failed)
     const senders = batch.filter(isSent).length
-    queue.isShared = senders > 1
     const next = { senders, arrival: arrivalOf(queue, senders) }
     const told = outcomes.findIndex((outcome) => !(outcome instanceof Error))
     for (const [index, waiting] of batch.entries()) {
@@ -66,12 +65,10 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
     new Promise((resolve, reject) => {
       const key = subjectName(subject)
       const known = queues.get(key)
-      const queue = known ?? { waiting: [], arrived: () => undefined, isShared: false }
+      const queue = known ?? { waiting: [], arrived: () => undefined }
       const arrived = { change, deadline, resolve, reject }
       queue.waiting.push(arrived)
       queue.arrived(arrived)
-      // others' next step is about to take a note: its sender may send something more for it. What was lost with a note is told again
-      if (known?.isShared && change.note) resolve({ outcome: UNCHANGED, due: NOTHING_DUE })
       if (known) return
       queues.set(key, queue)
       void drain(key, subject, queue)

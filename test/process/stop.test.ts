@@ -36,6 +36,22 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(cluster.labels(APPLICATION)).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
   })
 
+  test('after an answer: it is noted first what was sent with it, which the answer did not wait for', async () => {
+    const cluster = await startCluster()
+    const server = await serve({ environment: cluster.environment })
+    let saves = 0
+    const isNote = (call: string) => /^PUT .*configmaps/.test(call) && ++saves === 2
+    const { held, release } = hold(cluster, isNote)
+    expect((await post(server.url, event('relation-changed', meshRelation()))).status).toBe(200)
+    await held
+    const ended = server.end(signal)
+    await until('no event is taken', async () => [0, 503].includes(await ask(`${server.url}/health/readiness`, 'GET')))
+    expect(server.child.exitCode).toBeNull()
+    release()
+    expect(await ended).toEqual({ code: 0, signal: null })
+    expect(JSON.stringify(cluster.object('ConfigMap', `juju-service-mesh-${APPLICATION}-labels`))).toMatch(/sent\\*"/)
+  })
+
   test('with a connection that is idle and kept alive: the process ends at once, with 0', async () => {
     const cluster = await startCluster()
     const server = await serve({ environment: cluster.environment })
