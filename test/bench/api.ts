@@ -2,8 +2,9 @@ import { createServer as createSinkServer } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import type { TransportRequest } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createBackend } from './backend.ts'
 
 /** What the process that measures asks of this one, which is the API server and the sink of what it measures. */
 export type Ask = { readonly seed?: readonly KubernetesObject[] } | { readonly counts: 'take' }
@@ -14,14 +15,15 @@ export type Counts = { calls: number; writes: number; memories: number; bytes: n
 const NOTHING: Counts = { calls: 0, writes: 0, memories: 0, bytes: 0 }
 
 const [cert = '', key = ''] = [process.env.CERT, process.env.KEY]
-const api = createEmbeddedApi()
+const backend = createBackend(process.env.KUBECONFIG)
 let counts = { ...NOTHING }
 
 const server = createServer({ cert, key }, async (request, response) => {
-  const { method = 'GET', url: path = '/' } = request
+  const { url: path = '/' } = request
+  const method = request.method as TransportRequest['method']
   const body = (await buffer(request)).toString()
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-  const answer = api.handle({ method, path, headers, ...(body !== '' && { body }) })
+  const answer = await backend.handle({ method, path, headers, ...(body !== '' && { body }) })
   const isWrite = method !== 'GET'
   counts.calls += 1
   counts.writes += isWrite ? 1 : 0
@@ -36,14 +38,17 @@ const sink = createSinkServer(
 const listening = (one: typeof server | typeof sink) =>
   new Promise<number>((resolve) => one.listen(0, '127.0.0.1', () => resolve((one.address() as AddressInfo).port)))
 
-process.on('message', (ask: Ask) => {
+process.on('message', async (ask: Ask) => {
   if ('counts' in ask) {
     process.send?.(counts)
     counts = { ...NOTHING }
     return
   }
-  api.seed(ask.seed ?? [], { manager: 'juju' })
+  await backend.seed(ask.seed ?? [])
   process.send?.({})
 })
-process.on('disconnect', () => process.exit(0))
+process.on('disconnect', async () => {
+  await backend.close()
+  process.exit(0)
+})
 process.send?.({ port: await listening(server), sink: await listening(sink) })

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { meshRelation, service, workload } from '../helpers/world.ts'
 import type { Counts } from './api.ts'
 import { type Figure, figureOf, ratio, type Table } from './figures.ts'
@@ -61,16 +62,25 @@ const ofStep = ({ stepping, reading }: Field, name: string): readonly Program[] 
 
 let serial = 0
 
+/** Nothing runs of it: on a real cluster pods of an image that there is not would come and never be ready. */
+const withoutPods = ({ spec, ...workload }: KubernetesObject): KubernetesObject => ({
+  ...workload,
+  spec: { ...spec, replicas: 0 },
+})
+
 /** New applications with a workload and a Service each, in a namespace of their own. */
 const seeded = async (ground: Ground, count: number): Promise<Application[]> => {
   const namespace = `steps-${++serial}`
   const made = Array.from({ length: count }, () => ({ namespace, application: `app-${++serial}` }))
-  const of = <T extends { metadata: object }>(object: T): T => ({
+  const of = (object: KubernetesObject): KubernetesObject => ({
     ...object,
     metadata: { ...object.metadata, namespace },
   })
   await ground.seed(
-    made.flatMap(({ application }) => [of(workload('StatefulSet', application)), of(service(application))]),
+    made.flatMap(({ application }) => [
+      of(withoutPods(workload('StatefulSet', application))),
+      of(service(application)),
+    ]),
   )
   return made
 }
