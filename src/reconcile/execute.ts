@@ -1,11 +1,12 @@
 import pMap from 'p-map'
 import { describeRefusal, isRefusal, isStale } from '../kubernetes/api-error.ts'
-import { writeLabels } from '../kubernetes/apply-labels.ts'
+import { readLabels, writeLabels } from '../kubernetes/apply-labels.ts'
 import { applyObject } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { touch } from '../kubernetes/touch.ts'
 import { forget } from '../workload/conceal.ts'
+import { isReleasing } from './plan/labels.ts'
 import { isRolling, type Operation, objectIn } from './plan/operation.ts'
 import type { Conflict } from './result.ts'
 
@@ -23,6 +24,8 @@ type Execution = {
   readonly failed: Iterable<string>
   /** Asked before a pod template is written: whether nobody was faster. */
   readonly isCurrent: () => Promise<boolean>
+  /** The memory was saved just now, and nobody else is known to write: there is nothing to ask before the first operation. */
+  readonly isFresh?: boolean
 }
 
 /**
@@ -32,7 +35,7 @@ type Execution = {
 export const execute = async (
   kubernetes: Kubernetes,
   operations: readonly Operation[],
-  { failed, isCurrent }: Execution,
+  { failed, isCurrent, isFresh = false }: Execution,
 ): Promise<Report[] | undefined> => {
   const broken = new Set(failed)
   /** The objects made or changed in this run: several writes to one object follow each other. */
@@ -42,27 +45,32 @@ export const execute = async (
     if (isFailed(one)) broken.add(one.operation.id)
     reports.push(one)
   }
+  let looked = isFresh ? Promise.resolve(true) : undefined
   for (let left = operations; left.length > 0; left = operations.slice(reports.length)) {
-    const together = sideBySide(left, broken, applied)
-    if (together.length > 0) {
-      for (const one of await attemptAll(kubernetes, together, applied)) report(one)
+    const [first] = left as [Operation]
+    const skipped = first.after.find((id) => broken.has(id))
+    if (skipped !== undefined) {
+      report({ operation: first, skipped, isWritten: false, conflicts: [] })
       continue
     }
-    const [operation] = left as [Operation]
-    const skipped = operation.after.find((id) => broken.has(id))
-    if (skipped === undefined && isRolling(operation) && !(await isCurrent())) return undefined
-    report(
-      skipped === undefined
-        ? await attempt(kubernetes, operation, applied)
-        : { operation, skipped, isWritten: false, conflicts: [] },
-    )
+    const together = sideBySide(left, broken, applied)
+    if (together.some(isRolling) && !(await (looked ?? isCurrent()))) return undefined
+    looked = lookAhead(left[together.length], isCurrent)
+    for (const one of await attemptAll(kubernetes, together, applied)) report(one)
   }
   return reports
 }
 
+/** Looks for an operation while those before it are executed, where it is one that restarts pods. */
+const lookAhead = (next: Operation | undefined, isCurrent: Execution['isCurrent']): Promise<boolean> | undefined => {
+  const looked = next && isRolling(next) ? isCurrent() : undefined
+  looked?.catch(() => undefined)
+  return looked
+}
+
 /**
- * The first operations as far as their order among each other does not matter: touches, and policies that are made to allow something, each
- * of which only adds to what another of its target allows.
+ * The first operation, and those after it as far as their order among each other does not matter: touches, labels of what is on the mesh and
+ * stays there, and policies that are made to allow something, each of which only adds to what another of its target allows.
  */
 const sideBySide = (
   operations: readonly Operation[],
@@ -75,20 +83,31 @@ const sideBySide = (
   for (const operation of operations) {
     const { id, object, after, verb } = operation
     const isFree = isFreelyOrdered(operation) && !applied.has(object) && !objects.has(object)
-    if (!isFree || verb !== first?.verb || after.some((one) => ids.has(one) || broken.has(one))) break
+    const isNext = isFree && verb === first?.verb && !after.some((one) => ids.has(one) || broken.has(one))
+    if (operation !== first && !isNext) break
     ids.add(id)
     objects.add(object)
     together.push(operation)
+    if (!isFree) break
   }
   return together
 }
 
 const isFreelyOrdered = (operation: Operation): boolean =>
   operation.verb === 'touch' ||
+  isRelabelling(operation) ||
   (operation.verb === 'apply' &&
     operation.phase === 'allow' &&
     operation.found === undefined &&
     operation.desired.kind === 'AuthorizationPolicy')
+
+/** Tells if an object that carries labels of ours keeps them all, perhaps with other values. */
+const isRelabelling = (operation: Operation): boolean => {
+  if (operation.verb !== 'label') return false
+  const { place, difference, manager } = operation
+  const { own } = readLabels(place, manager).holders
+  return own.size > 0 && difference.apply !== undefined && !isReleasing(operation)
+}
 
 const AT_ONCE = 8
 

@@ -183,13 +183,14 @@ const isOvertaken = async (
 const GATHERING_MILLISECONDS = 150
 const RECENT_MILLISECONDS = 2_000
 
+/** Tells if others write as well, or wrote just now. */
+const isGathering = ({ clock, hasLost, memory }: Step): boolean =>
+  hasLost || clock.now() - (savedAt(memory) ?? 0) < RECENT_MILLISECONDS
+
 /** Tells if the memory is as it was saved: a step that was overtaken restarts no pods. */
-const isCurrent = async (
-  { kubernetes, clock, subject, hasLost, memory }: Step,
-  { stored }: Memory,
-): Promise<boolean> => {
-  const age = clock.now() - (savedAt(memory) ?? 0)
-  if (hasLost || age < RECENT_MILLISECONDS) await clock.sleep(GATHERING_MILLISECONDS)
+const isCurrent = async (step: Step, { stored }: Memory): Promise<boolean> => {
+  const { kubernetes, clock, subject } = step
+  if (isGathering(step)) await clock.sleep(GATHERING_MILLISECONDS)
   return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
 }
 
@@ -233,21 +234,22 @@ const ahead = ({ memory, situation }: Step, state: State, mark: string): Content
  */
 const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed | undefined> => {
   const { features, kubernetes, subject, next, observed, situation, recall } = step
-  const run = async (operations: readonly Operation[], failed: Iterable<string>) => {
-    const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved) })
+  const run = async (operations: readonly Operation[], failed: Iterable<string>, isFresh: boolean) => {
+    const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved), isFresh })
     for (const { operation, isWritten } of reports ?? [])
       if (isWritten) step.wrote(operation.object, writeOf(operation))
     return reports
   }
   const isEarly = ({ phase }: Operation) => PHASES.indexOf(phase) < PHASES.indexOf('enrol')
-  const early = await run(first.operations.filter(isEarly), blockedIn(first))
+  const isAlone = !isGathering(step)
+  const early = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
   if (early === undefined) return undefined
   const isNew = observed.targets.current.some(({ target, places }) => places === undefined || target.on === 'pods')
   const isOwn = next.config?.workload !== undefined && next.config.workload !== null
   const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
   const second = recall('plan', planOf, { situation: { ...situation, observed: { ...observed, targets } }, failed })
-  const late = await run(left(second, early), failed)
+  const late = await run(left(second, early), failed, isAlone && early.length === 0)
   return late && { plan: second, reports: [...early, ...late], targets }
 }
 

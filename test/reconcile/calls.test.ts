@@ -1,6 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { createWorld, event, isWrite, meshRelation, service, workload } from '../helpers/world.ts'
+import {
+  createWorld,
+  event,
+  isWrite,
+  MESH_LABELS,
+  meshRelation,
+  service,
+  type World,
+  workload,
+} from '../helpers/world.ts'
 
 const MEMORY = '/api/v1/namespaces/shop/configmaps'
 const NAMED = `${MEMORY}/juju-service-mesh-web-labels`
@@ -12,6 +21,23 @@ const SAME = { id: 'same' }
 
 const MANAGER = 'fieldManager=meshstep%2Fweb'
 
+/** How often a call is made while none is on its way. */
+const countTrips = async (world: World, act: () => Promise<unknown>): Promise<number> => {
+  world.calls.length = 0
+  let [inFlight, trips] = [0, 0]
+  world.intercept = async () => {
+    if (inFlight === 0) trips += 1
+    inFlight += 1
+    await turn()
+    inFlight -= 1
+    return undefined
+  }
+  await act()
+  return trips
+}
+
+const LATER_MILLISECONDS = 10_000
+
 describe('the calls of a step', () => {
   test.each([
     ['a StatefulSet', 'StatefulSet', 'statefulsets'],
@@ -19,17 +45,7 @@ describe('the calls of a step', () => {
   ] as const)('nothing to do, %s: 4 reads in 2 round trips, no write', async (_, kind, plural) => {
     const world = createWorld([workload(kind), service()])
     await world.send('relation-changed', meshRelation(), SAME)
-    world.calls.length = 0
-    let inFlight = 0
-    let trips = 0
-    world.intercept = async () => {
-      if (inFlight === 0) trips += 1
-      inFlight += 1
-      await turn()
-      inFlight -= 1
-      return undefined
-    }
-    await world.send('relation-changed', meshRelation(), SAME)
+    const trips = await countTrips(world, () => world.send('relation-changed', meshRelation(), SAME))
     expect(world.calls).toEqual([
       `GET ${NAMED}`,
       `GET /apis/apps/v1/namespaces/shop/${plural}/web`,
@@ -60,9 +76,9 @@ describe('the calls of a step', () => {
       expect.stringContaining(`GET ${MEMORY}?labelSelector=meshstep.dev%2Fkind`),
       `POST ${MEMORY}?fieldManager=meshstep`,
       `GET ${BEACON}`,
-      // pods are restarted only by whoever was not overtaken
-      `PATCH ${SERVICE}?${MANAGER}`,
+      // pods are restarted only by whoever was not overtaken, which is looked at while the Service is written
       `GET ${NAMED}`,
+      `PATCH ${SERVICE}?${MANAGER}`,
       `PATCH ${STATEFULSET}?${MANAGER}`,
       `PUT ${NAMED}?fieldManager=meshstep`,
       `GET ${NAMED}`,
@@ -76,20 +92,32 @@ describe('the calls of a step', () => {
     expect(world.calls).toHaveLength(14)
   })
 
-  test('its data change: 9', async () => {
+  test('its data change: 8, in 5 round trips, as labels that stay are written side by side', async () => {
+    const world = createWorld()
+    await world.send('relation-changed', meshRelation())
+    await world.clock.sleep(LATER_MILLISECONDS)
+    expect(
+      await countTrips(world, () =>
+        world.send('relation-changed', meshRelation({ ...MESH_LABELS, 'istio.io/use-waypoint': 'another' })),
+      ),
+    ).toBe(5)
+    expect(world.calls).toHaveLength(8)
+  })
+
+  test('its data change soon after another write: 9, as others may write as well', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.calls.length = 0
-    await world.send('relation-changed', meshRelation({ other: '1' }))
+    await world.send('relation-changed', meshRelation({ ...MESH_LABELS, 'istio.io/use-waypoint': 'another' }))
     expect(world.calls).toHaveLength(9)
   })
 
-  test('leave: 9, and 2 to remember that the beacon was told', async () => {
+  test('leave: 8 in 6 round trips, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
-    world.calls.length = 0
-    await world.send('relation-broken', { relation: { id: 7 } })
-    expect(world.calls).toHaveLength(11)
+    await world.clock.sleep(LATER_MILLISECONDS)
+    expect(await countTrips(world, () => world.send('relation-broken', { relation: { id: 7 } }))).toBe(6 + 2)
+    expect(world.calls).toHaveLength(8 + 2)
   })
 
   test('a pod of an application that is not known: reads alone', async () => {
