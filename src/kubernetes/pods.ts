@@ -35,8 +35,29 @@ export const isLive = ({ metadata, status }: { metadata: object; status?: object
   !('deletionTimestamp' in metadata && metadata.deletionTimestamp) &&
   !(status !== undefined && 'phase' in status && (status.phase === 'Failed' || status.phase === 'Succeeded'))
 
-/** Lists the live pods of a workload. */
-export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
-  const pods = await kubernetes.list('Pod', workload.metadata.namespace, formatSelector(workload))
-  return pods.filter((pod) => isLive(pod) && isPodOf(workload, pod))
+/** Pods that are read by their names; more of them are listed. */
+const MOST_NAMED = 4
+
+/**
+ * The names that the pods of a StatefulSet can have, where they are few and its controller is removing none of others. An API server that
+ * answers lists from its cache (Kubernetes 1.31) waits up to 100 ms until that has all writes of the cluster; what is read by name is not.
+ */
+const podNames = ({ kind, metadata, spec, status }: KubernetesObject): string[] | undefined => {
+  const { replicas = 1, ordinals } = (spec ?? {}) as { replicas?: number; ordinals?: object }
+  const { observedGeneration = 0, replicas: present = 0 } = (status ?? {}) as Partial<Record<string, number>>
+  const isSettled = observedGeneration >= Number(metadata.generation ?? 0) && present <= replicas
+  if (kind !== 'StatefulSet' || ordinals !== undefined || !isSettled || replicas > MOST_NAMED) return undefined
+  return Array.from({ length: replicas }, (_, ordinal) => `${metadata.name}-${ordinal}`)
 }
+
+const readPods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
+  const { namespace } = workload.metadata
+  const names = podNames(workload)
+  if (names === undefined) return await kubernetes.list('Pod', namespace, formatSelector(workload))
+  const found = await Promise.all(names.map((name) => kubernetes.find({ kind: 'Pod', namespace, name })))
+  return found.filter((pod) => pod !== undefined)
+}
+
+/** Reads the live pods of a workload. */
+export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> =>
+  (await readPods(kubernetes, workload)).filter((pod) => isLive(pod) && isPodOf(workload, pod))

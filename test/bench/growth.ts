@@ -40,6 +40,19 @@ const told = (application: string, relation: Record<string, unknown>, remote: st
 const related = (application: string, id: number): Sent =>
   told(application, { id, endpoint: 'web', interface: 'http', role: 'provides' }, `remote-${id}`)
 
+/** A namespace of its own: a first step reads all memories that are there. */
+const createNamespace = () => {
+  const namespace = fresh('growth')
+  return {
+    namespace,
+    of: <T extends { metadata: object }>(object: T): T => ({
+      ...object,
+      metadata: { ...object.metadata, namespace },
+    }),
+    to: (event: Sent): Sent => ({ ...event, data: { ...event.data, namespace } }),
+  }
+}
+
 /** Asks for liveness until it is stopped; the longest that it was waited for. */
 const watchLiveness = async ({ port }: Running): Promise<() => Promise<number>> => {
   const watching = fork(here('liveness.ts'), [String(port)])
@@ -174,11 +187,11 @@ const relations =
   (count: number): Scenario =>
   async (ground, program, add) => {
     const running = await start(ground, program, { K_SINK: ground.sink })
-    const application = fresh('web')
-    await ground.seed([workload('StatefulSet', application), service(application)])
-    const events = Array.from({ length: count }, (_, index) => related(application, index + 1))
+    const [application, { of, to }] = [fresh('web'), createNamespace()]
+    await ground.seed([of(workload('StatefulSet', application)), of(service(application))])
+    const events = Array.from({ length: count }, (_, index) => to(related(application, index + 1)))
     add('new relations, all at once', count, await burst(ground, running, events, count))
-    const again = { ...related(application, 1), id: 'again' }
+    const again = { ...to(related(application, 1)), id: 'again' }
     await running.post(again)
     add('relations, unchanged', count, await step(ground, running, again))
     add('relations, unchanged, warm', count, await warm(ground, running, again))
@@ -189,9 +202,9 @@ const events =
   (count: number): Scenario =>
   async (ground, program, add) => {
     const running = await start(ground, program, { K_SINK: ground.sink })
-    const application = fresh('web')
-    await ground.seed([workload('StatefulSet', application), service(application)])
-    const all = Array.from({ length: count }, () => related(application, 1))
+    const [application, { of, to }] = [fresh('web'), createNamespace()]
+    await ground.seed([of(workload('StatefulSet', application)), of(service(application))])
+    const all = Array.from({ length: count }, () => to(related(application, 1)))
     add('events of one application, 20 at once', count, await burst(ground, running, all, 20))
     await running.stop()
   }
@@ -200,11 +213,7 @@ const applications =
   (count: number): Scenario =>
   async (ground, program, add) => {
     const running = await start(ground, program)
-    const namespace = fresh('resynced')
-    const of = <T extends { metadata: object }>(object: T): T => ({
-      ...object,
-      metadata: { ...object.metadata, namespace },
-    })
+    const { namespace, of } = createNamespace()
     const names = Array.from({ length: count }, (_, index) => `app-${index}`)
     await ground.seed(names.flatMap((name) => [of(workload('StatefulSet', name)), of(service(name))]))
     const configs = names.map((application) => ({

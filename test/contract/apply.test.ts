@@ -260,7 +260,8 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
       const after = await cluster.read(object)
       expect(after.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion)
       expect(after.metadata.annotations?.[FENCE]).toBeUndefined()
-      expect(managers(after)).toEqual(managers(before))
+      // a controller that writes between the two halves of a first try leaves what that one held to the next
+      expect(managers(after)).toEqual(managers(before).filter(({ manager }) => manager !== 'meshstep-fence'))
       expect(JSON.stringify(after)).not.toContain(FENCE)
       expect(after.spec).toEqual(before.spec)
       expect(after.metadata.labels).toEqual(before.metadata.labels)

@@ -92,7 +92,7 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
     60_000,
   )
 
-  test('costs a worker no write and five reads, of which one is of its pods', async () => {
+  test('costs a worker no write and six reads, of which two are of its pods', async () => {
     const world = createWorld([workload('StatefulSet', 'querier'), service('querier')])
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: ['querier'] } } })
     const told = {
@@ -103,7 +103,8 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
     await world.send('relation-changed', told, { id: 'again' })
     world.calls.length = 0
     await world.send('relation-changed', told, { id: 'again' })
-    expect(world.calls).toHaveLength(5)
+    expect(world.calls).toHaveLength(6)
+    expect(world.calls.filter((call) => call.includes('/pods/'))).toHaveLength(2)
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 })

@@ -159,7 +159,7 @@ describe('with reload', () => {
 
     const old = hashOn(world) ?? ''
     world.intercept = ({ method, path }) => {
-      if (method !== 'GET' || !path.includes('/pods?')) return undefined
+      if (method !== 'GET' || !/\/pods[?/]/.test(path)) return undefined
       const answer = world.api.handle({ method, path, headers: {} })
       return Promise.resolve(answer).then((found) => ({
         ...found,
@@ -195,14 +195,10 @@ describe('with reload', () => {
   test('pods that were evicted are waited for no more', async () => {
     const world = await startedCluster({ reload: true })
     await pretend(world, null)
-    world.intercept = ({ method, path }) => {
-      if (method !== 'GET' || !path.includes('/pods?')) return undefined
-      const answer = world.api.handle({ method, path, headers: {} })
-      return Promise.resolve(answer).then((found) => {
-        const list = JSON.parse(String(found.body)) as { items: object[] }
-        const items = list.items.map((pod) => ({ ...pod, status: { phase: 'Failed' } }))
-        return { ...found, body: JSON.stringify({ ...list, items }) }
-      })
+    world.intercept = async ({ method, path }) => {
+      if (method !== 'GET' || !/\/pods\//.test(path)) return undefined
+      const found = world.api.handle({ method, path, headers: {} })
+      return { ...found, body: JSON.stringify({ ...JSON.parse(found.body), status: { phase: 'Failed' } }) }
     }
     expect((await world.send('resync', { application: COORDINATOR })).status).toBe('unchanged')
   })

@@ -82,8 +82,9 @@ const makeLate = ({ world }: Run, isDue: (call: Call) => boolean): void => {
   for (const call of world.late.filter(isDue)) world.makeLate(call)
 }
 
-/** What is created late cannot be fenced: it comes before the events that say what is to be there. */
-const isCreation = ({ request }: Call): boolean => request.method === 'POST'
+/** What is created late, where it is not, cannot be fenced: it comes before the events that say what is to be there. */
+const isCreation = ({ request: { method, body } }: Call): boolean =>
+  method === 'POST' || (method === 'PATCH' && body !== undefined && JSON.parse(body).metadata?.resourceVersion === '1')
 
 /** The applications whose relations reach each other: whichever of them gets a resync, what is wrong with the others is found. */
 const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as const
