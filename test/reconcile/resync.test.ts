@@ -73,7 +73,7 @@ describe('a resync of a namespace with nothing to do', () => {
     ['in a process that is its own sink', true],
     ['with a broker', false],
   ])('makes no call for any application, %s', async (_, isOwnSink) => {
-    for (const count of [3, 60]) {
+    for (const count of [3, 24]) {
       const world = await createMany(count, { isOwnSink })
       const { messages } = await resync(world)
       expect(messages).toEqual([`looked at ${count} applications, and sent a resync to 0 of them`])
@@ -266,14 +266,14 @@ describe('what changes after the lists were read', () => {
 })
 
 describe('a resync of a namespace for which there is not enough time', () => {
-  const COUNT = 60
+  const COUNT = 30
 
   /** Applications that all drifted, on a cluster of which each call takes time. */
   const createSlow = async () => {
     const world = await createMany(COUNT)
     for (const name of namesOf(COUNT)) drift(world, name)
     world.intercept = () => {
-      world.clock.advance(80)
+      world.clock.advance(160)
       return undefined
     }
     return world
@@ -297,7 +297,7 @@ describe('a resync of a namespace for which there is not enough time', () => {
     const world = await createSlow()
     const response = await world.post(event('resync', ALL))
     const { message } = (await response.json()) as { message: string }
-    const [, failed] = /resync failed for (\d+) of 60 applications/.exec(message) ?? []
+    const [, failed] = /resync failed for (\d+) of 30 applications/.exec(message) ?? []
     const seen = namesOf(COUNT).filter((name) => unshared(world.calls).some((call) => call.includes(`/${name}`)))
     expect(Number(failed)).toBeGreaterThan(COUNT / 2)
     expect(seen.length).toBeLessThan(COUNT / 2)

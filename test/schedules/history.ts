@@ -128,7 +128,7 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
   await schedule.run([], { ...NO_FAULTS })
   return [
     ...(await checkConvergence(plan.variant, platform, world)),
-    ...checkEvents(world, platform.said.letters.length),
+    ...checkEvents(world, platform.said.letters.length, plan.atOnce),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
   ]
 }
