@@ -9,6 +9,7 @@ import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
+import { withSending } from '../relations/nudges.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import {
   dueIntents,
@@ -297,7 +298,8 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     next,
     now,
   )
-  const content = { state: defined({ ...state, awaits: planned.awaits }), labels: held.labels }
+  const told = withSending(subject, state, peers)
+  const content = { state: defined({ ...told, awaits: planned.awaits }), labels: held.labels }
   let settled = saved
   if (!features.memories.isStored(saved, content)) {
     settled = await features.memories.save(kubernetes, subject, saved, content)

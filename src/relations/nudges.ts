@@ -56,6 +56,23 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
   return due.filter((one) => one.isRemembered || first.get(one.event.subject) === one)
 }
 
+/** Stands for data that are about to be sent, as long as it is not noted that they were. */
+const SENDING = ''
+
+/**
+ * Marks, before it is done, what is to be sent to remote applications without a memory. Where the note that follows is lost, it is unknown
+ * what they were told last, and they are told again, also of what came before or of the end.
+ */
+export const withSending = (subject: Subject, state: State, peers: Peers): State => {
+  const isRemote = remoteTest(subject, state)
+  const sending = relationsIn(state).flatMap(({ key, ...entry }) => {
+    if (entry.sent === SENDING || !isRemote(remoteSubject(subject, entry))) return []
+    const due = dueTo(subject, state, key, entry, peers, { isResync: false, isSwept: false })
+    return due?.isRemembered ? [[key, { ...entry, sent: SENDING }] as const] : []
+  })
+  return sending.length === 0 ? state : { ...state, relations: { ...state.relations, ...Object.fromEntries(sending) } }
+}
+
 /** Tells if the relation has another remote application now. */
 const isLeft = (subject: Subject, state: State, key: string, before: RelationEntry): boolean => {
   const now = ownValue(state.relations, key)
@@ -70,7 +87,7 @@ const dueTo = (
   key: string,
   entry: RelationEntry,
   peers: Peers,
-  { isResync, isSwept }: Occasion,
+  { isResync, isSwept }: Pick<Occasion, 'isResync' | 'isSwept'>,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
   const isNear = remote.namespace === subject.namespace

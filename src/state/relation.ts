@@ -67,7 +67,7 @@ export const RelationEntry = z.strictObject({
   holds: z.literal(true).optional(),
   /** `holds` is only intended: it takes effect once the provider, read after it was saved, has not moved. */
   taking: z.literal(true).optional(),
-  /** A hash of the data sent to a remote application without a memory. */
+  /** A hash of the data sent to a remote application without a memory; empty while they are on their way. */
   sent: z.string().optional(),
 })
 
