@@ -238,6 +238,7 @@ export const gateEnrolment = (
     waiting: [
       ...resolved.waiting,
       ...awaiting,
+      ...(isBare ? [] : keptLabels(subject, state, resolved, labels)),
       ...keptGrants(subject, state, peers),
       ...leavingWorkers(subject, state, resolved, peers).map((worker) => `waiting for ${worker} to leave the mesh`),
     ],
@@ -246,11 +247,31 @@ export const gateEnrolment = (
 
 /** Tells if labels of some relation wait for its provider. Labels carried for another one stay until then, also after its end. */
 export const isAwaiting = ({ state: { relations } }: Effective): boolean =>
-  Object.values(relations).some(
-    (relation) =>
-      relation.awaits !== undefined ||
-      (isEnrolling(relation) && relation.role === 'requires' && !relation.publishes && !hasData(relation.remote)),
+  Object.values(relations).some((relation) => relation.awaits !== undefined || isUnheard(relation))
+
+/** Tells if the provider of a relation that may bring labels has not said anything. */
+const isUnheard = (relation: Relation): boolean =>
+  isEnrolling(relation) && relation.role === 'requires' && !relation.publishes && !hasData(relation.remote)
+
+/** Names the relations for which labels stay that nothing else asks for any more. */
+const keptLabels = (
+  subject: Subject,
+  { config }: State,
+  { state: { relations } }: Effective,
+  worn: Readonly<Record<string, string>>,
+): string[] => {
+  const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
+  const isKept =
+    Object.hasOwn(worn, ENROLMENT_LABEL) && !asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))
+  if (!isKept) return []
+  return Object.values(relations).flatMap((relation) =>
+    isUnheard(relation) && !relation.isUnknown
+      ? [
+          `${relationName(relation)}: waiting for the data of ${subjectName(remoteSubject(subject, relation))}; the labels stay`,
+        ]
+      : [],
   )
+}
 
 /** Lists the workers on a mesh that their coordinator has left: until they leave, they must reach each other. */
 export const leavingWorkers = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
