@@ -33,11 +33,10 @@ const memoryOf = (cluster: Cluster, application: string) => {
 
 /** Waits for what follows an answer: that it is noted what was sent. */
 const untilNoted = (cluster: Cluster, application: string) =>
-  until('a note', () =>
-    Object.values(memoryOf(cluster, application).state.relations).some((entry) =>
-      Object.hasOwn(entry as object, 'sent'),
-    ),
-  )
+  until('a note', () => {
+    const entries: { sent?: string }[] = Object.values(memoryOf(cluster, application).state.relations)
+    return entries.some(({ sent }) => sent !== undefined && sent !== '')
+  })
 
 const seenOf = (cluster: Cluster, application: string) => ({
   labels: cluster.labels(application),
