@@ -93,8 +93,8 @@ export const applyObject = async (
   }
 }
 
-/** No object ever has it: etcd counts from it, and the first write has the next. */
-const ABSENT = '1'
+/** The resourceVersion of an apply that is to create: no object ever has it, as etcd counts from it, and the first write has the next. */
+export const ABSENT = '1'
 
 /**
  * Binds the apply to the object as found. A deleted one is not recreated without a new lookup, and a changed one is read again. So is one

@@ -1,13 +1,13 @@
 import pMap from 'p-map'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
-import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { causedBy, traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
+import { withIntents } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Due } from './due.ts'
 import type { Enqueue } from './queue.ts'
@@ -154,13 +154,11 @@ const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[])
   }
 }
 
-const withSent = (state: State, sent: readonly Nudge[]): State => {
-  const told = sent.flatMap(({ key, shows }) => {
-    const entry = ownValue(state.relations, key)
-    return entry === undefined || entry.sent === shows ? [] : [[key, { ...entry, sent: shows }] as const]
-  })
-  return told.length === 0 ? state : { ...state, relations: { ...state.relations, ...Object.fromEntries(told) } }
-}
+const withSent = (state: State, sent: readonly Nudge[]): State =>
+  withIntents(
+    state,
+    sent.map(({ key, shows }) => ({ key, entry: { sent: shows } })),
+  )
 
 type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 

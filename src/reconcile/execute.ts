@@ -1,12 +1,12 @@
 import pMap from 'p-map'
 import { describeRefusal, isRefusal, isStale } from '../kubernetes/api-error.ts'
-import { readLabels, writeLabels } from '../kubernetes/apply-labels.ts'
+import { writeLabels } from '../kubernetes/apply-labels.ts'
 import { applyObject } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { touch } from '../kubernetes/touch.ts'
 import { forget } from '../workload/conceal.ts'
-import { isReleasing } from './plan/labels.ts'
+import { isRelabelling } from './plan/labels.ts'
 import { isRolling, type Operation, objectIn } from './plan/operation.ts'
 import type { Conflict } from './result.ts'
 
@@ -100,14 +100,6 @@ const isFreelyOrdered = (operation: Operation): boolean =>
     operation.phase === 'allow' &&
     operation.found === undefined &&
     operation.desired.kind === 'AuthorizationPolicy')
-
-/** Tells if an object that carries labels of ours keeps them all, perhaps with other values. */
-const isRelabelling = (operation: Operation): boolean => {
-  if (operation.verb !== 'label') return false
-  const { place, difference, manager } = operation
-  const { own } = readLabels(place, manager).holders
-  return own.size > 0 && difference.apply !== undefined && !isReleasing(operation)
-}
 
 const AT_ONCE = 8
 

@@ -298,8 +298,10 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     next,
     now,
   )
-  const told = withSending(subject, state, peers)
-  const content = { state: defined({ ...told, awaits: planned.awaits }), labels: held.labels }
+  const content = {
+    state: defined({ ...withSending(subject, state, peers), awaits: planned.awaits }),
+    labels: held.labels,
+  }
   let settled = saved
   if (!features.memories.isStored(saved, content)) {
     settled = await features.memories.save(kubernetes, subject, saved, content)

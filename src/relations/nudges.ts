@@ -6,7 +6,8 @@ import { type RelationEntry, relationName, relationsIn } from '../state/relation
 import { type PublicState, type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './mirror.ts'
-import { type Peers, remoteTest } from './peers.ts'
+import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
+import { withIntents } from './progress.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
@@ -65,12 +66,24 @@ const SENDING = ''
  */
 export const withSending = (subject: Subject, state: State, peers: Peers): State => {
   const isRemote = remoteTest(subject, state)
-  const sending = relationsIn(state).flatMap(({ key, ...entry }) => {
-    if (entry.sent === SENDING || !isRemote(remoteSubject(subject, entry))) return []
-    const due = dueTo(subject, state, key, entry, peers, { isResync: false, isSwept: false })
-    return due?.isRemembered ? [[key, { ...entry, sent: SENDING }] as const] : []
-  })
-  return sending.length === 0 ? state : { ...state, relations: { ...state.relations, ...Object.fromEntries(sending) } }
+  const isUntold = (key: string, entry: RelationEntry): boolean => {
+    const remote = remoteSubject(subject, entry)
+    const isSettled = entry.sent === SENDING || !isRemote(remote) || readableOf(peers, remote) !== undefined
+    return !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
+  }
+  const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
+  return withIntents(
+    state,
+    sending.map(({ key }) => ({ key, entry: { sent: SENDING } })),
+  )
+}
+
+const NO_RESYNC = { isResync: false, isSwept: false }
+
+/** The remote application's memory, where it has one that can be read. */
+const readableOf = (peers: Peers, remote: Subject): ReadablePeer | undefined => {
+  const peer = peers.get(subjectName(remote))
+  return peer !== undefined && 'state' in peer ? peer : undefined
 }
 
 /** Tells if the relation has another remote application now. */
@@ -94,10 +107,9 @@ const dueTo = (
   // across namespaces words are not shared
   if (!isNear && entry.says === undefined && !hasProtocol(entry)) return undefined
   const isForced = isResync && !(isSwept && isNear)
-  const peer = peers.get(subjectName(remote))
-  const isReadable = peer !== undefined && 'state' in peer
-  const isDue = isReadable ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
-  return isForced || isDue ? { isRemembered: !isReadable } : undefined
+  const peer = readableOf(peers, remote)
+  const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
+  return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
 
 /** Tells if the data differ from those sent: without a memory the remote side cannot show what it has seen. */

@@ -64,6 +64,20 @@ test('a single sender waits for nobody, and neither does a note', async () => {
   expect(sizes).toEqual([1, 1, 1, 1, 1, 1])
 })
 
+test('a note that nobody waits for is taken with what comes next', async () => {
+  const { sizes, step } = createStep()
+  const enqueue = createQueue(step, STILL)
+  const send = async (sender: number) => {
+    for (let sent = 0; sent < 3; sent += 1) {
+      await enqueue(SUBJECT, TOLD, 0).catch(() => undefined)
+      if (sender === 0 && sent === 0) enqueue(SUBJECT, NOTED, 0).catch(() => undefined)
+    }
+  }
+  void Promise.all([0, 1, 2, 3].map(send))
+  while (sizes.length < 3) await turn()
+  expect(sizes).toEqual([4, 5, 4])
+})
+
 test('what is told while a step reads the memory joins it, and what is only observed does not', async () => {
   const batches: (readonly Change[])[] = []
   const enqueue = createQueue(async (_, { take }) => {

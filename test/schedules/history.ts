@@ -1,3 +1,4 @@
+import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
 import type { Call } from './actor.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
@@ -84,7 +85,8 @@ const makeLate = ({ world }: Run, isDue: (call: Call) => boolean): void => {
 
 /** What is created late, where it is not, cannot be fenced: it comes before the events that say what is to be there. */
 const isCreation = ({ request: { method, body } }: Call): boolean =>
-  method === 'POST' || (method === 'PATCH' && body !== undefined && JSON.parse(body).metadata?.resourceVersion === '1')
+  method === 'POST' ||
+  (method === 'PATCH' && body !== undefined && JSON.parse(body).metadata?.resourceVersion === ABSENT)
 
 /** The applications whose relations reach each other: whichever of them gets a resync, what is wrong with the others is found. */
 const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as const

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest'
-import { createWorld, MESH_LABELS, meshRelation, type World } from '../helpers/world.ts'
+import { createWorld, MESH_LABELS, meshRelation } from '../helpers/world.ts'
 
 const ON = 'istio.io/dataplane-mode'
-
-const templateOf = (world: World): unknown => {
-  const [found] = world.api.objects().filter(({ kind }) => kind === 'StatefulSet')
-  const template = found?.spec?.template as { metadata: { labels: object } } | undefined
-  return template?.metadata.labels
-}
 
 /** A relation with a beacon that nobody has told of. */
 const unheard = () => ({ ...meshRelation({}, 8), remote: { application: 'other', data: {} } })
@@ -19,19 +13,19 @@ test('labels that stay as another beacon has yet to say what it asks for are nam
   await world.send('relation-changed', meshRelation())
   expect((await world.send('relation-changed', unheard())).messages).toEqual([])
   const handled = await world.send('relation-broken', left)
-  expect(templateOf(world)).toMatchObject(MESH_LABELS)
+  expect(world.labels().template).toMatchObject(MESH_LABELS)
   expect(handled).toMatchObject({
     status: 'waiting',
     messages: ['relation 8 (service-mesh): waiting for the data of shop/other; the labels stay'],
   })
   await world.send('relation-broken', { relation: { id: 8, interface: 'service_mesh' } })
-  expect(templateOf(world)).not.toHaveProperty([ON])
+  expect(world.labels().template).not.toHaveProperty([ON])
 })
 
 test('nothing is said of a first join, nor where labels of the config put an application on the mesh', async () => {
   const world = createWorld()
   expect((await world.send('relation-changed', unheard())).messages).toEqual([])
   await world.send('config-changed', { config: { labels: { [ON]: 'ambient' } } })
-  expect(templateOf(world)).toHaveProperty([ON], 'ambient')
+  expect(world.labels().template).toHaveProperty([ON], 'ambient')
   expect((await world.send('relation-changed', unheard())).messages).toEqual([])
 })

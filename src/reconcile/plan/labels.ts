@@ -158,6 +158,13 @@ export const isReleasing = (operation: Operation): boolean => {
   )
 }
 
+/** Tells if an object that carries labels of ours keeps them all, perhaps with other values. */
+export const isRelabelling = (operation: Operation): boolean => {
+  if (operation.verb !== 'label' || operation.difference.apply === undefined) return false
+  const { own } = readLabels(operation.place, operation.manager).holders
+  return own.size > 0 && !isReleasing(operation)
+}
+
 const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>
   unknown !== 'all' &&
   Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&
