@@ -7,7 +7,7 @@ import { causedBy, traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
-import { withIntents } from '../relations/progress.ts'
+import { withEntries } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Due } from './due.ts'
 import type { Enqueue } from './queue.ts'
@@ -155,7 +155,7 @@ const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[])
 }
 
 const withSent = (state: State, sent: readonly Nudge[]): State =>
-  withIntents(
+  withEntries(
     state,
     sent.map(({ key, shows }) => ({ key, entry: { sent: shows } })),
   )

@@ -17,7 +17,7 @@ import {
   type Intent,
   namespaceAwaits,
   recordProgress,
-  withIntents,
+  withEntries,
 } from '../relations/progress.ts'
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -120,7 +120,7 @@ const withSkipped = ({ observed }: Step, planned: Plan, reports: readonly Report
 const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Settled | undefined> => {
   const { features, kubernetes, clock, subject, memory, next } = step
   const mark = clock.random().toString(36).slice(2, 12)
-  const saved = await features.memories.save(kubernetes, subject, memory, ahead(step, withIntents(next, intents), mark))
+  const saved = await features.memories.save(kubernetes, subject, memory, ahead(step, withEntries(next, intents), mark))
   step.saved(mark)
   step.wrote(memoryObject(subject))
   if (await isOvertaken(step, intents)) return undefined

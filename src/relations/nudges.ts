@@ -7,7 +7,7 @@ import { type PublicState, type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './mirror.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
-import { withIntents } from './progress.ts'
+import { withEntries } from './progress.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
@@ -72,7 +72,7 @@ export const withSending = (subject: Subject, state: State, peers: Peers): State
     return !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
   }
   const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
-  return withIntents(
+  return withEntries(
     state,
     sending.map(({ key }) => ({ key, entry: { sent: SENDING } })),
   )

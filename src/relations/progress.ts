@@ -59,7 +59,8 @@ const withdrawn = (
 
 const TAKING = { holds: true, taking: true } as const
 
-export const withIntents = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
+/** Merges what is new into the entries of relations, as far as these are there. */
+export const withEntries = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
   ...state,
   relations: {
     ...state.relations,
@@ -88,7 +89,7 @@ const isCarried = (relation: Relation): boolean =>
  * end, is known: off the mesh nothing guards the application. One that has ended counts as carried until the labels are gone.
  */
 export const withCarried = (state: State): State => ({
-  ...withIntents(
+  ...withEntries(
     state,
     Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
   ),
