@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { fieldConflicts } from './api-error.ts'
 import { isApplied } from './applied.ts'
 import type { Kubernetes } from './client.ts'
 import { listAppliers } from './field-managers.ts'
@@ -73,24 +72,18 @@ export const namesakeConflict = (
 ): ObjectConflict => ({ object: objectKey(desired), manager: othersOf(found, manager) })
 
 /**
- * Applies one object over the one found. Drift in our fields is reverted by force; a field of another manager is a conflict; all other
- * failures reject.
+ * Applies one object over the one found, or where none was: drift in our fields is reverted by force. Rejects with an error that isStale where
+ * something else is there now, and with any other refusal.
  */
 export const applyObject = async (
   kubernetes: Kubernetes,
   { desired, live: found }: ObjectPlan['apply'][number],
   manager: string,
 ): Promise<ObjectReport> => {
-  try {
-    const applied = await kubernetes.apply(asFound(desired, found), manager, { force: found !== undefined })
-    const conflict = addition(applied, desired, manager)
-    const isChanged = applied.metadata.resourceVersion !== found?.metadata.resourceVersion
-    return { applied, ...(isChanged && { written: objectKey(desired) }), ...(conflict && { conflict }) }
-  } catch (error) {
-    const [conflict] = fieldConflicts(error)
-    if (conflict) return { conflict: { object: objectKey(desired), manager: conflict.manager, key: conflict.field } }
-    throw error
-  }
+  const applied = await kubernetes.apply(asFound(desired, found), manager, { force: true })
+  const conflict = addition(applied, desired, manager)
+  const isChanged = applied.metadata.resourceVersion !== found?.metadata.resourceVersion
+  return { applied, ...(isChanged && { written: objectKey(desired) }), ...(conflict && { conflict }) }
 }
 
 /** The resourceVersion of an apply that is to create: no object ever has it, as etcd counts from it, and the first write has the next. */

@@ -419,6 +419,26 @@ describe('the end of a workload', () => {
     expect(world.api.objects().filter(({ kind }) => kind !== 'ConfigMap')).toEqual(before)
   })
 
+  test('one that comes between looking and making is told like one that was there', async () => {
+    const before = createWorld([workload('Deployment')])
+    const expected = await before.send('config-changed', deployed())
+    const world = createEmptyWorld()
+    world.intercept = ({ method, path }) => {
+      if (method !== 'PATCH' || !path.includes('/deployments/') || path.includes('dryRun')) return undefined
+      world.intercept = undefined
+      world.api.seed([workload('Deployment')], { manager: 'juju' })
+      return undefined
+    }
+    const { status, conflicts, messages } = await world.send('config-changed', deployed())
+    expect({ status, conflicts, messages }).toEqual({
+      status: 'conflict',
+      conflicts: expected.conflicts,
+      messages: expected.messages,
+    })
+    expect(conflicts.map(({ object }) => object)).toEqual(['Deployment shop/web'])
+    expect(imageOf(world)).toBe(imageOf(before))
+  })
+
   test('a namesake of what is to replace it keeps it running', async () => {
     const world = await running()
     world.api.seed([workload('StatefulSet')], { manager: 'juju' })
