@@ -8,11 +8,9 @@ import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
-import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
-import { effective } from '../relations/effective.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
-import type { Peers } from '../relations/peers.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
@@ -25,6 +23,7 @@ import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
 import { type PublishInput, withSaid } from './published.ts'
+import { beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
 import { type Settled, settle } from './reconcile.ts'
 import { type Change, remember, type Taken } from './remember.ts'
 import { unknownRequesters } from './requesters.ts'
@@ -40,6 +39,8 @@ export type StepDependencies = {
   guard?: DocumentGuard | undefined
   /** The results that earlier steps made of the same input. */
   recalls?: Recalls
+  /** The memories, with those that this process knows. */
+  memories?: KnownMemories
 }
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
@@ -51,6 +52,8 @@ export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
  */
 export type Batch = {
   take(): readonly Change[]
+  /** There is one change, and it has a sender: what it is about is read beside the memory. */
+  readonly isAlone?: boolean
   /** In milliseconds since the epoch. */
   readonly deadline: number
   readonly trace?: Trace | undefined
@@ -67,6 +70,8 @@ const LONGEST_DELAY_MILLISECONDS = 1_000
 
 /** The progress of a step over its attempts: the results of remembered changes, and all that was written for them. */
 type Progress = {
+  /** The memory as this process knows it, where its first attempt is to read ahead. */
+  readonly known: Memory | undefined
   changes: readonly Change[] | undefined
   taken: readonly Taken[] | undefined
   readonly written: Set<string>
@@ -88,10 +93,19 @@ type Progress = {
  * cluster to what follows; if anybody was faster, that starts over. A step that runs to its end leaves the cluster as the memory desires
  * it; after a crash at any point, so does the next one.
  */
-export const createStep =
-  ({ features, connect, clock, environment, guard, recalls = createRecalls() }: StepDependencies): Step =>
-  async (subject, { take, deadline, trace }, kubernetes = connect(deadline, trace)) => {
+export const createStep = ({
+  features: combined,
+  connect,
+  clock,
+  environment,
+  guard,
+  recalls = createRecalls(),
+  memories = remembering(combined.memories),
+}: StepDependencies): Step => {
+  const features = { ...combined, memories }
+  return async (subject, { take, isAlone, deadline, trace }, kubernetes = connect(deadline, trace)) => {
     const progress: Progress = {
+      known: isAlone ? memories.known(subject) : undefined,
       changes: undefined,
       taken: undefined,
       written: new Set(),
@@ -101,28 +115,9 @@ export const createStep =
     }
     const dependencies = { features, kubernetes, clock, environment, guard, recalls }
 
-    const untilWon = async (): Promise<Attempted> => {
-      let lost: unknown
-      for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
-        const won = await attempt(dependencies, subject, take, progress).catch((error: unknown) => {
-          if (!isStale(error)) throw error
-          lost = error
-        })
-        if (won !== undefined) return won
-        progress.hasLost = true
-        const wait = delay * (0.5 + clock.random())
-        if (clock.now() + wait >= deadline) throw lostRace(subject, lost)
-        await clock.sleep(wait)
-      }
-    }
-
-    let attempted = await untilWon()
-    // the pods that were seen may have brought a leader back, or be others than were told of
-    if (
-      attempted.settled &&
-      (isDue(subject, attempted.settled.state) || isUnsaid(features, attempted) || attempted.hasHeldBack)
-    )
-      attempted = await untilWon()
+    let attempted = await untilWon(dependencies, subject, { take, deadline }, progress)
+    if (isToBeRepeated(features, subject, attempted))
+      attempted = await untilWon(dependencies, subject, { take, deadline }, progress)
     const { settled, found } = attempted
     const { changes = [] } = progress
     const unmet = settled ? await unmetExpectations(features, kubernetes, subject, settled.state) : []
@@ -143,6 +138,29 @@ export const createStep =
         : NOTHING_DUE,
     }
   }
+}
+
+/** Attempts until nobody was faster. */
+const untilWon = async (
+  dependencies: Dependencies,
+  subject: Subject,
+  { take, deadline }: Batch,
+  progress: Progress,
+): Promise<Attempted> => {
+  const { clock } = dependencies
+  let lost: unknown
+  for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+    const won = await attempt(dependencies, subject, take, progress).catch((error: unknown) => {
+      if (!isStale(error)) throw error
+      lost = error
+    })
+    if (won !== undefined) return won
+    progress.hasLost = true
+    const wait = delay * (0.5 + clock.random())
+    if (clock.now() + wait >= deadline) throw lostRace(subject, lost)
+    await clock.sleep(wait)
+  }
+}
 
 const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)
 
@@ -156,6 +174,11 @@ type Attempted = {
   readonly hasHeldBack?: boolean
 }
 
+/** The pods that were seen may have brought a leader back, or be others than were told of. */
+const isToBeRepeated = (features: Features, subject: Subject, attempted: Attempted): boolean =>
+  attempted.settled !== undefined &&
+  (isDue(subject, attempted.settled.state) || isUnsaid(features, attempted) || attempted.hasHeldBack === true)
+
 /** Tells if a unit came or went after the attempt, for an application that publishes its units. */
 const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
   settled !== undefined &&
@@ -163,9 +186,10 @@ const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
   features.dependsOnUnits(settled.state) &&
   !isDeepStrictEqual(settled.state.units.present, units.present)
 
-type ResolveInput = { readonly state: State; readonly peers: Peers }
-
-type Dependencies = Omit<StepDependencies, 'connect' | 'recalls'> & { kubernetes: Kubernetes; recalls: Recalls }
+type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> & {
+  kubernetes: Kubernetes
+  recalls: Recalls
+}
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
 const attempt = async (
@@ -174,7 +198,9 @@ const attempt = async (
   take: Batch['take'],
   progress: Progress,
 ): Promise<Attempted | undefined> => {
-  const once = readingOnce(kubernetes)
+  const recall = recalls(subjectName(subject), kubernetes.answered)
+  const begin = (read: Memory) => beginReading(features, kubernetes, recall, subject, read)
+  const readingOf = readAhead(begin, subject, progress.changes ? undefined : progress.known)
   const memory = await loadWritten({ features, kubernetes, clock }, subject, progress)
   progress.changes ??= take()
   progress.before ??= memory.state
@@ -187,18 +213,7 @@ const attempt = async (
     )
   if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
   const known = memory.stored === undefined ? undefined : memory.state
-  // what the memory desires is observed while the memories of others are read: mostly it is what it was
-  const recall = recalls(subjectName(subject), kubernetes.answered)
-  const resolve = (name: string, input: ResolveInput) =>
-    recall(name, ({ state, peers }: ResolveInput) => effective(subject, state, peers), input)
-  const early = observeCluster(
-    features,
-    once,
-    subject,
-    memory.state,
-    resolve('own side', { state: memory.state, peers: new Map() }),
-  )
-  early.catch(() => undefined)
+  const { once, early } = readingOf(memory, changes.length === 1)
   const found = await lookAround(features, once, subject, known, changes)
   const now = new Date(clock.now())
   const current = { ...memory, state: await withPodsOfNow(features, subject, memory.state, early) }
@@ -217,7 +232,7 @@ const attempt = async (
   })
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(features, memory, subject, state, now)
-  const seen = resolve('both sides', { state, peers: found.peers })
+  const seen = resolve(recall, 'both sides', subject, { state, peers: found.peers })
   const observed = await observeCluster(features, once, subject, wanted, seen).catch((error: unknown) =>
     saveOnly({ features, kubernetes }, subject, memory, state, error),
   )

@@ -1,6 +1,13 @@
 import { nextTick } from 'node:process'
 import type { Clock } from '../../src/base/clock.ts'
-import { type Answer, type Event, process, type TransportAnswer, type TransportRequest } from './process.ts'
+import {
+  type Answer,
+  type Event,
+  type KnownMemories,
+  process,
+  type TransportAnswer,
+  type TransportRequest,
+} from './process.ts'
 
 /** A call that a crashed actor left behind: nobody hears the answer. */
 export type Call = {
@@ -40,6 +47,7 @@ type Options = {
   handle(request: TransportRequest): TransportAnswer
   publish(event: Event): void
   newId(): string
+  memories: KnownMemories
 }
 
 /** Starts a process; each of its calls waits in `pending` until the schedule makes it. */

@@ -2,7 +2,14 @@ import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import { type Actor, type Call, settle, startActor } from './actor.ts'
 import type { Fault } from './faults.ts'
 import { NAMESPACE, objectsOf, type Variant } from './fixture.ts'
-import type { Answer, Event, KubernetesObject, TransportAnswer, TransportRequest } from './process.ts'
+import {
+  type Answer,
+  createMemories,
+  type Event,
+  type KubernetesObject,
+  type TransportAnswer,
+  type TransportRequest,
+} from './process.ts'
 import { createRandom } from './random.ts'
 
 /** An event in the network. */
@@ -108,6 +115,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
   if (before === undefined) api.seed(objectsOf(variant), { manager: 'juju' })
   const letters = new Map<Actor, Letter>()
 
+  const memories = createMemories()
   const handle = (request: TransportRequest): TransportAnswer => {
     course.now += CALL_MILLISECONDS
     course.totals.calls += 1
@@ -178,7 +186,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       course.names += 1
       const name = `p${course.names} (${application})`
       world.log(() => `${name}: takes ${letter.name}${letter.attempts > 1 ? ', again' : ''}`)
-      const actor = startActor({ event, name, application, started, clock, handle, publish, newId })
+      const actor = startActor({ event, name, application, started, clock, handle, publish, newId, memories })
       letters.set(actor, letter)
       world.actors.push(actor)
       await settle()
