@@ -80,6 +80,8 @@ type Progress = {
   readonly removed: Set<string>
   /** The mark under which the last attempt wrote. */
   mark?: string
+  /** It took the place of another step's mark: what that may still write is to be fenced until an attempt has come to its end. */
+  isFencing?: boolean
   /** An attempt of this step tried again what was refused before. */
   hasRetried?: true
   /** Somebody else writes as well. */
@@ -161,6 +163,9 @@ const untilWon = async (
     await clock.sleep(wait)
   }
 }
+
+/** The mark that no other step has to be fenced for. */
+const ownMarkOf = ({ mark, isFencing }: Progress): string | undefined => (isFencing ? undefined : mark)
 
 const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)
 
@@ -252,6 +257,7 @@ const attempt = async (
   })
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const next = withTargets(features, memory, subject, said, now)
+  const ownMark = ownMarkOf(progress)
   const settled = await settle(
     { features, kubernetes, clock, environment, recall },
     {
@@ -262,7 +268,7 @@ const attempt = async (
       peers: found.peers,
       requesters,
       observed,
-      ownMark: progress.mark,
+      ownMark,
       hasRetried: progress.hasRetried === true,
       hasLost: progress.hasLost === true,
       retried: () => {
@@ -271,6 +277,7 @@ const attempt = async (
       saved: (mark) => {
         progress.taken ??= taken
         progress.mark = mark
+        progress.isFencing = ![undefined, ownMark].includes(memory.state.writing)
       },
       wrote: (name, { drift, isGone } = { drift: [], isGone: false }) => {
         progress.written.add(name)

@@ -75,6 +75,23 @@ export const lossHistories: readonly Named[] = [
       end: { resync: 'beacon' },
     }),
   ),
+  {
+    name: 'what a dead process may still revoke is fenced also where whoever found its mark was overtaken first',
+    act: async ({ run, say, sayOnly, quiet, quietTo, start, runTo, runOut }) => {
+      await say(...ON)
+      await sayOnly(mesh().ended('details'))
+      const dead = await quietTo(/^DELETE .*authorizationpolicies/)
+      const again = dead && run.world.crash(dead, true)
+      const actor = again && (await start(again))
+      if (actor === undefined) throw new Error('Expected the beacon to revoke')
+      await runTo(actor, /^PUT .*juju-service-mesh-beacon/)
+      await sayOnly(mesh().told('details'))
+      await runOut(actor)
+      await quiet()
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+    },
+    end: { resync: 'beacon' },
+  },
   ...EITHER.map(
     (side): Named => ({
       name: `both memories are lost: with a resync of ${side} a document says what put details on the mesh`,
