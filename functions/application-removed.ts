@@ -17,6 +17,6 @@ export const createApplicationRemoved = (features: Pick<Features, 'parts'>) =>
       // the config has moved to another document
       if (document !== undefined && state.document !== undefined && state.document !== document) return { state }
       const removed = removeApplication(features, state, position, now)
-      return 'state' in removed ? removed : { state, ...lateMessage(removed.late, 'the application') }
+      return { state: removed.state, ...lateMessage(removed.late, 'the application') }
     },
   })

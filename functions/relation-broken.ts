@@ -3,7 +3,7 @@ import { Refused } from '../src/base/errors.ts'
 import { lateMessage } from '../src/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { endRelation, keysOfDocument } from '../src/relations/announcements.ts'
+import { type AnnouncementResult, endRelation, keysOfDocument } from '../src/relations/announcements.ts'
 import { RelationIdentity } from '../src/state/relation.ts'
 
 /** A relation is named by its id, and by its document, whose content may have become unreadable. */
@@ -25,17 +25,14 @@ export const relationBroken = defineFunction({
   fold: (state, { relation, remote, document }, { position, now, known }) => {
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
     const keys = keysOfDocument(state, relation && String(relation.id), document)
-    const tell = (before: typeof state, key: string) =>
-      endRelation(before, { relation: { ...relation, id: Number(key) }, remote, document }, position, now, known)
-    const ended = keys.map((key) => ({ key, heard: tell(state, key) }))
-    const late = ended.flatMap(({ heard }) => ('late' in heard ? [heard.late] : []))
-    if (late[0] !== undefined && late.length === ended.length)
-      return { state, ...lateMessage(late[0], `relation ${relation?.id ?? keys[0]}`) }
-    return {
-      state: keys.reduce((before, key) => {
-        const heard = tell(before, key)
-        return 'state' in heard ? heard.state : before
-      }, state),
-    }
+    const told = keys.reduce<AnnouncementResult>(
+      (before, key, index) => {
+        const ended = { relation: { ...relation, id: Number(key) }, remote, document }
+        const { state: after, late } = endRelation(before.state, ended, position, now, known)
+        return late && (index === 0 || before.late) ? { state: after, late } : { state: after }
+      },
+      { state },
+    )
+    return { state: told.state, ...lateMessage(told.late, `relation ${relation?.id ?? keys[0]}`) }
   },
 })

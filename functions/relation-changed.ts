@@ -12,13 +12,8 @@ export const relationChanged = defineFunction({
   look: ({ remote, document }) => ({ remotes: [remote], ...(document !== undefined && { document, isTold: true }) }),
   binds: ({ remote }) => remote,
   fold: (state, { relation, remote, document }, { position, now, known }) => {
-    const heard = announceRelation(
-      state,
-      { ...relation, remote, ...(document !== undefined && { document }) },
-      position,
-      now,
-      known,
-    )
-    return 'state' in heard ? heard : { state, ...lateMessage(heard.late, `relation ${relation.id}`) }
+    const announced = { ...relation, remote, ...(document !== undefined && { document }) }
+    const heard = announceRelation(state, announced, position, now, known)
+    return { state: heard.state, ...lateMessage(heard.late, `relation ${relation.id}`) }
   },
 })

@@ -38,7 +38,7 @@ export type Mark = z.infer<typeof Mark>
 export type Late = 'repeated' | 'stale'
 
 /** Describes a stale event about `what` in the result; a redelivery needs no message. */
-export const lateMessage = (late: Late, what: string): { stale?: string } =>
+export const lateMessage = (late: Late | undefined, what: string): { stale?: string } =>
   late === 'stale' ? { stale: `${what} has moved on since this event` } : {}
 
 const LONGEST_SEQUENCE = 256

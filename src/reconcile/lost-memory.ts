@@ -3,7 +3,7 @@ import type { Features } from '../feature/combine.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
 import { MESH_KEYS } from '../relations/foreign-labels.ts'
-import { isEndKnown, isEnrolmentKnown, withCarried } from '../relations/progress.ts'
+import { isEndKnown, isEndKnownElsewhere, isEnrolmentKnown, withCarried } from '../relations/progress.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { Found } from './look.ts'
@@ -23,7 +23,8 @@ export const withObservedLabels = (
   const resolved = effective(subject, carried, found.peers)
   const { labels } = features.labels(subject, resolved)
   const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
-  const isKnown = isEndKnown(state) || isEnrolmentKnown(state, resolved) || isAsked
+  const isOver = isEndKnown(state) || isEndKnownElsewhere(subject, found.peers)
+  const isKnown = isOver || isEnrolmentKnown(state, resolved) || isAsked
   if (!isKnown) return { carried, resolved }
   const { carried: _, ...known } = carried
   return { carried: known, resolved: effective(subject, known, found.peers) }

@@ -25,7 +25,7 @@ import { removeApplication } from './removal.ts'
 /** The effect of an event on the memory: a pure function of it. */
 export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
 
-/** `stale` says why the event was overtaken, and then `state` is the one given; `by` says whose word a config is. */
+/** `stale` says why the event was overtaken, and then `state` remembers no more than that it came; `by` says whose word a config is. */
 export type Folded = { state: State; stale?: string; by?: SpecSource }
 
 /**
@@ -162,8 +162,7 @@ const withoutConfig = (features: Features, state: State, now: Date): State => {
   // whoever heard of the config may have a clock that is ahead
   const { at: arrived } = markNow(state, state.marks?.config, now)
   const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
-  const removed = removeApplication(features, state, position, now)
-  return 'state' in removed ? removed.state : state
+  return removeApplication(features, state, position, now).state
 }
 
 const orError = <T>(action: () => T): T | Error => {

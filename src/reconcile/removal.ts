@@ -1,7 +1,7 @@
-import { isAfter, type Late, type Mark, type Position } from '../base/event-order.ts'
+import { isAfter, type Mark, type Position } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
-import { endOnRemoval } from '../relations/announcements.ts'
+import { type AnnouncementResult, endOnRemoval } from '../relations/announcements.ts'
 import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../state/state.ts'
 import { WORKLOAD_KINDS } from '../workload/objects.ts'
 
@@ -11,9 +11,9 @@ export const removeApplication = (
   state: State,
   position: Position,
   now: Date,
-): { state: State } | { late: Late } => {
+): AnnouncementResult => {
   const heard = endOnRemoval(state, position, now)
-  return 'late' in heard ? heard : { state: withoutOwn(parts, heard.state, position) }
+  return heard.late ? heard : { state: withoutOwn(parts, heard.state, position) }
 }
 
 /** Removes the data that only the application itself was told, unless it came after the removal. */

@@ -11,7 +11,7 @@ import type { Taken } from './remember.ts'
 
 /**
  * The status of a step. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
- * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one and left no trace.
+ * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one.
  */
 export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
 

@@ -6,6 +6,7 @@ import {
   type Mark,
   mergeMarks,
   type Position,
+  withEvent,
   withoutEnd,
 } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
@@ -18,8 +19,8 @@ import { displacedKey, isBetween, isDisplaced, mirrored } from './mirror.ts'
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
 
-/** The state after an announcement, or why it does not count. */
-export type AnnouncementResult = { state: State } | { late: Late }
+/** The state after an announcement; `late` says why it does not count. */
+export type AnnouncementResult = { readonly state: State; readonly late?: Late }
 
 /** The remote sides' marks of the relation `key`: an announcement must be later. Of another one than that with `remote` its end does not count. */
 export type KnownMarks = (key: string, remote?: Pick<RelationEntry, 'remote'>) => readonly Mark[]
@@ -45,8 +46,21 @@ export const announceRelation = (
   if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
   // also a relation that is over already displaces the one that had its id before
   const earlier = before && tombstone && mark === 'stale' ? advance(before, position, others) : mark
-  if (typeof earlier === 'string' || tombstone === undefined) return { late: mark }
+  if (typeof earlier === 'string' || tombstone === undefined)
+    return { state: withLate(state, key, before, position), late: mark }
   return { state: withEnded(withAnnounced(state, announced, earlier, now), key, tombstone.mark, now) }
+}
+
+/**
+ * Remembers an event that is late by what the other side knows alone: a process that did not know it may still be about to save that event,
+ * and loses its write to this one.
+ */
+const withLate = (state: State, key: string, known: Mark | undefined, position: Position): State => {
+  const entry = ownValue(state.relations, key)
+  const isLateHere = known === undefined || typeof advance(known, position, [state.marks?.application]) === 'string'
+  return isLateHere || entry?.mark !== known
+    ? state
+    : withEntry(state, key, { ...entry, mark: withEvent(known, position.id) })
 }
 
 /** Applies a document, which announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
@@ -90,7 +104,8 @@ export const endRelation = (
   const before = isKnown ? entry.mark : findTombstone(state, key, remote)?.mark
   const others = isKnown || remote === undefined ? known(key) : known(key, { remote: { ...remote, data: {} } })
   const mark = advance(before, position, [state.marks?.application, ...others])
-  if (typeof mark === 'string') return { late: mark }
+  if (typeof mark === 'string')
+    return { state: withLate(state, key, isKnown ? before : undefined, position), late: mark }
   if (isKnown) return { state: withEnded(state, key, mark, now) }
   const whole = entry === undefined ? wholeRelation({ relation, remote }) : undefined
   if (whole)
@@ -152,6 +167,16 @@ export const tombstoneOf = (key: string): { id: string; remote?: string | undefi
   const [id = key, remote] = key.split('/')
   return { id, remote }
 }
+
+/** The interfaces of relations between an application and `peer` of which that one knows the end alone; '' for one that was not told. */
+export const endsAlone = (
+  subject: Subject,
+  peer: Subject,
+  { tombstones = {} }: Pick<PublicState, 'tombstones'>,
+): string[] =>
+  Object.entries(tombstones).flatMap(([key, { interface: name = '' }]) =>
+    peer.namespace === subject.namespace && tombstoneOf(key).remote === subject.application ? [name] : [],
+  )
 
 const tombstoneKeys = (key: string, remote: Application | undefined): string[] =>
   remote === undefined ? [key] : [key, tombstoneKey(key, remote)]
@@ -349,7 +374,7 @@ const withWord = (
 export const endOnRemoval = (state: State, position: Position, now: Date): AnnouncementResult => {
   const before = state.marks?.application
   const advanced = advance(before, position)
-  if (typeof advanced === 'string') return { late: advanced }
+  if (typeof advanced === 'string') return { state, late: advanced }
   const earlier = Object.values(state.relations).filter(({ mark }) => !isAfter(mark, position))
   const marks = [...Object.values(state.marks ?? {}), ...earlier.map(({ mark }) => mark)]
   const mark =

@@ -8,6 +8,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labe
 import { memoryName, readPublicState } from '../state/memory.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
+import { endsAlone } from './announcements.ts'
 import { isBetween, remoteSubject } from './mirror.ts'
 
 /** The public state of another application, and its workload's labels. */
@@ -124,8 +125,9 @@ export const listPeers = async (
   return peers
 }
 
-/** Tells if the memory has a relation with `subject`, which is no local alias of another application. */
+/** Tells if the memory has a relation with `subject`, or the end of one, and that is no local alias of another application. */
 export const isRelatedTo = (peer: Peer, subject: Subject): boolean =>
   'state' in peer &&
-  relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject)) &&
+  (relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject)) ||
+    endsAlone(subject, peer.subject, peer.state).length > 0) &&
   remoteTest(peer.subject, peer.state)(subject)

@@ -2,6 +2,7 @@ import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
+import { endsAlone } from './announcements.ts'
 import {
   CHANGING,
   type Effective,
@@ -107,6 +108,13 @@ export const isEndKnown = (state: State): boolean =>
   state.removed !== undefined ||
   Object.values(state.relations).some((entry) => isRequirer(entry) && !stands(state, entry)) ||
   Object.values(state.tombstones ?? {}).some(({ interface: name = '' }) => isEnrolling({ interface: name }))
+
+/** Tells if another side was told alone that a relation that enrols the application has ended. */
+export const isEndKnownElsewhere = (subject: Subject, peers: Peers): boolean =>
+  [...peers.values()].some(
+    (peer) =>
+      'state' in peer && endsAlone(subject, peer.subject, peer.state).some((name) => isEnrolling({ interface: name })),
+  )
 
 /** The failures of a step: requesters without their grants, and labels that could not be removed. */
 export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }

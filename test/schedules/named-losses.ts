@@ -92,6 +92,34 @@ export const lossHistories: readonly Named[] = [
     },
     end: { resync: 'beacon' },
   },
+  {
+    name: 'a client is not refused by the late write of who heard of an end that the other side knew to be over',
+    order: 'sequence',
+    act: async ({ run, say, send, start, runTo, quiet }) => {
+      await say(...CONFIGURED, mesh().told('details'))
+      const [first] = send(client().ended('details'))
+      const [last] = send(client().told('productpage'))
+      const slow = first && (await start(first))
+      if (slow === undefined || last === undefined) throw new Error('Expected two words')
+      await runTo(slow, /^PUT .*juju-service-mesh-details/)
+      run.world.crash(slow, true)
+      run.world.network.splice(run.world.network.indexOf(last), 1)
+      run.world.network.unshift(last)
+      await quiet()
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+    },
+    end: { resync: 'beacon' },
+  },
+  ...(['event', 'document'] as const).map(
+    (form): Named => ({
+      name: `the end that only the beacon is told of by ${form} after both memories were lost takes details off the mesh`,
+      act: ({ say }) =>
+        say(
+          ...[client().told('productpage'), config('details'), mesh().told('beacon', form), config('beacon')],
+          ...[forgotten('details'), forgotten('beacon'), mesh().ended('beacon', form)],
+        ),
+    }),
+  ),
   ...EITHER.map(
     (side): Named => ({
       name: `both memories are lost: with a resync of ${side} a document says what put details on the mesh`,
