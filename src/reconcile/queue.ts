@@ -27,7 +27,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
   /** Has a step taken, and answers those whose changes it took. Resolves with their next events, which may come while others are answered. */
   const take = async (subject: Subject, queue: Queue): Promise<Next> => {
     const { length: first } = queue.waiting
-    const isAlone = first === 1 && queue.waiting.every(isSent)
+    const alone = first === 1 ? queue.waiting.find(isSent)?.change : undefined
     const deadline = Math.min(...queue.waiting.map((one) => one.deadline))
     const trace = queue.waiting.find(({ change }) => change.trace !== undefined)?.change.trace
     let batch: readonly Waiting[] = []
@@ -41,7 +41,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
       if (batch.length === 0) join()
       return { outcomes: batch.map(() => asError(error)), due: NOTHING_DUE }
     }
-    const { outcomes, due } = await step(subject, { take: join, isAlone, deadline, trace }).catch(failed)
+    const { outcomes, due } = await step(subject, { take: join, alone, deadline, trace }).catch(failed)
     const senders = batch.filter(isSent).length
     const next = { senders, arrival: arrivalOf(queue, senders) }
     const told = outcomes.findIndex((outcome) => !(outcome instanceof Error))

@@ -4,41 +4,49 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import { type Effective, effective } from '../relations/effective.ts'
-import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
+import type { Peers } from '../relations/peers.ts'
 import type { Memories, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
+import { type Found, lookAround } from './look.ts'
 import { type Observed, observeCluster } from './observed.ts'
+import type { Change } from './remember.ts'
 
-/** A client that reads each object once, and what it observes of what a memory desires. */
-export type Reading = { readonly once: Kubernetes; readonly early: Promise<Observed> }
+/** A client that reads each object once; what it observes of what a memory desires, and what it finds of others. */
+export type Reading = { readonly once: Kubernetes; readonly early: Promise<Observed>; readonly finding: Promise<Found> }
 
-/** Begins to read what a memory desires something of: mostly it is what is desired after the event as well. */
+/** Begins to read what a memory desires something of, mostly that is desired after the changes as well, and what others say. */
 export const beginReading = (
   features: Features,
   kubernetes: Kubernetes,
   recall: Recall,
   subject: Subject,
-  { state }: Memory,
+  { stored, state }: Memory,
+  changes: readonly Change[],
 ): Reading => {
   const once = readingOnce(kubernetes)
   const own = resolve(recall, 'own side', subject, { state, peers: new Map() })
   const early = observeCluster(features, once, subject, state, own)
-  early.catch(() => undefined)
-  return { once, early }
+  const finding = lookAround(features, once, subject, stored && state, changes)
+  for (const reading of [early, finding]) reading.catch(() => undefined)
+  return { once, early, finding }
 }
 
+/** The memory of an application as it is known, and the change that is to be taken. */
+export type Ahead = { readonly known: Memory; readonly change: Change }
+
 /**
- * Begins to read beside the memory where one is known, with the memories of its remote applications. The answer selects that reading for the
- * known memory, and begins another one for any other, or where `isAlone` says that something was told meanwhile.
+ * Begins to read beside the memory where that is known. The answer selects that reading for the known memory and the same change, and begins
+ * another one for any other memory, or where more was told meanwhile.
  */
 export const readAhead = (
-  begin: (memory: Memory) => Reading,
-  subject: Subject,
-  known: Memory | undefined,
-): ((memory: Memory, isAlone: boolean) => Reading) => {
-  const ahead = known && begin(known)
-  if (ahead) readPeers(ahead.once, listRemotes(subject, known.state)).catch(() => undefined)
-  return (memory, isAlone) => (ahead && isAlone && isUnsaved(known, memory) ? ahead : begin(memory))
+  begin: (memory: Memory, changes: readonly Change[]) => Reading,
+  ahead: Ahead | undefined,
+): typeof begin => {
+  const begun = ahead && { ...ahead, reading: begin(ahead.known, [ahead.change]) }
+  return (memory, changes) =>
+    begun && changes.length === 1 && changes[0] === begun.change && isUnsaved(begun.known, memory)
+      ? begun.reading
+      : begin(memory, changes)
 }
 
 type Resolvable = { readonly state: State; readonly peers: Peers }

@@ -17,13 +17,13 @@ import { admit } from './admit.ts'
 import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
-import { type Found, lookAround } from './look.ts'
+import type { Found } from './look.ts'
 import { withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
 import { type PublishInput, withSaid } from './published.ts'
-import { beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
+import { type Ahead, beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
 import { type Settled, settle } from './reconcile.ts'
 import { type Change, remember, type Taken } from './remember.ts'
 import { unknownRequesters } from './requesters.ts'
@@ -52,8 +52,8 @@ export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
  */
 export type Batch = {
   take(): readonly Change[]
-  /** There is one change, and it has a sender: what it is about is read beside the memory. */
-  readonly isAlone?: boolean
+  /** The change, where one waits that has a sender, and no other: what it is about is read beside the memory. */
+  readonly alone?: Change | undefined
   /** In milliseconds since the epoch. */
   readonly deadline: number
   readonly trace?: Trace | undefined
@@ -70,8 +70,8 @@ const LONGEST_DELAY_MILLISECONDS = 1_000
 
 /** The progress of a step over its attempts: the results of remembered changes, and all that was written for them. */
 type Progress = {
-  /** The memory as this process knows it, where its first attempt is to read ahead. */
-  readonly known: Memory | undefined
+  /** The memory and the change for which the first attempt reads ahead. */
+  readonly ahead: Ahead | undefined
   changes: readonly Change[] | undefined
   taken: readonly Taken[] | undefined
   readonly written: Set<string>
@@ -105,9 +105,9 @@ export const createStep = ({
   memories = remembering(combined.memories),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
-  return async (subject, { take, isAlone, deadline, trace }, kubernetes = connect(deadline, trace)) => {
+  return async (subject, { take, alone, deadline, trace }, kubernetes = connect(deadline, trace)) => {
     const progress: Progress = {
-      known: isAlone ? memories.known(subject) : undefined,
+      ahead: aheadOf(memories.known(subject), alone),
       changes: undefined,
       taken: undefined,
       written: new Set(),
@@ -141,6 +141,9 @@ export const createStep = ({
     }
   }
 }
+
+const aheadOf = (known: Memory | undefined, change: Change | undefined): Ahead | undefined =>
+  known && change && { known, change }
 
 /** Attempts until nobody was faster. */
 const untilWon = async (
@@ -204,8 +207,8 @@ const attempt = async (
   progress: Progress,
 ): Promise<Attempted | undefined> => {
   const recall = recalls(subjectName(subject), kubernetes.answered)
-  const begin = (read: Memory) => beginReading(features, kubernetes, recall, subject, read)
-  const readingOf = readAhead(begin, subject, progress.changes ? undefined : progress.known)
+  const begin = (...read: [Memory, readonly Change[]]) => beginReading(features, kubernetes, recall, subject, ...read)
+  const readingOf = readAhead(begin, progress.changes ? undefined : progress.ahead)
   const memory = await loadWritten({ features, kubernetes, clock }, subject, progress)
   progress.changes ??= take()
   progress.before ??= memory.state
@@ -217,9 +220,8 @@ const attempt = async (
       changes.map(() => ({ message: LIBRARY_KEEPS_IT })),
     )
   if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
-  const known = memory.stored === undefined ? undefined : memory.state
-  const { once, early } = readingOf(memory, changes.length === 1)
-  const found = await lookAround(features, once, subject, known, changes)
+  const { once, early, finding } = readingOf(memory, changes)
+  const found = await finding
   const now = new Date(clock.now())
   const current = { ...memory, state: await withPodsOfNow(features, subject, memory.state, early) }
   // once saved the changes are in the memory: starting over must not fold them in a second time

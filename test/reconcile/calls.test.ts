@@ -46,11 +46,11 @@ describe('the calls of a step', () => {
     const world = createWorld([workload(kind), service()])
     await world.send('relation-changed', meshRelation(), SAME)
     const trips = await countTrips(world, () => world.send('relation-changed', meshRelation(), SAME))
-    expect(world.calls).toEqual([
-      `GET /apis/apps/v1/namespaces/shop/${plural}/web`,
-      `GET ${SERVICE}`,
+    expect(world.calls.toSorted()).toEqual([
       `GET ${BEACON}`,
       `GET ${NAMED}`,
+      `GET ${SERVICE}`,
+      `GET /apis/apps/v1/namespaces/shop/${plural}/web`,
     ])
     expect(trips).toBe(1)
   })
