@@ -9,6 +9,24 @@ import type { State } from '../state/state.ts'
 import type { Found } from './look.ts'
 import type { Observed } from './observed.ts'
 
+/**
+ * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
+ */
+export const withLostMemory = async (
+  { stored, state }: Memory,
+  subject: Subject,
+  early: Promise<Observed>,
+): Promise<State> => {
+  // what cannot be observed is met again once the event is remembered
+  const isLost =
+    stored === undefined &&
+    (await early.then(
+      (seen) => isCarrying(subject, seen),
+      () => false,
+    ))
+  return isLost ? { ...state, carried: true } : state
+}
+
 /** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
 export const withObservedLabels = (
   features: Features,

@@ -18,7 +18,7 @@ import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
 import type { Found } from './look.ts'
-import { withObservedLabels } from './lost-memory.ts'
+import { withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
@@ -223,7 +223,8 @@ const attempt = async (
   const { once, early, finding } = readingOf(memory, changes)
   const found = await finding
   const now = new Date(clock.now())
-  const current = { ...memory, state: await withPodsOfNow(features, subject, memory.state, early) }
+  const lost = await withLostMemory(memory, subject, early)
+  const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early) }
   // once saved the changes are in the memory: starting over must not fold them in a second time
   const left = progress.taken ? [] : changes
   const { state, taken } = await admit({

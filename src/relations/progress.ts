@@ -109,11 +109,10 @@ export const isEndKnown = (state: State): boolean =>
   Object.values(state.relations).some((entry) => isRequirer(entry) && !stands(state, entry)) ||
   Object.values(state.tombstones ?? {}).some(({ interface: name = '' }) => isEnrolling({ interface: name }))
 
-/** Tells if another side was told alone that a relation that enrols the application has ended. */
+/** Tells if another side was told alone of the end of a relation that enrols the application; of a cluster, which side that is is not known. */
 export const isEndKnownElsewhere = (subject: Subject, peers: Peers): boolean =>
   [...peers.values()].some(
-    (peer) =>
-      'state' in peer && endsAlone(subject, peer.subject, peer.state).some((name) => isEnrolling({ interface: name })),
+    (peer) => 'state' in peer && endsAlone(subject, peer.subject, peer.state).includes('service_mesh'),
   )
 
 /** The failures of a step: requesters without their grants, and labels that could not be removed. */

@@ -120,6 +120,24 @@ export const lossHistories: readonly Named[] = [
         ),
     }),
   ),
+  {
+    name: 'the end that the beacon heard after its memory was lost takes off the mesh who forgot it before it was saved',
+    variant: 'chain',
+    act: async ({ run, say, send, start, runOut, quiet }) => {
+      await say(mesh(1, 'tempo').told('beacon'), config('tempo'), config('beacon'), forgotten('beacon'))
+      const [ended] = send(mesh(1, 'tempo').ended('beacon'))
+      const beacon = ended && (await start(ended))
+      if (beacon) await runOut(beacon)
+      const [nudge] = run.world.network.filter(({ application }) => application === 'tempo')
+      const tempo = nudge && (await start(nudge))
+      if (tempo === undefined) throw new Error('Expected tempo to be told')
+      run.world.crash(tempo, false)
+      await say(forgotten('tempo'))
+      await quiet()
+      await say(config('tempo'), config('beacon'))
+    },
+    end: { resync: 'querier' },
+  },
   ...EITHER.map(
     (side): Named => ({
       name: `both memories are lost: with a resync of ${side} a document says what put details on the mesh`,
