@@ -14,7 +14,8 @@ RUN npm run build
 
 FROM node AS server
 # V8 takes a pod's limit for its heap alone, and the kernel kills the process before garbage is collected. Of 256 MiB it leaves 20 so.
-ENV NODE_ENV=production NODE_COMPILE_CACHE=/cache NODE_OPTIONS="--max-old-space-size-percentage=45 --max-semi-space-size=8"
+# Each arena of malloc keeps memory of its own: with two a process that has answered has 1 MB less, and is no slower.
+ENV NODE_ENV=production NODE_COMPILE_CACHE=/cache MALLOC_ARENA_MAX=2 NODE_OPTIONS="--max-old-space-size-percentage=45 --max-semi-space-size=8"
 WORKDIR /app
 COPY LICENSE ./
 # The bundle, what plans and telemetry load beside it, the page, the licences of what is in them, and their bill of materials.

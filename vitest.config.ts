@@ -11,6 +11,7 @@ const SLOW = [
   'test/contract/specs.test.ts',
   'test/coordinated-workers/cluster-churn.test.ts',
   'test/coordinated-workers/cluster-mesh.test.ts',
+  'test/coordinated-workers/cluster-nginx.test.ts',
   'test/coordinated-workers/cluster-orders.test.ts',
   'test/coordinated-workers/cluster-telemetry.test.ts',
   'test/coordinated-workers/nginx/prometheus.test.ts',
@@ -26,6 +27,7 @@ const SLOW = [
   'test/schemas/schemas.test.ts',
   'test/service-mesh/guarded-always.test.ts',
   'test/service-mesh/policy-bounds.test.ts',
+  'test/service-mesh/policy-crash.test.ts',
 ]
 
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */

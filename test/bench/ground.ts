@@ -63,6 +63,9 @@ const makeCertificate = async (directory: string): Promise<{ cert: string; key: 
   return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') }
 }
 
+/** The environment of the image, as far as it changes what is measured; its bounds are for a pod of 256 MiB. */
+const IMAGE = { MALLOC_ARENA_MAX: '2' }
+
 /** The bundle as it is in the image, but for the folder of its credentials, which only root may make. */
 const placed = async (directory: string, name: string, bundle: string, credentials: string): Promise<Program> => {
   const folder = join(directory, name)
@@ -71,14 +74,14 @@ const placed = async (directory: string, name: string, bundle: string, credentia
   if (!source.includes(SERVICE_ACCOUNT)) throw new Error(`${bundle} reads no credentials from ${SERVICE_ACCOUNT}`)
   const entry = join(folder, basename(bundle))
   await writeFile(entry, source.replaceAll(SERVICE_ACCOUNT, credentials))
-  return { name, entry, environment: { NODE_COMPILE_CACHE: join(folder, 'cache') } }
+  return { name, entry, environment: { ...IMAGE, NODE_COMPILE_CACHE: join(folder, 'cache') } }
 }
 
 /** The same from a start-up snapshot. */
 const snapped = async ({ name, entry }: Program): Promise<Program> => {
   const blob = `${entry}.blob`
   await run(process.execPath, ['--snapshot-blob', blob, '--build-snapshot', entry])
-  return { name: `${name}, from a snapshot`, entry, flags: ['--snapshot-blob', blob] }
+  return { name: `${name}, from a snapshot`, entry, flags: ['--snapshot-blob', blob], environment: IMAGE }
 }
 
 /** Asks a forked process, and waits for its answer: it answers in turn. */

@@ -62,7 +62,7 @@ describe('Dockerfile', () => {
 
   test('sets what the server expects', () => {
     expect(argsOf('ENV')).toEqual([
-      'NODE_ENV=production NODE_COMPILE_CACHE=/cache NODE_OPTIONS="--max-old-space-size-percentage=45 --max-semi-space-size=8"',
+      'NODE_ENV=production NODE_COMPILE_CACHE=/cache MALLOC_ARENA_MAX=2 NODE_OPTIONS="--max-old-space-size-percentage=45 --max-semi-space-size=8"',
     ])
     expect(argsOf('EXPOSE')).toEqual(['8080'])
     expect(argsOf('LABEL').join(' ')).toContain('org.opencontainers.image.licenses="Apache-2.0"')
