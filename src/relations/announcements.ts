@@ -351,8 +351,18 @@ const adopted = (state: State, peer: Subject, other: RelationEntry, key: string,
   const isAwaited = other.granted !== undefined || other.holds === true || state.carried === true
   if (other.word === 'ended' && !isAwaited) return state
   // an announcement not sent to the other side was sent to this one, before its memory was lost
-  return withAdopted(state, key, { ...mirrored(other, peer), mine: !other.mine }, now)
+  return withAdopted(state, key, sinceRemoval(state, { ...mirrored(other, peer), mine: !other.mine }, now), now)
 }
+
+/** A relation that this side was told of before the application was removed is over. */
+const sinceRemoval = (
+  { marks: { application: removal } = {} }: State,
+  entry: RelationEntry,
+  now: Date,
+): RelationEntry =>
+  removal !== undefined && entry.mine && entry.document === undefined && compareMarks(entry.mark, removal) <= 0
+    ? endedByRemoval(entry, removal, now)
+    : entry
 
 const withWord = (
   state: State,
@@ -398,10 +408,18 @@ const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, n
   if (!entry.mine || entry.word === 'ended') return entry
   if (isAfter(entry.mark, position))
     return { ...entry, mark: { ...entry.mark, at: Math.max(entry.mark.at, removal.at + 1) } }
-  if (entry.document !== undefined) return entry
-  const mark = endMark(entry, { ...entry.mark, at: Math.max(entry.mark.at, removal.at) })
-  return { ...entry, word: 'ended', mark, since: now.toISOString() }
+  return entry.document === undefined ? endedByRemoval(entry, removal, now) : entry
 }
+
+const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): RelationEntry =>
+  entry.word === 'ended'
+    ? entry
+    : {
+        ...entry,
+        word: 'ended',
+        mark: endMark(entry, { ...entry.mark, at: Math.max(entry.mark.at, at) }),
+        since: now.toISOString(),
+      }
 
 const latest = (marks: readonly Mark[], position: Position): number =>
   Math.max(-1, ...marks.filter((mark) => !isAfter(mark, position)).map((mark) => mark.at))

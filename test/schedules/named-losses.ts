@@ -121,6 +121,25 @@ export const lossHistories: readonly Named[] = [
     }),
   ),
   {
+    name: 'a relation told before a removal is over for who comes back, though the memory of the beacon that has it is made late',
+    act: async ({ run, say, sayOnly, send, start, runTo, lose, quiet }) => {
+      await say(config('details'))
+      await sayOnly(mesh().told('details'))
+      lose()
+      const [configured] = send(config('beacon'))
+      const slow = configured && (await start(configured))
+      if (slow === undefined) throw new Error('Expected a beacon')
+      await runTo(slow, /^POST .*configmaps/)
+      run.world.crash(slow, true)
+      lose()
+      await say(forgotten('details'), removed('details'), config('details'))
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+      await say(config('beacon'))
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'the end that the beacon heard after its memory was lost takes off the mesh who forgot it before it was saved',
     variant: 'chain',
     act: async ({ run, say, send, start, runOut, quiet }) => {
