@@ -26,6 +26,8 @@ export type Mesh = {
     objects: readonly KubernetesObject[],
     requesters: 'all' | readonly string[],
   ): { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
+  /** Labels that a beacon may have asked for: they lead to no other one's waypoint. */
+  mayAskFor(beacon: Subject, labels: Readonly<Record<string, string>>): boolean
   isPolicy(object: KubernetesObject): boolean
   /** The policy denies all that no other policy allows, or all that it matches. */
   isDenying(object: KubernetesObject): boolean

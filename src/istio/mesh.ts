@@ -1,3 +1,4 @@
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { SeenLabels } from '../kubernetes/label-difference.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
@@ -12,6 +13,7 @@ import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorizat
 import { isDryRun } from './dry-run.ts'
 import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
+import { USE_WAYPOINT_LABEL, WAYPOINT_SUFFIX, waypointName } from './names.ts'
 import { modelLabels } from './namespace-labels.ts'
 import { widenRules } from './parts.ts'
 import { isServing } from './waypoint.ts'
@@ -30,6 +32,10 @@ export const istio = {
   ) =>
     authorizationPolicies(requests, { ...subject, labels: ownerLabels(subject), ...resolveIdentities(config) }, guards),
   audited: auditPolicies,
+  mayAskFor: ({ namespace, application }: Subject, labels: Readonly<Record<string, string>>) => {
+    const waypoint = ownValue(labels, USE_WAYPOINT_LABEL)
+    return !waypoint?.endsWith(WAYPOINT_SUFFIX) || waypoint === waypointName(namespace, application)
+  },
   isPolicy,
   isDenying,
   isDryRun,

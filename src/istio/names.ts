@@ -7,9 +7,11 @@ export const telemetryLabels = (application: string, model: string): Record<stri
   [charmKubernetesLabel({ model, application, prefix: 'charms.canonical.com/', suffix: '.telemetry' })]: 'aggregated',
 })
 
+export const WAYPOINT_SUFFIX = '-waypoint'
+
 /** The name of the waypoint that the beacon `application` runs in `model`. */
 export const waypointName = (model: string, application: string): string =>
-  charmKubernetesLabel({ model, application, suffix: '-waypoint', separator: '-' })
+  charmKubernetesLabel({ model, application, suffix: WAYPOINT_SUFFIX, separator: '-' })
 
 /** `{model}.{application}` as the value of a label: who manages the mesh's labels on a namespace. */
 export const applicationIdentity = ({ model, application }: Owner): string =>

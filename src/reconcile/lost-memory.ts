@@ -3,11 +3,11 @@ import type { Features } from '../feature/combine.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
 import { MESH_KEYS } from '../relations/foreign-labels.ts'
-import { isEndKnown, isEndKnownElsewhere, isEnrolmentKnown, withCarried } from '../relations/progress.ts'
+import { endedBy, knownEnrolments, withCarried } from '../relations/progress.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { Found } from './look.ts'
-import type { Observed } from './observed.ts'
+import { type Observed, wornIn } from './observed.ts'
 
 /**
  * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
@@ -27,7 +27,10 @@ export const withLostMemory = async (
   return isLost ? { ...state, carried: true } : state
 }
 
-/** A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known. */
+/**
+ * A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known, or over. A relation with
+ * another beacon says nothing of labels that are not its own.
+ */
 export const withObservedLabels = (
   features: Features,
   memory: Memory,
@@ -41,8 +44,10 @@ export const withObservedLabels = (
   const resolved = effective(subject, carried, found.peers)
   const { labels } = features.labels(subject, resolved)
   const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
-  const isOver = isEndKnown(state) || isEndKnownElsewhere(subject, found.peers)
-  const isKnown = isOver || isEnrolmentKnown(state, resolved) || isAsked
+  const { labels: worn } = wornIn(subject, observed.targets)
+  const told = [...endedBy(subject, state, found.peers), ...knownEnrolments(subject, state, resolved)]
+  const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, worn))
+  const isKnown = state.removed !== undefined || isTold || isAsked
   if (!isKnown) return { carried, resolved }
   const { carried: _, ...known } = carried
   return { carried: known, resolved: effective(subject, known, found.peers) }

@@ -9,9 +9,10 @@ import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isPodOf } from '../kubernetes/pods.ts'
+import { tombstoneOf } from '../relations/announcements.ts'
 import { readDocument } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
-import { isEndKnown } from '../relations/progress.ts'
+import { endedBy } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
 import { emptyState, isRemoved, OwnedKind } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
@@ -111,14 +112,17 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   // an application that only the charm library has written to has no state yet
   const state = read ?? emptyState()
   const { config, owned = [], workloadKind } = state
-  const remotes = listRemotes({ namespace, application }, state).filter((remote) => remote.namespace === namespace)
+  const subject = { namespace, application }
+  const remotes = listRemotes(subject, state).filter((remote) => remote.namespace === namespace)
+  const buried = Object.keys(state.tombstones ?? {}).flatMap((key) => tombstoneOf(key).remote ?? [])
   const targets = features.targets(application, config).map((target) => ({
     ...target,
     kinds: target.kind === 'Workload' ? candidateKinds(workloadKind) : [target.kind],
   }))
   const isTold = config !== undefined
-  const known = { targets, owned, isPlaced: isTold || isEndKnown(state), isDemanded: isTold || isRemoved(state) }
-  return [{ application, remotes: remotes.map((remote) => remote.application), known }]
+  const isOver = state.removed !== undefined || endedBy(subject, state, new Map()).length > 0
+  const known = { targets, owned, isPlaced: isTold || isOver, isDemanded: isTold || isRemoved(state) }
+  return [{ application, remotes: [...remotes.map((remote) => remote.application), ...buried], known }]
 }
 
 const documentIn = (

@@ -2,7 +2,7 @@ import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
-import { endsAlone } from './announcements.ts'
+import { endsAlone, tombstoneOf } from './announcements.ts'
 import {
   CHANGING,
   type Effective,
@@ -99,21 +99,40 @@ export const withCarried = (state: State): State => ({
 
 const CARRIED = { holds: true, heard: true } as const
 
-/** Tells if it is known what a relation asks of its requirer: labels, none any more, or none as it is over on its other side. */
-export const isEnrolmentKnown = (state: State, { state: { relations } }: Effective): boolean =>
-  Object.entries(state.relations).some(([key, entry]) => isRequirer(entry) && !ownValue(relations, key)?.isUnknown)
+/**
+ * The other sides of the relations of which it is known what they ask of the application: labels, none any more, or none as it is over. One is
+ * undefined for a coordinator, whose labels are those of its beacon.
+ */
+export const knownEnrolments = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: Effective,
+): (Subject | undefined)[] =>
+  Object.entries(state.relations)
+    .filter(([key, entry]) => isRequirer(entry) && !ownValue(relations, key)?.isUnknown)
+    .map(([, entry]) => beaconOf(subject, entry))
 
-/** Tells if the application was removed, or a relation that enrols it has ended. */
-export const isEndKnown = (state: State): boolean =>
-  state.removed !== undefined ||
-  Object.values(state.relations).some((entry) => isRequirer(entry) && !stands(state, entry)) ||
-  Object.values(state.tombstones ?? {}).some(({ interface: name = '' }) => isEnrolling({ interface: name }))
+const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =>
+  entry.interface === 'service_mesh' ? remoteSubject(subject, entry) : undefined
 
-/** Tells if another side was told alone of the end of a relation that enrols the application; of a cluster, which side that is is not known. */
-export const isEndKnownElsewhere = (subject: Subject, peers: Peers): boolean =>
-  [...peers.values()].some(
+/**
+ * The other sides of the relations that enrol the application and have ended, also those that only the other side was told of. One is undefined
+ * where it is not named, or is a coordinator, whose labels are those of its beacon; of a cluster's end that only the other side knows, it is not
+ * known which side is enrolled.
+ */
+export const endedBy = (subject: Subject, state: State, peers: Peers): (Subject | undefined)[] => {
+  const { namespace } = subject
+  const ended = Object.values(state.relations).filter((entry) => isRequirer(entry) && !stands(state, entry))
+  const buried = Object.entries(state.tombstones ?? {}).flatMap(([key, { interface: name = '' }]) => {
+    const { remote: application } = tombstoneOf(key)
+    const beacon = name === 'service_mesh' && application !== undefined ? { namespace, application } : undefined
+    return isEnrolling({ interface: name }) ? [beacon] : []
+  })
+  const elsewhere = [...peers.values()].filter(
     (peer) => 'state' in peer && endsAlone(subject, peer.subject, peer.state).includes('service_mesh'),
   )
+  return [...ended.map((entry) => beaconOf(subject, entry)), ...buried, ...elsewhere.map((peer) => peer.subject)]
+}
 
 /** The failures of a step: requesters without their grants, and labels that could not be removed. */
 export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
