@@ -13,6 +13,7 @@ import { defined, ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
+import { isEnrolling } from './effective.ts'
 import { lastReadableValues } from './last-readable.ts'
 import { displacedKey, isBetween, isDisplaced, mirrored } from './mirror.ts'
 
@@ -347,8 +348,9 @@ const withEntry = (state: State, key: string, entry: RelationEntry): State => ({
 })
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
-  // an end matters only if the other side waits for it, or labels of an unknown relation are carried
-  const isAwaited = other.granted !== undefined || other.holds === true || state.carried === true
+  // an end matters only if the other side waits for it, or labels are carried of an unknown relation, which may have been this one
+  const mayBeCarried = state.carried === true && isEnrolling(other) && other.role === 'provides'
+  const isAwaited = other.granted !== undefined || other.holds === true || mayBeCarried
   if (other.word === 'ended' && !isAwaited) return state
   // an announcement not sent to the other side was sent to this one, before its memory was lost
   return withAdopted(state, key, sinceRemoval(state, { ...mirrored(other, peer), mine: !other.mine }, now), now)

@@ -140,6 +140,18 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'a client that got the id of another one is let in again by its event after the memory that knew it was lost',
+    act: async ({ say, sayOnly, lose, quiet }) => {
+      await say(mesh().told('beacon', 'document'), ...CONFIGURED)
+      await sayOnly(client().ended('details'))
+      lose('productpage')
+      await sayOnly(client(3, 'reviews').told('details'))
+      lose('reviews')
+      await quiet()
+      await say(forgotten('details'), config('beacon'))
+    },
+  },
+  {
     name: 'the end that the beacon heard after its memory was lost takes off the mesh who forgot it before it was saved',
     variant: 'chain',
     act: async ({ run, say, send, start, runOut, quiet }) => {
