@@ -81,8 +81,11 @@ export const remembering = (memories: Memories, characters = 4 * 1024 * 1024): K
   }
 }
 
+/** About what a memory takes beside its texts. Also one that is not there takes a place. */
+const LEAST_SIZE = 1_024
+
 const sizeOf = ({ stored }: Memory): number =>
-  Object.values(stored?.data ?? {}).reduce((sum, text) => sum + text.length, 0)
+  Object.values(stored?.data ?? {}).reduce((sum, text) => sum + text.length, LEAST_SIZE)
 
 /**
  * Tells if a memory is the version that was known: nobody has saved it since, and what was read since is as new as what is read after it.
