@@ -1,8 +1,5 @@
 import { createServer as createSinkServer } from 'node:http'
-import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
-import type { TransportRequest } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createBackend } from './backend.ts'
 
@@ -18,19 +15,20 @@ const [cert = '', key = ''] = [process.env.CERT, process.env.KEY]
 const backend = createBackend(process.env.KUBECONFIG)
 let counts = { ...NOTHING }
 
-const server = createServer({ cert, key }, async (request, response) => {
-  const { url: path = '/' } = request
-  const method = request.method as TransportRequest['method']
-  const body = (await buffer(request)).toString()
-  const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-  const answer = await backend.handle({ method, path, headers, ...(body !== '' && { body }) })
-  const isWrite = method !== 'GET'
-  counts.calls += 1
-  counts.writes += isWrite ? 1 : 0
-  counts.memories += isWrite && path.includes('/configmaps') ? 1 : 0
-  counts.bytes += answer.body.length
-  response.writeHead(answer.status, answer.headers).end(answer.body)
-})
+const server = backend.serve(
+  { cert, key },
+  {
+    call: (method, path) => {
+      const isWrite = method !== 'GET'
+      counts.calls += 1
+      counts.writes += isWrite ? 1 : 0
+      counts.memories += isWrite && path.includes('/configmaps') ? 1 : 0
+    },
+    answer: (size) => {
+      counts.bytes += size
+    },
+  },
+)
 const sink = createSinkServer(
   (request, response) => void request.resume().on('end', () => response.writeHead(202).end()),
 )
@@ -51,4 +49,4 @@ process.on('disconnect', async () => {
   await backend.close()
   process.exit(0)
 })
-process.send?.({ port: await listening(server), sink: await listening(sink) })
+process.send?.({ port: await listening(server), sink: await listening(sink), token: await backend.token() })

@@ -104,11 +104,11 @@ export const createGround = async (others: Readonly<Record<string, string>>, pyt
   const credentials = join(directory, SERVICE_ACCOUNT)
   await mkdir(credentials, { recursive: true })
   const { cert, key } = await makeCertificate(credentials)
-  await writeFile(join(credentials, 'token'), 'token')
   await writeFile(join(credentials, 'namespace'), 'shop')
   const child = fork(here('api.ts'), { env: { ...process.env, CERT: cert, KEY: key } })
   child.once('exit', (code) => code === 0 || process.exit(1))
-  const [{ port, sink }] = (await once(child, 'message')) as [{ port: number; sink: number }]
+  const [{ port, sink, token }] = (await once(child, 'message')) as [{ port: number; sink: number; token: string }]
+  await writeFile(join(credentials, 'token'), token)
   const ask = asking(child)
   const all = Object.entries({ meshstep: here('../../dist/server.cjs'), ...others })
   const bundles = await Promise.all(all.map(([name, bundle]) => placed(directory, name, bundle, credentials)))
