@@ -26,17 +26,32 @@ import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import { applicationPods } from '../policies/target.ts'
+import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, requestedServices } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
-import { meshInEffect, ownNamespace } from './waypoint-switch.ts'
+import {
+  awaitsWaypoint,
+  isOnMeshWithNamespace,
+  keepingOwnLabels,
+  meshInEffect,
+  ownNamespace,
+} from './waypoint-switch.ts'
 
 /**
- * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for; none while the whole namespace is on
- * the mesh.
+ * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for; none where it is on the mesh with the
+ * whole namespace.
  */
-export const beaconLabels = (subject: Subject, mesh: MeshConfig, isWaiting: boolean): Record<string, string> =>
-  mesh.modelOnMesh === true ? {} : enrolmentLabels(subject, isWaiting ? { ...mesh, waypoint: false } : mesh)
+export const beaconLabels = (
+  subject: Subject,
+  mesh: MeshConfig,
+  relation: Relation,
+  lookups: Lookups,
+): Record<string, string> => {
+  if (isOnMeshWithNamespace(subject, mesh, relation, lookups)) return {}
+  const isWaiting = awaitsWaypoint(subject, mesh, relation, lookups)
+  return enrolmentLabels(subject, isWaiting ? { ...mesh, waypoint: false } : mesh)
+}
 
 /** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
 export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshConfig): Record<string, string> => {
@@ -107,6 +122,10 @@ export const beaconDesiredState = (
     objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
     waiting: [
       ...managed.waiting,
+      ...keepingOwnLabels(subject, mesh, state, lookups).map(
+        (name) =>
+          `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
+      ),
       ...waypoint.filter((problem) => problem !== undefined),
       ...(leading.length > 0
         ? [`the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`]

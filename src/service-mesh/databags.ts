@@ -10,7 +10,6 @@ import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
-import { awaitsWaypoint } from './waypoint-switch.ts'
 
 /**
  * The databag of a relation of the mesh; undefined in relations of other interfaces. A consumer publishes its requests, a beacon the
@@ -57,7 +56,7 @@ const beaconDatabag = (
   relation: Relation,
   lookups: Lookups,
 ): Record<string, string> => ({
-  labels: pythonJson(beaconLabels(subject, mesh, awaitsWaypoint(subject, mesh, relation, lookups))),
+  labels: pythonJson(beaconLabels(subject, mesh, relation, lookups)),
   mesh_type: '"istio"',
   ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
 })

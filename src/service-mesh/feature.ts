@@ -20,7 +20,7 @@ import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, librarySelector } from './library.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesOfPolicies } from './services.ts'
-import { meshInEffect } from './waypoint-switch.ts'
+import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
 
 /** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
 export const serviceMesh = {
@@ -94,7 +94,9 @@ export const serviceMesh = {
   // the namespace is labelled in the same step, and looked at once more
   isHeldBack: ({ subject, resolved: { state }, seen }) => {
     const { mesh } = state.config ?? {}
-    return mesh !== undefined && meshInEffect(subject, state, mesh, seen).leading.length > 0
+    if (mesh === undefined) return false
+    const isLeading = meshInEffect(subject, state, mesh, seen).leading.length > 0
+    return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0
   },
   keeps: ({ unknown }: Effective, { interface: name, role }: Relation) =>
     // requests depend on the identity behind an alias

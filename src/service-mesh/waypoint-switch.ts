@@ -36,7 +36,7 @@ export const meshInEffect = (
   if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [] }
   const leading = [
     ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
-    ...relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
+    ...consumersOf(relations)
       .filter(({ isUnknown, labels = {} }) => isUnknown || isLed(subject, labels))
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
@@ -45,14 +45,50 @@ export const meshInEffect = (
 
 /** Tells if the namespace's own labels lead to the waypoint. */
 export const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
-  const labels = findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
+  const labels = namespaceLabels(subject, lookups)
   return isLed(subject, { 'istio.io/use-waypoint-namespace': subject.namespace, ...labels })
 }
+
+const namespaceLabels = (subject: Subject, lookups: Lookups): Labels =>
+  findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
+
+const consumersOf = (relations: EffectiveState['relations']): Relation[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
 
 const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
   Object.entries(meshLabels({ model: namespace, application }))
     .filter(([key]) => key !== ENROLMENT_LABEL)
     .every(([key, value]) => ownValue(labels, key) === value)
+
+/**
+ * Tells if a consumer of a mesh for the whole namespace needs no labels of its own. It keeps what it has until those of the namespace do the same
+ * for it: they may be somebody else's, or refused. One in another namespace has nothing of them.
+ */
+export const isOnMeshWithNamespace = (
+  subject: Subject,
+  mesh: MeshConfig,
+  relation: Relation,
+  lookups: Lookups,
+): boolean => {
+  if (mesh.modelOnMesh !== true || remoteSubject(subject, relation).namespace !== subject.namespace) return false
+  const { labels = {} } = relation
+  if (ownValue(labels, ENROLMENT_LABEL) === undefined) return true
+  const isLedOnly = runsWaypoint(mesh) && isLed(subject, labels) && !isNamespaceLed(subject, lookups)
+  return !isLedOnly && ownValue(namespaceLabels(subject, lookups), ENROLMENT_LABEL) === 'ambient'
+}
+
+/** Lists the consumers that keep labels of their own though the whole namespace is to be on the mesh. */
+export const keepingOwnLabels = (
+  subject: Subject,
+  mesh: MeshConfig,
+  { relations }: EffectiveState,
+  lookups: Lookups,
+): string[] =>
+  consumersOf(relations)
+    .map((relation) => ({ relation, consumer: remoteSubject(subject, relation) }))
+    .filter(({ consumer }) => mesh.modelOnMesh === true && consumer.namespace === subject.namespace)
+    .filter(({ relation }) => !isOnMeshWithNamespace(subject, mesh, relation, lookups))
+    .map(({ consumer }) => subjectName(consumer))
 
 /**
  * Tells if a consumer is told of the waypoint only when that serves: it is on the mesh past it, and who reaches it there would be refused
@@ -64,7 +100,8 @@ export const awaitsWaypoint = (
   { labels = {} }: Pick<Relation, 'labels'>,
   lookups: Lookups,
 ): boolean => {
-  const namespace = findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels
-  const isOnMesh = [labels, namespace].some((one) => ownValue(one, ENROLMENT_LABEL) !== undefined)
+  const isOnMesh = [labels, namespaceLabels(subject, lookups)].some(
+    (one) => ownValue(one, ENROLMENT_LABEL) !== undefined,
+  )
   return isOnMesh && !isLed(subject, labels) && !isNamespaceLed(subject, lookups) && !isServing(subject, mesh, lookups)
 }

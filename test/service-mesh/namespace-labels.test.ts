@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { BEACON, configure, createMesh, edit, enrolled, objectsOf, requires } from '../helpers/beacon-world.ts'
-import type { World } from '../helpers/world.ts'
+import {
+  BEACON,
+  configure,
+  createMesh,
+  edit,
+  enrolled,
+  objectsOf,
+  provides,
+  requires,
+} from '../helpers/beacon-world.ts'
+import { service, type World, workload } from '../helpers/world.ts'
 
 type Labels = Record<string, string>
 
@@ -146,5 +155,63 @@ describe('modelOnMesh', () => {
       { ...AMBIENT, ...USE, 'istio.io/use-waypoint-namespace': 'shop' },
       {},
     ])
+  })
+
+  const OWN = { ...AMBIENT, ...USE, 'istio.io/use-waypoint-namespace': 'shop' }
+
+  const refusing = (world: World): void => {
+    world.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.startsWith(NAMESPACE)
+        ? {
+            status: 403,
+            headers: {},
+            body: JSON.stringify({ kind: 'Status', reason: 'Forbidden', message: 'forbidden' }),
+          }
+        : undefined
+  }
+
+  test.each<[string, (world: World) => void, (world: World) => void]>([
+    ['may not be labelled', refusing, (world) => Object.assign(world, { intercept: undefined })],
+    [
+      'is kept off the mesh by somebody else',
+      (world) => label(world, { 'istio.io/dataplane-mode': 'none' }),
+      (world) => label(world, { 'istio.io/dataplane-mode': null }),
+    ],
+    [
+      'leads to the waypoint of somebody else',
+      (world) => label(world, { ...AMBIENT, ...FOREIGN }),
+      (world) => label(world, { 'istio.io/dataplane-mode': null, 'istio.io/use-waypoint': null }),
+    ],
+    [
+      'was put on the mesh by somebody else, past the waypoint',
+      (world) => label(world, AMBIENT),
+      (world) => label(world, { 'istio.io/dataplane-mode': null }),
+    ],
+  ])('leaves applications their own labels while their namespace %s', async (_, hinder, free) => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await world.send('relation-changed', requires(7, { application: 'db' }))
+    hinder(world)
+    const { messages } = await configure(world, { mesh: { modelOnMesh: true } })
+    expect(messages).toContainEqual(
+      'shop/db stays on the mesh by labels of its own until Namespace shop has those of the mesh',
+    )
+    expect(enrolled(world, 'db')).toEqual(OWN)
+    await world.send('resync', {})
+    expect(enrolled(world, 'db')).toEqual(OWN)
+    free(world)
+    await world.send('resync', BEACON)
+    expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
+  })
+
+  test('gives applications of other namespaces labels of their own', async () => {
+    const world = createMesh()
+    const [far, farService] = [workload('StatefulSet', 'far'), service('far')]
+    for (const object of [far, farService])
+      world.api.seed([{ ...object, metadata: { ...object.metadata, namespace: 'other' } }], { manager: 'juju' })
+    await configure(world, { mesh: { modelOnMesh: true } })
+    await world.send('relation-changed', provides(7, { namespace: 'other', application: 'far' }, undefined))
+    const { state } = world.memory('beacon') ?? {}
+    expect(JSON.stringify(state)).toContain('use-waypoint-namespace')
   })
 })
