@@ -9,6 +9,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { withParting } from '../relations/effective.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
@@ -254,9 +255,10 @@ const attempt = async (
   const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.breathe()
+  const speaking = { ...input, resolved: withParting(resolved) }
   const said = recall('said', (given: PublishInput) => withSaid(features, given), {
-    ...{ subject, resolved, state: features.plan(carried, resolved, now) },
-    content: recall('publications', features.publications, input),
+    ...{ subject, resolved: speaking.resolved, state: features.plan(carried, resolved, now) },
+    content: recall('publications', features.publications, speaking),
   })
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const next = withTargets(features, memory, subject, said, now)

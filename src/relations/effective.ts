@@ -97,6 +97,8 @@ export type Effective = {
   readonly waiting: readonly string[]
   /** Relations with unknown data: what was applied for them is kept. */
   readonly unknown: readonly Relation[]
+  /** Relations with beacons that are over, though their labels are carried still: until these are gone, what is asked for is told. */
+  readonly parting: Readonly<Record<string, Relation>>
 }
 
 /**
@@ -104,11 +106,15 @@ export type Effective = {
  * relation remains until its requirer has removed its labels.
  */
 export const effective = (subject: Subject, state: State, peers: Peers): Effective => {
-  const resolved = Object.entries(state.relations)
+  const all = Object.entries(state.relations)
     .map(([key, entry]) => ({ key, entry, other: otherSide(subject, state, key, peers) }))
     .map((one) => ({ ...one, isOver: !stands(state, one.entry) || one.other.isOver }))
-    .filter(({ entry, other, isOver }) => !isOver || isLeaving(entry, other))
-    .map(({ key, entry, other, isOver }) => ({ key, other, ...resolve(entry, other, state, isOver) }))
+  const resolveOne = ({ key, entry, other, isOver }: (typeof all)[number]) => ({
+    ...{ key, other },
+    ...resolve(entry, other, state, isOver),
+  })
+  const resolved = all.filter(({ entry, other, isOver }) => !isOver || isLeaving(entry, other)).map(resolveOne)
+  const parting = all.filter(({ entry, isOver }) => isOver && isParting(state, entry)).map(resolveOne)
   const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
@@ -123,8 +129,20 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
     ]),
     waiting: resolved.flatMap(({ relation, read }) => waitingFor(subject, relation, 'data' in read) ?? []),
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
+    parting: Object.fromEntries(parting.map(({ key, relation }) => [key, relation])),
   }
 }
+
+/** The relations in which the application speaks: also those of which it still carries labels. */
+export const withParting = (resolved: Effective): Effective => {
+  const { state, parting } = resolved
+  if (Object.keys(parting).length === 0) return resolved
+  return { ...resolved, state: { ...state, relations: { ...parting, ...state.relations } } }
+}
+
+/** Tells if a consumer on the mesh of a relation that is over still has a config to say what it asks for. */
+const isParting = ({ config, removed }: State, { interface: name, role, holds }: RelationEntry): boolean =>
+  name === 'service_mesh' && role === 'requires' && holds === true && config !== undefined && removed === undefined
 
 const STAYS = 'the last readable data stays in effect'
 
