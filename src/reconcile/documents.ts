@@ -4,10 +4,13 @@ import type { Subject } from '../base/subject.ts'
 import {
   announceRelationByDocument,
   endRelationByDocument,
+  heldByOther,
   type KnownMarks,
   markNow,
 } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
+import { isBetween, oppositeIdentity } from '../relations/mirror.ts'
+import type { RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 
 /** The documents that were looked for: all that name the application, or some by their names. */
@@ -22,25 +25,50 @@ const isLookedFor = ({ looked, expected }: Documents, name: string): boolean =>
   !expected.includes(name) && (looked === 'all' || looked.includes(name))
 
 /**
- * The state once documents are read: what one says is the platform's word while it exists, and is over when it is gone. One that cannot be
- * read, or of which nobody asked, leaves what it said before.
+ * The state once documents are read: what one says is the platform's word while it exists, and is over when it is gone, unless one of the other
+ * side says the same. One that cannot be read, or of which nobody asked, leaves what it said before.
  */
 export const withDocuments = (
   state: State,
-  { application }: Subject,
+  subject: Subject,
   documents: Documents,
   now: Date,
   known: KnownMarks,
 ): State => {
   const { found } = documents
-  const own = found.filter((document) => document.application === application)
+  const own = found.filter((document) => document.application === subject.application)
   const told = own.reduce((before, document) => withDocument(before, document, now, known), state)
-  const held = new Set([...own, ...found.filter((document) => 'problem' in document)].map(({ name }) => name))
-  const gone = Object.entries(told.relations).filter(
+  return withoutDocument(told, subject, documents).reduce((before, [key, entry]) => {
+    const other = found.find((document) => isDeclaredAt(subject, entry, document))
+    return other ? heldByOther(before, key, other.name) : endRelationByDocument(before, key, now)
+  }, told)
+}
+
+/** Lists the relations that stand by a document that is gone. */
+export const withoutDocument = (
+  { relations }: Pick<State, 'relations'>,
+  { application }: Subject,
+  documents: Documents,
+): [string, RelationEntry][] => {
+  const own = documents.found.filter((document) => document.application === application || 'problem' in document)
+  const held = new Set(own.map(({ name }) => name))
+  return Object.entries(relations).filter(
     ([, { document, word, mine }]) =>
       document !== undefined && word === 'told' && mine && !held.has(document) && isLookedFor(documents, document),
   )
-  return gone.reduce((before, [key]) => endRelationByDocument(before, key, now), told)
+}
+
+/** Tells if a document of the other side declares the relation. */
+const isDeclaredAt = (subject: Subject, entry: RelationEntry, document: Document): boolean => {
+  if (!('announced' in document) || document.application === undefined) return false
+  const { announced, application } = document
+  const { id, interface: name, role } = oppositeIdentity(entry)
+  const other = { namespace: subject.namespace, application }
+  return (
+    isDeepStrictEqual([announced.id, announced.interface, announced.role], [id, name, role]) &&
+    isBetween(entry, subject, other) &&
+    isBetween(announced, other, subject)
+  )
 }
 
 const withDocument = (state: State, document: Document, now: Date, known: KnownMarks): State => {

@@ -17,7 +17,7 @@ import {
   remoteTest,
 } from '../relations/peers.ts'
 import type { State } from '../state/state.ts'
-import type { Documents } from './documents.ts'
+import { type Documents, withoutDocument } from './documents.ts'
 import type { Change } from './remember.ts'
 
 /** The data of others that concerns an application: the memories of its remote applications, and its documents. */
@@ -39,7 +39,7 @@ export const lookAround = async (
     state === undefined || changes.some(({ look }) => look?.everything || isUnknown(known, look?.relation))
   const [named, documents] = await Promise.all([
     isEverything ? listPeers(kubernetes, subject.namespace) : undefined,
-    readDocuments(kubernetes, subject, changes, isEverything, configDocument),
+    readDocuments(kubernetes, subject, known, changes, isEverything, configDocument),
   ])
   const remotes = allRemotes(subject, known, changes, documents)
   const naming = [...(named?.values() ?? [])].filter((peer) => isRelatedTo(peer, subject))
@@ -69,6 +69,7 @@ const isUnknown = ({ relations }: Pick<State, 'relations'>, key: string | undefi
 const readDocuments = async (
   kubernetes: Kubernetes,
   subject: Subject,
+  known: Pick<State, 'relations'>,
   changes: readonly Change[],
   isEverything: boolean,
   schema: Features['configDocument'],
@@ -76,16 +77,18 @@ const readDocuments = async (
   const looks = changes.flatMap(({ look }) => look ?? [])
   const names = looks.flatMap(({ document, documents = [] }) => [...(document ? [document] : []), ...documents])
   const looked = [...new Set(names)]
-  const found = isEverything
-    ? await listDocuments(kubernetes, subject.namespace, schema)
-    : await findDocuments(kubernetes, subject, looked, schema)
+  const list = () => listDocuments(kubernetes, subject.namespace, schema)
+  const found = isEverything ? await list() : await findDocuments(kubernetes, subject, looked, schema)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)
-  return {
+  const documents: Documents = {
     found,
     looked: isEverything || isSwept(changes) ? 'all' : looked,
     expected: told.filter((name) => !isThere(name)),
   }
+  // one of the other side may declare what a document did that is gone
+  const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
+  return isAnyGone ? { ...documents, found: await list() } : documents
 }
 
 /** A resync of the namespace has named all documents of the application. */

@@ -135,20 +135,27 @@ const wholeRelation = ({
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
   withEnded(state, key, markNow(state, findMark(state, key), now), now)
 
+/** Leaves a relation whose document was deleted to the other side, of which another document declares it. */
+export const heldByOther = (state: State, key: string, document: string): State => {
+  const entry = ownValue(state.relations, key)
+  return entry === undefined ? state : withEntry(state, key, { ...entry, document, mine: false })
+}
+
 /** Lists the relations that end with a document. These are those it declares, and the named one unless another document declares it by now. */
 export const keysOfDocument = (
   { relations }: State,
   named: string | undefined,
   document: string | undefined,
 ): string[] => {
-  const holder = named === undefined ? undefined : ownValue(relations, named)?.document
-  const isMeant = document === undefined || holder === undefined || holder === document
+  const entry = named === undefined ? undefined : ownValue(relations, named)
+  const isTheirs = entry?.word === 'told' && !entry.mine
+  const isMeant = document === undefined || entry?.document === undefined || (entry.document === document && !isTheirs)
   const held = document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
   return [...new Set([...(named !== undefined && isMeant ? [named] : []), ...held])]
 }
 
 const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
-  document !== undefined && entry?.document === document && entry.word === 'told'
+  document !== undefined && entry?.document === document && entry.mine && entry.word === 'told'
 
 /** The mark of `key`; where it is of another relation than the one announced, the end of that does not count. */
 const findMark = ({ relations }: State, key: string, announced?: AnnouncedRelation): Mark | undefined => {

@@ -35,7 +35,7 @@ export const remoteSubject = ({ namespace }: Subject, { remote }: Pick<RelationE
   application: remote.application,
 })
 /** Tells if the entry, in the memory of `from`, is of a relation with `to`. */
-export const isBetween = (entry: RelationEntry | undefined, from: Subject, to: Subject): boolean =>
+export const isBetween = (entry: Pick<RelationEntry, 'remote'> | undefined, from: Subject, to: Subject): boolean =>
   entry !== undefined && isSameSubject(remoteSubject(from, entry), to)
 
 /** Builds the entry of a relation announced only to `peer` in the same namespace. */

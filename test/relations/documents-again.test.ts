@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { runs, some } from '../helpers/runs.ts'
 import type { World } from '../helpers/world.ts'
 import {
   applyDocument,
+  atEveryWrite,
   calm,
   configDocument,
   createPair,
@@ -146,6 +148,53 @@ describe('replacement by force', () => {
     applyDocument(world, configDocument('details'))
     await deliver(world, [deletion])
     expect(effects(world)).toEqual(WORKING)
+  })
+})
+
+describe('a relation whose document is made again for its other side', () => {
+  const [ours, theirs] = ['details', 'productpage'].map((name) => relationDocument(name, USE)) as [
+    KubernetesObject,
+    KubernetesObject,
+  ]
+  const ways = ['relation-2', 'another'].flatMap((name) =>
+    [[], ['add'], ['delete'], ['delete', 'add'], ['add', 'delete']].map((told) => ({ name, told })),
+  )
+
+  test.each(ways)('stands, as $name, when $told is told, and after resyncs', async ({ name, told }) => {
+    for (const [from, to] of [
+      [ours, theirs],
+      [theirs, ours],
+    ] as const) {
+      const world = await created([...DOCUMENTS, from])
+      const seen = atEveryWrite(world, () => effects(world))
+      const deletion = deleteDocument(world, from)
+      const addition = applyDocument(world, { ...to, metadata: { ...to.metadata, name } })
+      await deliver(
+        world,
+        told.map((verb) => (verb === 'add' ? addition : deletion)),
+      )
+      await resync(world, undefined)
+      await resync(world, undefined)
+      expect(seen).toEqual([WORKING])
+      await deliver(world, [deleteDocument(world, { ...to, metadata: { ...to.metadata, name } })])
+      expect(effects(world)).toEqual({ mesh: 'on', principals: [] })
+    }
+  })
+
+  test('stands by one document where both sides have one and the other goes', async () => {
+    const second = { ...theirs, metadata: { ...theirs.metadata, name: 'another' } }
+    for (const [gone, left] of [
+      [ours, second],
+      [second, ours],
+    ] as const) {
+      const world = await created([...ALL, second])
+      const seen = atEveryWrite(world, () => effects(world))
+      await deliver(world, [deleteDocument(world, gone)])
+      await resync(world, undefined)
+      expect(seen).toEqual([WORKING])
+      await deliver(world, [deleteDocument(world, left)])
+      expect(effects(world)).toEqual({ mesh: 'on', principals: [] })
+    }
   })
 })
 
