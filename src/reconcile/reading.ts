@@ -4,6 +4,7 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import { type Effective, effective } from '../relations/effective.ts'
+import { withRevisions } from '../relations/mirror.ts'
 import type { Peers } from '../relations/peers.ts'
 import type { Memories, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -65,7 +66,10 @@ export type KnownMemories = Memories & {
   known(subject: Subject): Memory | undefined
 }
 
-/** Remembers the memories of the last applications, of `characters` in all, as they are read and saved. */
+/**
+ * Remembers the memories of the last applications, of `characters` in all, as they are read and saved; saved with the revisions of their
+ * relations.
+ */
 export const remembering = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
   const kept = createBounded<Memory | undefined>(characters)
   const keep = (subject: Subject, memory: Memory): Memory => {
@@ -76,8 +80,9 @@ export const remembering = (memories: Memories, characters = 4 * 1024 * 1024): K
     ...memories,
     known: (subject) => kept.get(subjectName(subject)),
     load: async (kubernetes, subject) => keep(subject, await memories.load(kubernetes, subject)),
+    isStored: (memory, next) => memories.isStored(memory, withRevisions(memory, next)),
     save: async (kubernetes, subject, memory, next) =>
-      keep(subject, await memories.save(kubernetes, subject, memory, next)),
+      keep(subject, await memories.save(kubernetes, subject, memory, withRevisions(memory, next))),
   }
 }
 

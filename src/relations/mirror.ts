@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
-import { ownValue } from '../base/own-value.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { changed, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
+import type { Content, Memory } from '../state/memory.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
 
@@ -100,10 +102,29 @@ export const contentHash = (content: unknown): string =>
  * Hashes the published data, the grant and the existence of a relation, by which the remote side notices changes. A relation that came
  * back never shows what it did before its end: who heard of that, and writes late, loses the write to who hears of the return.
  */
-export const publishedHash = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): string => {
+export const publishedHash = (state: Shown, entry: RelationEntry): string =>
+  contentHash([...shownIn(state, entry), ...(entry.revision === undefined ? [] : [entry.revision])])
+
+type Shown = Pick<State, 'removed' | 'marks'>
+
+const shownIn = (state: Shown, entry: RelationEntry) => {
   const isStanding = stands(state, entry)
   const ends = isStanding ? [entry.since, state.marks?.application?.at].filter((end) => end !== undefined) : []
-  return contentHash([isStanding, entry.says ?? null, entry.granted ?? null, ...ends])
+  return [isStanding, entry.says ?? null, entry.granted ?? null, ...ends]
+}
+
+/**
+ * Gives each relation whose public data differ from those in the memory a revision of its own. Data that change and change back are shown anew:
+ * the remote side may be about to note that it has seen what came in between, or may have seen what a memory held before it was restored.
+ */
+export const withRevisions = ({ state: before, stored }: Memory, next: Content): Content => {
+  const revision = stored?.metadata.resourceVersion
+  const relations = Object.entries(next.state.relations).map(([key, entry]) => {
+    const known = ownValue(before.relations, key)
+    const isSame = known !== undefined && isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry))
+    return [key, changed(entry, { revision: isSame ? known.revision : revision })]
+  })
+  return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
 }
 
 /** Tells if the interface has a protocol of ours, so that both sides publish data. */

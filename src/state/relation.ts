@@ -57,6 +57,8 @@ export const RelationEntry = z.strictObject({
   kept: Databag.optional(),
   /** The key of this side's data in `says`. */
   says: z.string().optional(),
+  /** The resourceVersion of the memory before `says`, `granted` or the word changed last: what is shown again is not what was seen before. */
+  revision: z.string().optional(),
   /** A hash of the remote side's public data when last acted upon. */
   seen: z.string().optional(),
   /** The remote application has published its data: without its memory they are unknown, whatever the platform sends. */
