@@ -9,6 +9,7 @@ import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
+import { withRevisions } from '../relations/mirror.ts'
 import { withSending } from '../relations/nudges.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import {
@@ -298,10 +299,8 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     next,
     now,
   )
-  const content = {
-    state: defined({ ...withSending(subject, state, peers), awaits: planned.awaits }),
-    labels: held.labels,
-  }
+  const { state: shown, labels } = withRevisions(saved, { state, labels: held.labels })
+  const content = { state: defined({ ...withSending(subject, shown, peers), awaits: planned.awaits }), labels }
   let settled = saved
   if (!features.memories.isStored(saved, content)) {
     settled = await features.memories.save(kubernetes, subject, saved, content)

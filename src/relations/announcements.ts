@@ -270,8 +270,8 @@ const isSameRelation = (one: RelationEntry, other: AnnouncedRelation): boolean =
 
 /** Keeps the progress of both sides, and the last end, whichever side announces the relation again. */
 const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
-  const { says, seen, heard, granted, holds, taking, sent, since } = entry
-  return defined({ says, seen, heard, granted, holds, taking, sent, since })
+  const { says, revision, seen, heard, granted, holds, taking, sent, since } = entry
+  return defined({ says, revision, seen, heard, granted, holds, taking, sent, since })
 }
 
 /**

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+
 import { runs, some } from '../helpers/runs.ts'
-import type { World } from '../helpers/world.ts'
+import { isWrite, type World } from '../helpers/world.ts'
 import {
   applyDocument,
   atEveryWrite,
@@ -267,4 +268,12 @@ describe('a document that cannot be read', () => {
       expect(effects(world)).toEqual(WORKING)
     },
   )
+})
+
+test('a relation of a document is told once to an application without a memory', async () => {
+  const world = await created(DOCUMENTS)
+  await deliver(world, [applyDocument(world, relationDocument('details', { ...USE, requirer: 'reviews' }))])
+  world.calls.length = 0
+  await resync(world, 'details')
+  expect(world.calls.filter(isWrite)).toEqual([])
 })
