@@ -10,17 +10,19 @@ import { withoutRun } from '../workload/churn/history.ts'
 import type { Desired } from './desired-state.ts'
 import type { Report } from './execute.ts'
 import type { Found } from './observed.ts'
-import { hashOf } from './plan/operation.ts'
+import { hashOf, type Operation } from './plan/operation.ts'
 import { type Plan, problemKeys } from './plan/plan.ts'
 import { isWorkload } from './plan/situation.ts'
 import type { Conflict } from './result.ts'
 
-/** The result of labelling: the workload, its conflicts, and the names of objects whose labels could not be written. */
+/** The result of labelling: the workload, its conflicts, and the operations on labels that could not be done. */
 type Labelling = {
   readonly application: string
   readonly workload: Found | undefined
+  /** Some object that may carry labels cannot be read. */
+  readonly isUnread: boolean
   readonly conflicts: readonly Conflict[]
-  readonly failed: readonly string[]
+  readonly failed: readonly Operation[]
 }
 
 /** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
@@ -29,16 +31,19 @@ export const narrowed = (
   memory: Memory,
   { writing: _, awaits: _a, ...state }: State,
   { labels: desired }: Desired,
-  { application, workload, conflicts, failed }: Labelling,
+  { application, workload, isUnread, conflicts, failed }: Labelling,
 ): Content => {
   const places = workload?.places ?? []
   const names = places.map(({ object }) => objectKey(object))
-  const isFailed = names.some((name) => failed.includes(name))
+  const isFailed = failed.some(({ object }) => names.includes(object))
   const inherited = Object.entries(state.inherited ?? {}).filter(
     ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
   )
   const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
-  if (isFailed) return { state: next, labels: seenOn(places, fieldManager(application), state.inherited) }
+  // whoever is led anywhere by them is to know that they are there
+  const left = { ...(isUnread && memory.labels), ...leftOn(failed) }
+  if (isFailed)
+    return { state: next, labels: { ...left, ...seenOn(places, fieldManager(application), state.inherited) } }
   const refused = new Set(
     conflicts.flatMap((conflict) => (names.includes(conflict.object) && 'key' in conflict ? [conflict.key] : [])),
   )
@@ -46,8 +51,22 @@ export const narrowed = (
     ...Object.entries(desired.labels).filter(([key]) => !refused.has(key)),
     ...Object.entries(memory.labels).filter(([key]) => isUnknown(desired, key)),
   ]
-  return { state: next, labels: Object.fromEntries(held) }
+  return { state: next, labels: { ...left, ...Object.fromEntries(held) } }
 }
+
+/** The labels that could not be taken from some object, or be replaced there. */
+const leftOn = (failed: readonly Operation[]): Record<string, string> =>
+  Object.fromEntries(
+    failed.flatMap((operation) => {
+      if (!('difference' in operation)) return []
+      const { place, difference, manager } = operation
+      const { labels, holders } = readLabels(place, manager)
+      const { apply, remove } = difference
+      const isLeft = (key: string, value: string) =>
+        Object.hasOwn(remove, key) || (apply !== undefined && holders.own.has(key) && ownValue(apply, key) !== value)
+      return Object.entries(labels).filter(([key, value]) => isLeft(key, value))
+    }),
+  )
 
 /** The labels that are held where they could not be changed. */
 const seenOn = (

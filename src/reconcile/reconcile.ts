@@ -283,15 +283,18 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const now = new Date(clock.now())
   const failed = reports.filter(isFailed)
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
+  const unlabelled = failed.map(({ operation }) => operation).filter(isLabelling)
+  const isUnread = [...targets.current, ...targets.earlier].some(({ problem }) => problem !== undefined)
   const held = narrowed(features, memory, next, situation.desired, {
     application: subject.application,
     workload,
+    isUnread,
     conflicts,
-    failed: failed.flatMap(({ operation }) => (isLabelling(operation) ? [operation.object] : [])),
+    failed: unlabelled,
   })
   const done = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
-    isLabelling: failed.some(({ operation }) => isLabelling(operation)) || isAwaiting(resolved),
+    isLabelling: unlabelled.length > 0 || isUnread || isAwaiting(resolved),
   })
   const state = withFormerKinds(
     features,

@@ -7,7 +7,7 @@ import { type PublicState, type State, stands } from '../state/state.ts'
 import { otherSide } from './effective.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './mirror.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
-import { withEntries } from './progress.ts'
+import { isRequirer, withEntries } from './progress.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
@@ -133,7 +133,9 @@ const isUnseen = (
   // a worker keeps the label of its cluster, on the mesh or not
   const isLetGo = !entry.holds || entry.interface === 'cluster'
   const isAwaited =
-    (peer.awaits === 'carried' && entry.holds) || (peer.awaits === 'let-go' && isLetGo) || (!entry.holds && isLeft)
+    (peer.awaits === 'carried' && isRequirer(entry)) ||
+    (peer.awaits === 'let-go' && isLetGo) ||
+    (!entry.holds && isLeft)
   // after the merge a different word of ours is the later one
   return isAwaited || theirs.word !== entry.word || theirs.seen !== publishedHash(state, entry)
 }

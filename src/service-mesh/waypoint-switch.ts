@@ -37,7 +37,7 @@ export const meshInEffect = (
   const leading = [
     ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
     ...consumersOf(relations)
-      .filter(({ isUnknown, labels = {} }) => isUnknown || isLed(subject, labels))
+      .filter(({ isUnknown, isLeaving, labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
   return { mesh: leading.length > 0 ? { ...mesh, waypoint: true, units: mesh.units || 1 } : mesh, leading }

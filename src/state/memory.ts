@@ -16,8 +16,8 @@ import { emptyState, isEmptyState, PublicState, type State, type StateParts, VER
 
 /**
  * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
- * `data.labels` is a JSON object, the labels held on the workload, in the charm library's own format, so that an application can
- * move over in place and back; `data.state` is JSON, State.
+ * `data.labels` is a JSON object, the labels held on the workload and those that could not be taken from elsewhere, in the charm
+ * library's own format, so that an application can move over in place and back; `data.state` is JSON, State.
  */
 export type Memory = {
   readonly state: State

@@ -12,7 +12,7 @@ import {
   waypoint,
 } from '../helpers/beacon-world.ts'
 import { passes, worldOf } from '../helpers/safety.ts'
-import type { World } from '../helpers/world.ts'
+import { service, type World } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -53,6 +53,11 @@ const refuse = (world: World, end: string): void => {
     method === 'PATCH' && path.replace(/\?.*/, '').endsWith(end) ? FORBIDDEN : undefined
 }
 
+/** Refuses to read objects whose path ends so. */
+const hide = (world: World, end: string): void => {
+  world.intercept = ({ method, path }) => (method === 'GET' && path.endsWith(end) ? FORBIDDEN : undefined)
+}
+
 /** Lets no pod of the waypoint serve: Istio sends to it all the same. */
 const stopWaypoint = (world: World): void => {
   const body = JSON.stringify({ ...waypoint(), status: { replicas: 1, readyReplicas: 0 } })
@@ -89,6 +94,83 @@ test.each(NO_WAYPOINTS)('a waypoint goes once no application leads to it: %j', a
   expect(objectsOf(world, 'Gateway')).toEqual([])
   expect(JSON.stringify(policiesIn(world))).not.toContain(WAYPOINT)
   expect(isReached(world)).toEqual([true, true])
+})
+
+test.each(NO_WAYPOINTS)(
+  'a waypoint stays while the Service of an application leads to it, and no longer: %j',
+  async (mesh) => {
+    const world = await createShop({})
+    refuse(world, '/services/db')
+    await configure(world, { mesh })
+    const led = { 'istio.io/use-waypoint': WAYPOINT }
+    expect(world.labels('db')).toMatchObject({ template: expect.not.objectContaining(led), service: led })
+    expect(objectsOf(world, 'Gateway')).toHaveLength(1)
+    expect(isReached(world)).toEqual([true, true])
+    expect(await world.send('resync', BEACON)).toMatchObject({
+      status: 'waiting',
+      messages: expect.arrayContaining(['the waypoint stays until nothing leads to it: waiting for shop/db']),
+    })
+    world.intercept = undefined
+    await world.send('pod-restarted', { ...DB, pod: { name: 'db-0', uid: 'db-0' } })
+    expect(world.labels('db').service).toEqual(expect.not.objectContaining(led))
+    expect([objectsOf(world, 'Gateway'), objectsOf(world, 'HorizontalPodAutoscaler')]).toEqual([[], []])
+    expect(isReached(world)).toEqual([true, true])
+  },
+)
+
+test('a waypoint stays while the Service of an application that has left leads to it, and no longer', async () => {
+  const world = await createShop({})
+  refuse(world, '/services/db')
+  await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' } })
+  await configure(world, { mesh: { waypoint: false } })
+  expect(world.labels('db').service).toMatchObject({ 'istio.io/use-waypoint': WAYPOINT })
+  expect(objectsOf(world, 'Gateway')).toHaveLength(1)
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(objectsOf(world, 'Gateway')).toEqual([])
+})
+
+test.each(['/services/db', '/statefulsets/db'])(
+  'a waypoint stays while it is not known if %s leads to it',
+  async (end) => {
+    const world = await createShop({})
+    hide(world, end)
+    await configure(world, { mesh: { waypoint: false } })
+    expect(objectsOf(world, 'Gateway')).toHaveLength(1)
+    world.intercept = undefined
+    await world.send('resync', DB)
+    expect(objectsOf(world, 'Gateway')).toEqual([])
+    expect(isReached(world)).toEqual([true, true])
+  },
+)
+
+test('an application that leaves keeps its policies while its pods cannot be read', async () => {
+  const world = await createShop({})
+  const before = policiesIn(world)
+  hide(world, '/statefulsets/db')
+  await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' } })
+  expect(world.labels('db').template).toMatchObject(LED)
+  expect(policiesIn(world)).toEqual(before)
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(world.labels('db').template).not.toHaveProperty(['istio.io/dataplane-mode'])
+  expect(policiesIn(world)).toEqual([])
+})
+
+test('a waypoint stays while a Service that an application named before leads to it, and no longer', async () => {
+  const world = await createShop({})
+  world.api.seed([
+    { ...service('db-admin'), spec: { selector: { 'app.kubernetes.io/name': 'db' }, ports: [{ port: 80 }] } },
+  ])
+  await configure(world, { policies: [...POLICIES, { ...POLICIES[0], service: 'db-admin' }] }, DB)
+  refuse(world, '/services/db-admin')
+  await configure(world, { policies: POLICIES }, DB)
+  await configure(world, { mesh: { waypoint: false } })
+  expect(world.labels('db-admin')).toMatchObject({ service: { 'istio.io/use-waypoint': WAYPOINT } })
+  expect(objectsOf(world, 'Gateway')).toHaveLength(1)
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(objectsOf(world, 'Gateway')).toEqual([])
 })
 
 test('a waypoint stays while the namespace leads to it', async () => {
