@@ -16,6 +16,27 @@ export const isApplied = (object: KubernetesObject, desired: KubernetesObject, m
 const appliedFields = ({ metadata }: KubernetesObject, manager: string): Fields | undefined =>
   metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1 as Fields | undefined
 
+/**
+ * Lists the managers of what is in the spec beside the fields that `manager` applied, but for its fields `open` to others. Defaults of the API
+ * server are nobody's.
+ */
+export const listAdders = (object: KubernetesObject, manager: string, open: readonly string[]): string[] => {
+  const ours = appliedFields(object, manager)?.['f:spec'] ?? {}
+  const adders = (object.metadata.managedFields ?? []).filter((entry) => {
+    const theirs = Object.entries((entry.fieldsV1 as Fields | undefined)?.['f:spec'] ?? {})
+    const counted = theirs.filter(([element]) => !open.includes(element.slice(2)))
+    return entry.manager !== manager && entry.subresource === undefined && isAdding(Object.fromEntries(counted), ours)
+  })
+  return [...new Set(adders.map((entry) => entry.manager))]
+}
+
+/** Tells if there are elements that `ours` has not. */
+const isAdding = (theirs: Fields, ours: Fields): boolean =>
+  Object.entries(theirs).some(([element, below]) => {
+    const same = ours[element]
+    return element !== '.' && (same === undefined || isAdding(below, same))
+  })
+
 const isApply = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import { isApplied } from './applied.ts'
+import { isApplied, listAdders } from './applied.ts'
 import type { Kubernetes } from './client.ts'
 import { listAppliers } from './field-managers.ts'
 import { type KubernetesObject, nameOf } from './objects.ts'
@@ -51,10 +50,22 @@ export const objectDifference = (
 /** Names the object in messages. */
 export const objectKey = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 
-/** Finds a spec field that somebody else added to a policy, which changes the meaning of ours. */
-const addition = (live: KubernetesObject, desired: KubernetesObject, manager: string): ObjectConflict | undefined => {
-  if (desired.kind !== 'AuthorizationPolicy' || isDeepStrictEqual(live.spec ?? {}, desired.spec ?? {})) return undefined
-  return { object: objectKey(live), manager: othersOf(live, manager), key: 'spec' }
+/**
+ * The kinds whose spec is ours alone, with the fields of it that their controllers fill. Server-side apply leaves the entries and fields that
+ * somebody else adds. Workloads, Services and accounts are none of these kinds: injectors and autoscalers add to them.
+ */
+const WHOLE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['AuthorizationPolicy', []],
+  ['Gateway', ['addresses']],
+  ['HorizontalPodAutoscaler', []],
+  ['PodDisruptionBudget', []],
+])
+
+/** Finds what somebody else added to the spec of an object, which changes the meaning of ours. */
+const addition = (live: KubernetesObject, { kind }: KubernetesObject, manager: string): ObjectConflict | undefined => {
+  const open = WHOLE.get(kind)
+  const adders = open === undefined ? [] : listAdders(live, manager, open)
+  return adders.length === 0 ? undefined : { object: objectKey(live), manager: adders.join(', '), key: 'spec' }
 }
 
 /** An application of the same name in another namespace has the same manager. */

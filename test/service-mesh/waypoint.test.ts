@@ -174,3 +174,66 @@ describe('a waypoint', () => {
     },
   )
 })
+
+describe('what somebody adds to a waypoint is told until it is gone', () => {
+  const OTHER = { name: 'other', port: 1, protocol: 'HBONE' }
+  const GATEWAY_OBJECT = `Gateway shop/${WAYPOINT}`
+  const AUTOSCALER_OBJECT = `HorizontalPodAutoscaler shop/${WAYPOINT}`
+  const listeners = (world: World) =>
+    gateways(world).flatMap(({ spec = {} }) => spec.listeners as { readonly name: string }[])
+
+  const createWaypoint = async () => {
+    const world = createWorld([waypoint()])
+    await configure(world, { mesh: {} })
+    return world
+  }
+
+  test('a listener in the place of ours, which is back at once', async () => {
+    const world = await createWaypoint()
+    edit(world, `${GATEWAYS}/${WAYPOINT}`, { spec: { listeners: [OTHER] } })
+    for (const _ of [1, 2]) {
+      expect(await world.send('resync', BEACON)).toMatchObject({
+        status: 'conflict',
+        conflicts: [{ object: GATEWAY_OBJECT, manager: 'kubectl-edit', key: 'spec' }],
+      })
+      expect(listeners(world).map(({ name }) => name)).toEqual(expect.arrayContaining(['mesh', 'other']))
+    }
+    const ours = listeners(world).filter(({ name }) => name === 'mesh')
+    edit(world, `${GATEWAYS}/${WAYPOINT}`, { spec: { listeners: ours } })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
+  })
+
+  test.each<[string, string, Record<string, unknown>, Record<string, unknown>]>([
+    [
+      'labels of its pods',
+      `${GATEWAYS}/${WAYPOINT}`,
+      { infrastructure: { labels: { a: 'b' } } },
+      { infrastructure: null },
+    ],
+    [
+      'a behavior',
+      `${AUTOSCALERS}/${WAYPOINT}`,
+      { behavior: { scaleUp: { selectPolicy: 'Disabled' } } },
+      { behavior: null },
+    ],
+  ])('%s', async (_, where, added, gone) => {
+    const world = await createWaypoint()
+    edit(world, where, { spec: added })
+    const object = where.startsWith(GATEWAYS) ? GATEWAY_OBJECT : AUTOSCALER_OBJECT
+    expect(await world.send('resync', BEACON)).toMatchObject({
+      status: 'conflict',
+      conflicts: [{ object, manager: 'kubectl-edit', key: 'spec' }],
+    })
+    edit(world, where, { spec: gone })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
+  })
+
+  test('but not annotations, nor a status', async () => {
+    const world = await createWaypoint()
+    edit(world, `${GATEWAYS}/${WAYPOINT}`, { metadata: { annotations: { seen: 'yes' } } })
+    const addresses = [{ type: 'IPAddress', value: '10.0.0.1' }]
+    edit(world, `${GATEWAYS}/${WAYPOINT}/status`, { status: { addresses } }, 'istio')
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
+    expect(gateways(world)).toMatchObject([{ status: { addresses } }])
+  })
+})
