@@ -23,6 +23,8 @@ type Labelling = {
   readonly isUnread: boolean
   readonly conflicts: readonly Conflict[]
   readonly failed: readonly Operation[]
+  /** The labels that others still carry as the application did. */
+  readonly handedOn: Readonly<Record<string, string>>
 }
 
 /** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
@@ -31,7 +33,7 @@ export const narrowed = (
   memory: Memory,
   { writing: _, awaits: _a, ...state }: State,
   { labels: desired }: Desired,
-  { application, workload, isUnread, conflicts, failed }: Labelling,
+  { application, workload, isUnread, conflicts, failed, handedOn }: Labelling,
 ): Content => {
   const places = workload?.places ?? []
   const names = places.map(({ object }) => objectKey(object))
@@ -41,7 +43,7 @@ export const narrowed = (
   )
   const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
   // whoever is led anywhere by them is to know that they are there
-  const left = { ...(isUnread && memory.labels), ...leftOn(failed) }
+  const left = { ...(isUnread && memory.labels), ...handedOn, ...leftOn(failed) }
   if (isFailed)
     return { state: next, labels: { ...left, ...seenOn(places, fieldManager(application), state.inherited) } }
   const refused = new Set(

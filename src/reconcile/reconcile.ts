@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
-import { defined } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
@@ -9,6 +9,7 @@ import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
+import { labelsHandedOn } from '../relations/handed-on.ts'
 import { withRevisions } from '../relations/mirror.ts'
 import { withSending } from '../relations/nudges.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
@@ -285,12 +286,15 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
   const unlabelled = failed.map(({ operation }) => operation).filter(isLabelling)
   const isUnread = [...targets.current, ...targets.earlier].some(({ problem }) => problem !== undefined)
+  const handedOn = labelsHandedOn(memory.labels, resolved.state)
+  const isHandedOn = Object.keys(handedOn).some((key) => ownValue(situation.desired.labels.labels, key) === undefined)
   const held = narrowed(features, memory, next, situation.desired, {
     application: subject.application,
     workload,
     isUnread,
     conflicts,
     failed: unlabelled,
+    handedOn,
   })
   const done = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
@@ -303,7 +307,8 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     now,
   )
   const { state: shown, labels } = withRevisions(saved, { state, labels: held.labels })
-  const content = { state: defined({ ...withSending(subject, shown, peers), awaits: planned.awaits }), labels }
+  const awaits = planned.awaits ?? (isHandedOn ? 'carried' : undefined)
+  const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }
   let settled = saved
   if (!features.memories.isStored(saved, content)) {
     settled = await features.memories.save(kubernetes, subject, saved, content)

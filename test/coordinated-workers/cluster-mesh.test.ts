@@ -43,6 +43,21 @@ const changeUnits = (world: World, { namespace, application }: Record<string, st
 const OWN = { 'app.kubernetes.io/name': 'web' }
 const ALL = [COORDINATOR, ...WORKERS]
 
+const isLed = (labels: Record<string, string>): boolean => Object.hasOwn(labels, 'istio.io/use-waypoint')
+
+const forbidden = () => ({
+  status: 403,
+  headers: {},
+  body: JSON.stringify({
+    kind: 'Status',
+    metadata: {},
+    status: 'Failure',
+    reason: 'Forbidden',
+    code: 403,
+    message: 'no',
+  }),
+})
+
 /** Nothing is left once nothing late can come any more. */
 const forgotten = async (world: World, application: string) => {
   world.clock.advance(25 * 60 * 60 * 1_000)
@@ -81,6 +96,24 @@ describe('the labels of a cluster', () => {
     await leave(world, 'querier', 1)
     expect(world.labels('querier')).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
   })
+
+  test.each(['statefulsets', 'services'])(
+    'keep the waypoint while the %s of a worker lead to it, and no longer',
+    async (plural) => {
+      const world = await meshedCluster()
+      world.intercept = ({ method, path }) =>
+        method === 'PATCH' && path.replace(/\?.*/, '').endsWith(`/${plural}/querier`) ? forbidden() : undefined
+      await world.send('config-changed', { application: 'beacon', config: { mesh: { waypoint: false } } })
+      expect(Object.values(world.labels('querier')).filter(isLed)).toHaveLength(1)
+      expect([COORDINATOR, 'ingester'].flatMap((name) => Object.values(world.labels(name))).filter(isLed)).toEqual([])
+      expect(world.object('Gateway', 'shop-beacon-waypoint')).toBeDefined()
+      world.intercept = undefined
+      await world.send('resync', { application: 'querier' })
+      expect(Object.values(world.labels('querier')).filter(isLed)).toEqual([])
+      expect(world.object('Gateway', 'shop-beacon-waypoint')).toBeUndefined()
+      expect(world.memory(COORDINATOR)?.labels).toEqual({ ...PART_OF, 'istio.io/dataplane-mode': 'ambient' })
+    },
+  )
 
   test('leave a worker without a role, too', async () => {
     const world = await meshedCluster()
