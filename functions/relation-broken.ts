@@ -12,6 +12,10 @@ const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id:
 /** The other side of the relation, where it is known. */
 const BrokenRemote = z.strictObject({ application: Application, namespace: Namespace.optional() })
 
+/** Names an application of the own namespace by itself, as the other side does. */
+const withoutOwnNamespace = (own: string, { application, namespace }: z.infer<typeof BrokenRemote>) =>
+  namespace === own ? { application } : { application, namespace }
+
 /** The platform reports the end of a relation: a tombstone keeps late events from bringing it back. */
 export const relationBroken = defineFunction({
   name: 'relation-broken',
@@ -22,8 +26,9 @@ export const relationBroken = defineFunction({
     ...(relation && { relation: String(relation.id) }),
     ...(document !== undefined && { document }),
   }),
-  fold: (state, { relation, remote, document }, { position, now, known }) => {
+  fold: (state, { relation, remote: named, document }, { namespace, position, now, known }) => {
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
+    const remote = named && withoutOwnNamespace(namespace, named)
     const keys = keysOfDocument(state, relation && String(relation.id), document)
     const told = keys.reduce<AnnouncementResult>(
       (before, key, index) => {

@@ -113,8 +113,8 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const state = read ?? emptyState()
   const { config, owned = [], workloadKind } = state
   const subject = { namespace, application }
-  const remotes = listRemotes(subject, state).filter((remote) => remote.namespace === namespace)
-  const buried = Object.keys(state.tombstones ?? {}).flatMap((key) => tombstoneOf(key).remote ?? [])
+  const buried = Object.keys(state.tombstones ?? {}).flatMap((key) => tombstoneOf(subject, key).remote ?? [])
+  const remotes = [...listRemotes(subject, state), ...buried].filter((remote) => remote.namespace === namespace)
   const targets = features.targets(application, config).map((target) => ({
     ...target,
     kinds: target.kind === 'Workload' ? candidateKinds(workloadKind) : [target.kind],
@@ -122,7 +122,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const isTold = config !== undefined
   const isOver = state.removed !== undefined || endedBy(subject, state, new Map()).length > 0
   const known = { targets, owned, isPlaced: isTold || isOver, isDemanded: isTold || isRemoved(state) }
-  return [{ application, remotes: [...remotes.map((remote) => remote.application), ...buried], known }]
+  return [{ application, remotes: remotes.map((remote) => remote.application), known }]
 }
 
 const documentIn = (

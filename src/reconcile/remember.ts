@@ -137,8 +137,8 @@ const marksAt = (
     { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject), place: withoutEnd(entry.mark) },
   ]),
   ...Object.entries(tombstones).flatMap(([key, { mark }]): [string, PeerMark][] => {
-    const { id, remote } = tombstoneOf(key)
-    if (remote === subject.application) return [[id, { peer, mark, isOurs: true }]]
+    const { id, remote } = tombstoneOf(peer, key)
+    if (remote && isSameSubject(remote, subject)) return [[id, { peer, mark, isOurs: true }]]
     const isAnybodys = remote === undefined && ownValue(relations, id) === undefined
     return isAnybodys ? [[id, { peer, mark, isOurs: false, place: mark }]] : []
   }),

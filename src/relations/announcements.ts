@@ -10,7 +10,7 @@ import {
   withoutEnd,
 } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
-import type { Subject } from '../base/subject.ts'
+import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { isEnrolling } from './effective.ts'
@@ -84,7 +84,7 @@ type Ended = {
   readonly relation: Pick<RelationIdentity, 'id'> & {
     readonly [K in keyof RelationIdentity]?: RelationIdentity[K] | undefined
   }
-  readonly remote?: { readonly application: string; readonly namespace?: string | undefined } | undefined
+  readonly remote?: Remote | undefined
   /** The document that declared it, whatever it said in the end. */
   readonly document?: string | undefined
 }
@@ -163,17 +163,19 @@ const findMark = ({ relations }: State, key: string, announced?: AnnouncedRelati
   return entry && announced && !isSameRelation(entry, announced) ? withoutEnd(entry.mark) : entry?.mark
 }
 
-type Application = { readonly application: string }
+/** An application as a relation names it; `namespace` only where it is another one. */
+type Remote = { readonly application: string; readonly namespace?: string | undefined }
 
 type Tombstones = NonNullable<State['tombstones']>
 
 /** The tombstone of an unknown relation has the key of its id, and of its remote application where the end named that. */
-const tombstoneKey = (key: string, { application }: Application): string => `${key}/${application}`
+const tombstoneKey = (key: string, { application, namespace }: Remote): string =>
+  [key, application, ...(namespace === undefined ? [] : [namespace])].join('/')
 
-/** Reads the key of a tombstone. */
-export const tombstoneOf = (key: string): { id: string; remote?: string | undefined } => {
-  const [id = key, remote] = key.split('/')
-  return { id, remote }
+/** Reads the key of a tombstone in the memory of `subject`. */
+export const tombstoneOf = (subject: Subject, key: string): { id: string; remote?: Subject | undefined } => {
+  const [id = key, application, namespace = subject.namespace] = key.split('/')
+  return { id, remote: application === undefined ? undefined : { namespace, application } }
 }
 
 /** The interfaces of relations between an application and `peer` of which that one knows the end alone; '' for one that was not told. */
@@ -182,20 +184,26 @@ export const endsAlone = (
   peer: Subject,
   { tombstones = {} }: Pick<PublicState, 'tombstones'>,
 ): string[] =>
-  Object.entries(tombstones).flatMap(([key, { interface: name = '' }]) =>
-    peer.namespace === subject.namespace && tombstoneOf(key).remote === subject.application ? [name] : [],
-  )
+  Object.entries(tombstones).flatMap(([key, { interface: name = '' }]) => {
+    const { remote } = tombstoneOf(peer, key)
+    return peer.namespace === subject.namespace && remote && isSameSubject(remote, subject) ? [name] : []
+  })
 
-const tombstoneKeys = (key: string, remote: Application | undefined): string[] =>
-  remote === undefined ? [key] : [key, tombstoneKey(key, remote)]
+/** The keys under which the end of a relation may be: it may have named less of the remote application. */
+const tombstoneKeys = (key: string, remote: Remote | undefined): string[] =>
+  remote === undefined
+    ? [key]
+    : [...new Set([key, tombstoneKey(key, { application: remote.application }), tombstoneKey(key, remote)])]
 
 /** The last end of a relation that was unknown then. */
-const findTombstone = (state: State, key: string, remote: Application | undefined): Tombstones[string] | undefined => {
-  const [one, other] = tombstoneKeys(key, remote).flatMap((found) => ownValue(state.tombstones, found) ?? [])
-  return one && other ? { ...one, ...other, mark: mergeMarks(one.mark, other.mark) } : one
+const findTombstone = (state: State, key: string, remote: Remote | undefined): Tombstones[string] | undefined => {
+  const found = tombstoneKeys(key, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
+  const [first, ...others] = found
+  const mark = first && others.reduce((one, other) => mergeMarks(one, other.mark), first.mark)
+  return mark && { ...first, ...found.at(-1), mark }
 }
 
-const withoutTombstone = (state: State, key: string, remote: Application): State => {
+const withoutTombstone = (state: State, key: string, remote: Remote): State => {
   const keys = tombstoneKeys(key, remote)
   const left = Object.entries(state.tombstones ?? {}).filter(([one]) => !keys.includes(one))
   return withTombstones(state, Object.fromEntries(left))

@@ -121,11 +121,9 @@ const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =
  * known which side is enrolled.
  */
 export const endedBy = (subject: Subject, state: State, peers: Peers): (Subject | undefined)[] => {
-  const { namespace } = subject
   const ended = Object.values(state.relations).filter((entry) => isRequirer(entry) && !stands(state, entry))
   const buried = Object.entries(state.tombstones ?? {}).flatMap(([key, { interface: name = '' }]) => {
-    const { remote: application } = tombstoneOf(key)
-    const beacon = name === 'service_mesh' && application !== undefined ? { namespace, application } : undefined
+    const beacon = name === 'service_mesh' ? tombstoneOf(subject, key).remote : undefined
     return isEnrolling({ interface: name }) ? [beacon] : []
   })
   const elsewhere = [...peers.values()].filter(

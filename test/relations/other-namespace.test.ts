@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { application, ON_MESH } from '../helpers/mesh.ts'
 import type { World } from '../helpers/world.ts'
-import { configure, createPair, MESH, say, startPair, tellRelation } from './pair.ts'
+import { configure, createPair, isOffMesh, loseMemory, MESH, now, say, startPair, tellRelation } from './pair.ts'
 
 const BANK = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }
 
@@ -34,5 +34,74 @@ describe('a relation that the other namespace alone was told of', () => {
     await takeOver(world, id)
     await say(world, 'resync', { application: 'details' })
     expect(world.labels('details')).toEqual(before)
+  })
+})
+
+describe('a consumer of a beacon of another namespace that lost its memory', () => {
+  const BEACON = { application: 'beacon', namespace: 'bank' }
+
+  const lostWorld = async (): Promise<World> => {
+    const world = createPair()
+    world.api.seed([BANK], { manager: 'kubectl' })
+    await say(world, 'config-changed', { ...BEACON, config: { mesh: {} } })
+    await say(world, 'relation-changed', {
+      ...BEACON,
+      relation: { id: 3, endpoint: 'service-mesh', interface: 'service_mesh', role: 'provides' },
+      remote: { application: 'details', namespace: 'shop', endpoint: 'service-mesh', data: {} },
+    })
+    await say(world, 'relation-changed', {
+      application: 'details',
+      relation: { id: 7, endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires' },
+      remote: { ...BEACON, endpoint: 'service-mesh', data: {} },
+    })
+    expect(world.labels('details').template).toMatchObject({ 'istio.io/use-waypoint': 'bank-beacon-waypoint' })
+    loseMemory(world, 'details')
+    return world
+  }
+
+  const end = (world: World, remote: object) =>
+    say(
+      world,
+      'relation-broken',
+      { application: 'details', relation: { id: 7, interface: 'service_mesh' }, remote },
+      now(world),
+    )
+
+  test('leaves the mesh at the end of its relation that names the beacon', async () => {
+    const world = await lostWorld()
+    await end(world, BEACON)
+    expect(isOffMesh(world, 'details')).toBe(true)
+  })
+
+  test('stays where it is at the end of a relation with a namesake of its own namespace', async () => {
+    const world = await lostWorld()
+    await end(world, { application: 'beacon', namespace: 'shop' })
+    await say(world, 'resync', {})
+    expect(isOffMesh(world, 'details')).toBe(false)
+  })
+
+  test('does not come back by what was told before that end', async () => {
+    const world = await lostWorld()
+    const early = now(world)
+    await end(world, BEACON)
+    await say(
+      world,
+      'relation-changed',
+      {
+        application: 'details',
+        relation: { id: 7, endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires' },
+        remote: { ...BEACON, endpoint: 'service-mesh', data: {} },
+      },
+      early,
+    )
+    expect(isOffMesh(world, 'details')).toBe(true)
+  })
+
+  test('says nothing of its end to a namesake of the beacon', async () => {
+    const world = await lostWorld()
+    await end(world, BEACON)
+    await configure(world, 'beacon', { mesh: {} })
+    await say(world, 'resync', {})
+    expect(world.memory('beacon')?.state.relations).toEqual({})
   })
 })
