@@ -7,7 +7,7 @@ import { isVersioned } from '../relations/effective.ts'
 import { contentHash, hasProtocol } from '../relations/mirror.ts'
 import { spokenVersions } from '../relations/versions.ts'
 import type { PublishedData, Relation, RelationEntry } from '../state/relation.ts'
-import type { EffectiveState, State } from '../state/state.ts'
+import { type EffectiveState, isConfigUnknown, type State } from '../state/state.ts'
 
 /** The input of what an application says; `content` is what its features publish. */
 export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
@@ -32,7 +32,7 @@ export const withSaid = (features: Features, { subject, resolved, state, content
       relation,
       said && withRequests(withKept(said, before), before),
     )
-    return all ? versioned(relation, all, state.config) : before
+    return all ? versioned(relation, withCompleteness(relation, all, said, state), state.config) : before
   }
   const says: Record<string, PublishedData> = {}
   const relations = Object.entries(state.relations).map(([key, entry]) => {
@@ -48,6 +48,15 @@ export const withSaid = (features: Features, { subject, resolved, state, content
     ...(Object.keys(says).length > 0 && { says }),
   }
 }
+
+/** Marks custom data alone as incomplete while those of the protocol are to come with the config. */
+const withCompleteness = (
+  relation: Relation,
+  all: PublishedData,
+  said: OwnSide | undefined,
+  state: State,
+): PublishedData =>
+  said === undefined && hasProtocol(relation) && isConfigUnknown(state) ? { ...all, partial: true } : all
 
 const NOTHING: OwnSide = { data: {} }
 

@@ -48,15 +48,16 @@ export const unknownRequesters = async (
 /** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
 const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
   const { data } = ownValue(state.relations, id)?.remote ?? {}
-  return Object.keys(data ?? {}).length > 0 || otherSide(subject, state, id, peers).published !== undefined
+  const { published } = otherSide(subject, state, id, peers)
+  return Object.keys(data ?? {}).length > 0 || (published !== undefined && !published.partial)
 }
 
 /** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
 const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
-    const { entry: theirs, isOver } = otherSide(subject, state, key, peers)
-    const isMute = theirs?.says === undefined && Object.keys(entry.remote.data).length === 0
+    const { entry: theirs, published, isOver } = otherSide(subject, state, key, peers)
+    const isMute = (theirs?.says === undefined || published?.partial) && Object.keys(entry.remote.data).length === 0
     return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })
 

@@ -183,6 +183,7 @@ const resolve = (
     ...{ id, endpoint, interface: name, role, kept },
     remote: defined({ ...remote, data, units }),
     publishes: published && (true as const),
+    isPartial: published?.partial,
     labels,
     isConfigured: own && !own.partial ? (true as const) : undefined,
     customData: selectCustomData(entry.interface, published),

@@ -1,5 +1,6 @@
 import type { Feature } from '../feature/feature.ts'
 import { relationsIn } from '../state/relation.ts'
+import { isConfigUnknown } from '../state/state.ts'
 import { announce, markAccepted, nothingAnnounced } from './announced.ts'
 import { announcements } from './announcements.ts'
 import { offeredServices } from './offered.ts'
@@ -20,7 +21,9 @@ export const services = {
     Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
         const data = serviceContent(relation, subject.namespace, state.config?.services)
-        return data === undefined ? [] : [[relation.key, { data }] as const]
+        // what was offered before the memory was lost may stand
+        const isUnknown = relation.role === 'provides' && isConfigUnknown(state)
+        return data === undefined || isUnknown ? [] : [[relation.key, { data }] as const]
       }),
     ),
   derive: (state, { subject, now, resolve }) => {

@@ -51,7 +51,7 @@ export const readServices = (requirer: Requirer): OfferedServices => {
 }
 
 const readService = (
-  { key, id, endpoint, remote, isUnknown }: Requirer['relations'][number],
+  { key, id, endpoint, remote, isUnknown, isPartial }: Requirer['relations'][number],
   { namespace, versions, announced }: Requirer,
 ): Read => {
   const name = relationName({ id, endpoint })
@@ -65,6 +65,7 @@ const readService = (
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)
   if ('unreadable' in address)
     return { service, problem: `${name}: ${address.unreadable}; the announced service stays in effect` }
+  if ('waiting' in address && isPartial && service) return { service }
   if ('waiting' in address) return { waiting: `${name}: waiting for ${address.waiting.join(' and ')}` }
   return { service: { relation, endpoint, application: remote.application, ...address } }
 }

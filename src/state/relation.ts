@@ -81,6 +81,8 @@ export type Relation = RelationIdentity & {
   readonly kept?: Databag | undefined
   /** The remote application publishes its own data: its identity is known. */
   readonly publishes?: true
+  /** These are incomplete: what is missing is unknown. */
+  readonly isPartial?: true
   /** The labels that the remote workload carries, by its own memory. */
   readonly labels?: Readonly<Record<string, string>>
   /** The remote application has published data that are unknown now. */

@@ -218,3 +218,14 @@ test('a relation that ended while the memory of one side was lost does not come 
     expect([lost, effects(world)]).toEqual([lost, OFF])
   }
 })
+
+test('data that are no config, told after the memory was lost, revoke nothing that the config had asked for', async () => {
+  const world = await startPair(createPair())
+  loseMemory(world, 'details')
+  const seen = atEveryWrite(world, () => effects(world))
+  await say(world, 'config-changed', { application: 'details', databag: { 'service-mesh': { quota: '5' } } })
+  await resync(world, undefined)
+  expect(seen).toEqual([WORKING])
+  await configure(world, 'details', {})
+  expect(effects(world)).toEqual({ mesh: 'on', principals: [] })
+})

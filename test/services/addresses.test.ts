@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { Unavailable } from '../../src/base/errors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createEmptyWorld, forget, podSpec, view } from '../helpers/application.ts'
-import { event, type World } from '../helpers/world.ts'
+import { event, service, type World } from '../helpers/world.ts'
+import { loseMemory } from '../relations/pair.ts'
 
 type Data = Record<string, unknown>
 
@@ -186,6 +187,66 @@ describe('provider and requirer in one process', () => {
     expect((await view(world)).services).toMatchObject([{ host: 'db.shop.svc.cluster.local', port: 5432 }])
     await world.send('relation-broken', { application: 'db', relation: { id: 3 } })
     expect(await view(world)).not.toHaveProperty('services.0')
+  })
+})
+
+describe('a provider that lost its memory', () => {
+  const OFFER = { application: 'db', config: { services: { database: { name: 'db', port: 5432 } } } }
+
+  const lostWorld = async (): Promise<World> => {
+    const world = createEmptyWorld()
+    world.api.seed([service('db')], { manager: 'juju' })
+    for (const [name, data] of [
+      ['config-changed', OFFER],
+      ['relation-changed', related({})],
+    ] as const)
+      await say(world, name, data)
+    expect(told(world)).toEqual(['service-available - db:5432'])
+    loseMemory(world, 'db')
+    return world
+  }
+
+  /** Delivers what is told to applications, and keeps what is told of services. */
+  const say = async (world: World, name: string, data: Data) => {
+    await world.send(name, data)
+    for (let sent = world.published.findIndex(isWord); sent >= 0; sent = world.published.findIndex(isWord))
+      for (const one of world.published.splice(sent, 1)) await world.post(one)
+  }
+  const isWord = ({ type }: Event) => type.includes('.relation-')
+
+  test.each<[string, Data]>([
+    ['its requirer', { application: 'web' }],
+    ['itself', { application: 'db' }],
+    ['the namespace', { namespace: 'shop' }],
+  ])('still offers what it did, with a resync of %s', async (_, about) => {
+    const world = await lostWorld()
+    for (let times = 0; times < 2; times += 1) await say(world, 'resync', about)
+    expect(world.memory('db')).toBeDefined()
+    expect(told(world)).toEqual(['service-available - db:5432'])
+    expect((await view(world)).services).toMatchObject([{ host: 'db.shop.svc.cluster.local', port: 5432 }])
+  })
+
+  test('still offers what it did once it is told data that are no config', async () => {
+    const world = await lostWorld()
+    await say(world, 'config-changed', { application: 'db', databag: { database: { quota: '5' } } })
+    expect(told(world)).toEqual(['service-available - db:5432'])
+  })
+
+  test.each<[string, string, Data, string[]]>([
+    ['the same, of which nothing is said', 'config-changed', OFFER, []],
+    [
+      'another address',
+      'config-changed',
+      { ...OFFER, config: { services: { database: { name: 'db', port: 1 } } } },
+      ['service-changed db:5432 db:1'],
+    ],
+    ['none', 'config-changed', { ...OFFER, config: {} }, ['service-unavailable db:5432 -']],
+    ['none, as it is removed', 'application-removed', { application: 'db' }, ['service-unavailable db:5432 -']],
+  ])('offers what is told then: %s', async (_, name, data, expected) => {
+    const world = await lostWorld()
+    await say(world, 'resync', { application: 'web' })
+    await say(world, name, data)
+    expect(told(world)).toEqual(['service-available - db:5432', ...expected])
   })
 })
 
