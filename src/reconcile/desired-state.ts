@@ -6,7 +6,7 @@ import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { ownedKeys } from '../relations/application-data.ts'
 import { isRequirer } from '../relations/progress.ts'
-import type { EffectiveState } from '../state/state.ts'
+import { type EffectiveState, isConfigUnknown } from '../state/state.ts'
 
 /** The desired state of the cluster. */
 export type Desired = {
@@ -40,7 +40,10 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
   const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
-    annotations: parts.find(({ annotations }) => annotations)?.annotations ?? NO_ANNOTATIONS,
+    annotations: {
+      ...(parts.find(({ annotations }) => annotations)?.annotations ?? NO_ANNOTATIONS),
+      ...(isConfigUnknown(state) && { unknown: 'all' as const }),
+    },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
     // two features may have the same to say of a relation

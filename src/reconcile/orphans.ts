@@ -12,9 +12,9 @@ import { isPodOf } from '../kubernetes/pods.ts'
 import { tombstoneOf } from '../relations/announcements.ts'
 import { readDocument } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
-import { endedBy } from '../relations/progress.ts'
+import { endedBy, isRequirer } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
-import { emptyState, isRemoved, OwnedKind } from '../state/state.ts'
+import { emptyState, isRemoved, OwnedKind, stands } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
 import { listOwned } from './observed.ts'
 
@@ -120,7 +120,8 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
     kinds: target.kind === 'Workload' ? candidateKinds(workloadKind) : [target.kind],
   }))
   const isTold = config !== undefined
-  const isOver = state.removed !== undefined || endedBy(subject, state, new Map()).length > 0
+  const isEnrolled = Object.values(state.relations).some((entry) => isRequirer(entry) && stands(state, entry))
+  const isOver = state.removed !== undefined || (!isEnrolled && endedBy(subject, state, new Map()).length > 0)
   const known = { targets, owned, isPlaced: isTold || isOver, isDemanded: isTold || isRemoved(state) }
   return [{ application, remotes: remotes.map((remote) => remote.application), known }]
 }

@@ -37,3 +37,7 @@ export const foreignProblem = (
   if (key === PART_OF && value !== cluster) return `${whose} may only name itself, to workers of its own namespace`
   return values.test(String(value)) ? undefined : `${whose} may not ask for the value ${String(value).slice(0, 63)}`
 }
+
+/** Tells if a relation may have asked `application` for the label. A coordinator is of its own cluster by its config. */
+export const mayBeForeign = (application: string, key: string, value: string): boolean =>
+  foreignProblem('worker_labels', key, value, value === application ? undefined : value) === undefined

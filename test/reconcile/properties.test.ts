@@ -143,9 +143,11 @@ test('after any sequence of events and of writes by others, a resync leaves what
         await perform(world, model, one)
         foreignStays(world, model)
       }
-      // nothing leaves the mesh because its memory was lost: that a relation has ended is told
-      if (actions.some(({ type }) => type === 'memory-lost'))
+      // no label goes because its memory was lost: that a relation has ended, and what the config asks for, is told
+      if (actions.some(({ type }) => type === 'memory-lost')) {
         await world.send('relation-broken', { relation: { id: 9, interface: 'service_mesh' } })
+        await world.send('config-changed', { config: { labels: model.config } })
+      }
       await world.send('resync', {})
       expect(world.labels()).toEqual(model.expected())
       world.calls.length = 0

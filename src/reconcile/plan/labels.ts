@@ -7,6 +7,7 @@ import type { WantedLabels } from '../../kubernetes/label-difference.ts'
 import type { LabelTarget } from '../../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { fieldManager } from '../../kubernetes/ownership-labels.ts'
+import { mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import type { Found, Targets } from '../observed.ts'
 import type { Conflict } from '../result.ts'
@@ -24,7 +25,7 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
   const earlier = without(placesOf(targets.earlier), current)
   const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
-    unknown,
+    unknown: unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place)],
     inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
   })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
@@ -38,6 +39,13 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
     ...current.map((place) => annotated(situation, place, desired.annotations)),
     ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
   ])
+}
+
+/** Labels that we hold and no relation may have asked for: the reason of each is in the config. None while that is known. */
+const unexplained = ({ subject: { application }, state }: Situation, place: LabelLocation): string[] => {
+  if (!isConfigUnknown(state)) return []
+  const { labels, holders } = readLabels(place, fieldManager(application))
+  return [...holders.own].filter((key) => !mayBeForeign(application, key, ownValue(labels, key) ?? ''))
 }
 
 /**
