@@ -1,4 +1,4 @@
-import { parse as parseYaml } from 'yaml'
+import { composeYaml, withoutText } from './yaml.ts'
 
 export type Structured = { value: unknown } | { unreadable: string }
 
@@ -38,17 +38,20 @@ const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number): S
   if (text.length > longest)
     return { unreadable: `expected JSON, or YAML of at most ${longest} characters, got ${text.length}` }
   try {
-    return { value: parseYaml(text, { schema, maxAliasCount: 0, uniqueKeys: false, logLevel: 'error' }) }
+    const [document, ...more] = composed(text, schema)
+    if (more.length > 0) return { unreadable: 'expected one document in YAML, got more' }
+    return { value: document?.toJS({ maxAliasCount: 0 }) ?? null }
   } catch (error) {
-    return { unreadable: `neither JSON nor YAML: ${yamlProblem(error as Error)}` }
+    return { unreadable: `neither JSON nor YAML: ${withoutText(error as Error)}` }
   }
 }
 
-/** The message of a YAML error and its place, without the text around it, which may be secret. */
-export const yamlProblem = (error: Error): string => {
-  const [line = ''] = error.message.split('\n')
-  const [, what = line, place = ''] = /^(.*?)(?:: .*?)?( at line \d+, column \d+)?:?$/.exec(line) ?? []
-  return `${what.replace(/!\S+/g, '!…').slice(0, 120)}${place}`
+const composed = (text: string, schema: 'core' | 'failsafe') => {
+  const composing = composeYaml(text, { schema })
+  for (;;) {
+    const { done, value } = composing.next()
+    if (done) return value
+  }
 }
 
 /** The message of JSON.parse, without the text around the place, which may be secret. */

@@ -94,7 +94,7 @@ export const createApp = ({
     app.post('/plan', (context) =>
       intake.take(context.req.raw, async (body) => {
         const headers = context.req.header()
-        const proposal = readProposal({ headers, body })
+        const proposal = await readProposal({ headers, body }, clock)
         return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
       }),
     )

@@ -1,10 +1,11 @@
-import { parseAllDocuments } from 'yaml'
+import type { Document } from 'yaml'
 import * as z from 'zod'
 import { Expectation } from '../authorization/expectation.ts'
+import type { Clock } from '../base/clock.ts'
 import { DEEPEST, isTooDeep } from '../base/depth.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
-import { yamlProblem } from '../base/structured-text.ts'
+import { composeYaml, InvalidYaml } from '../base/yaml.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
@@ -24,14 +25,13 @@ const STRUCTURED = 'application/cloudevents+json'
  * Reads one CloudEvent in either mode, a batch of them, or YAML or JSON documents: Kubernetes objects and lists of them, CloudEvents, and
  * `expect` lists. Throws Refused, 400, naming the document that is neither.
  */
-export const readProposal = ({ headers, body }: Request): Proposal => {
+export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock, 'breathe'>): Promise<Proposal> => {
   const type = (headers['content-type'] ?? '').toLowerCase()
   if (type.startsWith(BATCH)) return proposalOf(batchIn(textOf(body)))
   if (type.startsWith('application/cloudevents') || headers['ce-type'] !== undefined)
     return { events: [readEvent({ headers, body })], objects: [], expectations: [] }
-  const documents = parseAllDocuments(textOf(body), { uniqueKeys: true })
-  if (!Array.isArray(documents) || documents.length === 0)
-    throw new Refused(400, 'the body is empty: expected events or documents')
+  const documents = await documentsIn(textOf(body), clock)
+  if (documents.length === 0) throw new Refused(400, 'the body is empty: expected events or documents')
   return proposalOf(documents.map((document, index) => contentOf(document, index)))
 }
 
@@ -43,18 +43,29 @@ const batchIn = (text: string): unknown[] => {
   }
 }
 
-type Parsed = Extract<ReturnType<typeof parseAllDocuments>, readonly unknown[]>[number]
+const documentsIn = async (text: string, { breathe }: Pick<Clock, 'breathe'>): Promise<Document.Parsed[]> => {
+  const composing = composeYaml(text, { uniqueKeys: true })
+  try {
+    for (;;) {
+      const { done, value } = composing.next()
+      if (done) return value
+      await breathe()
+    }
+  } catch (error) {
+    if (error instanceof InvalidYaml)
+      throw new Refused(400, `document ${error.document}: ${error.message}`, { cause: error })
+    throw error
+  }
+}
 
-const contentOf = (document: Parsed, index: number): unknown => {
-  const [error] = document.errors
-  if (error) throw new Refused(400, `document ${index + 1}: ${yamlProblem(error)}`)
+const contentOf = (document: Document.Parsed, index: number): unknown => {
   const value = withoutAliases(document, index)
   if (isTooDeep(value)) throw new Refused(400, `document ${index + 1}: expected at most ${DEEPEST} levels`)
   return value
 }
 
 /** A few aliases of aliases may be gigabytes. */
-const withoutAliases = (document: Parsed, index: number): unknown => {
+const withoutAliases = (document: Document.Parsed, index: number): unknown => {
   try {
     return document.toJS({ maxAliasCount: 100 })
   } catch (error) {

@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { readScalar, readText } from '../../src/base/structured-text.ts'
 
 describe('what is neither JSON nor YAML is not read', () => {
   test.each([
     ['a list without an end', '["v1"', 'neither JSON nor YAML: Flow sequence'],
     ['an alias, which can grow without end', '*x', 'neither JSON nor YAML: Alias resolution is disabled'],
-    ['nesting without an end', '['.repeat(16_000), 'neither JSON nor YAML: '],
+    [
+      'nesting without an end',
+      '['.repeat(16_000),
+      'neither JSON nor YAML: expected at most 64 levels at line 1, column',
+    ],
+    [
+      'lists of lists without an end',
+      '- '.repeat(8_000),
+      'neither JSON nor YAML: expected at most 64 levels at line 1, column',
+    ],
+    ['two documents', 'a: 1\n---\na: 1\n', 'expected one document in YAML, got more'],
     ['long YAML', `a: ${'x'.repeat(16_384)}`, 'expected JSON, or YAML of at most 16384 characters, got 16387'],
   ])('%s', (_, text, problem) => {
     expect(readText(text)).toEqual({ unreadable: expect.stringContaining(problem) })
@@ -35,6 +46,17 @@ test.each([
   [`"${'x'.repeat(100_000)}"`, 'x'.repeat(100_000)],
 ])('JSON of any length, or YAML: %.20j', (text, value) => {
   expect(readText(text)).toEqual({ value })
+})
+
+test.each([
+  ['64 levels of lists', `${'['.repeat(64)}1${']'.repeat(64)} # YAML`],
+  ['64 levels of indentation', Array.from({ length: 64 }, (_, level) => `${' '.repeat(level)}- \n`).join('')],
+  ['a script with brackets', `run: |\n  ${'[{'.repeat(200)}\n  - - - ${'- '.repeat(100)}\n`],
+  ['quoted brackets', `"${'['.repeat(200)}": '${'{'.repeat(200)}'`],
+  ['brackets in a comment and in plain text', `# ${'['.repeat(200)}\na: b${'['.repeat(200)}`],
+  ['text with asterisks', `a: |\n${'  * item\n'.repeat(1_000)}`],
+])('YAML is read with %s', (_, text) => {
+  expect(readText(text)).toEqual({ value: parse(text) })
 })
 
 describe('one value', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Authenticate } from '../../src/access/authorize.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { Refused } from '../../src/base/errors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -33,6 +34,9 @@ const related3 = async (options: Parameters<typeof createPlace>[1] = {}): Promis
     await place.happen(event(type, data))
   return place
 }
+
+const distinct = (count: number, of = (index: number) => `k${index}: 1\n`): string =>
+  Array.from({ length: count }, (_, index) => of(index)).join('')
 
 const lines = ({ access }: Plan): string[] => access.map(({ line }) => line)
 
@@ -372,6 +376,33 @@ describe('POST /plan', () => {
       /expected \{namespace\}\/\{application\}/,
     ],
     ['nothing', '', 'application/yaml', '/plan', /the body is empty/],
+    ...[
+      ['brackets without end', '['.repeat(2_000_000), /^document 1: expected at most 64 levels at line 1, column/],
+      [
+        'lists of lists without end',
+        `a: 1\n---\n${'- '.repeat(500_000)}`,
+        /^document 2: expected at most 64 levels at line 3/,
+      ],
+      [
+        'as many problems as characters',
+        `[${','.repeat(2_000_000)}]`,
+        /^document 1: Unexpected , in flow sequence at line 1, column 3/,
+      ],
+      ['brackets that close nothing', ']'.repeat(2_000_000), /^document 1: Unexpected flow-seq-end token .* column 1$/],
+      [
+        'a key twice',
+        `apiVersion: v1\n---\n${distinct(60_000)}k7: 1\n`,
+        /^document 2: Map keys must be unique at line 60003, column 1$/,
+      ],
+      [
+        'an alias for each of many anchors',
+        distinct(60_000, (i) => `- &a${i} x\n- *a${i}\n`),
+        /^document 1: expected fewer aliases/,
+      ],
+    ].map(
+      ([what, body, message]) =>
+        [what, body, 'application/yaml', '/plan', message] as [string, string, string, string, RegExp],
+    ),
     ['an alias bomb', `a: &a [1]\nb: [${'*a,'.repeat(200)}]`, 'application/yaml', '/plan', /document 1/],
     [
       'another flag',
@@ -392,10 +423,10 @@ describe('POST /plan', () => {
     expect((await Promise.all(plans)).map(({ status }) => status)).toEqual([200, 200, 429])
   })
 
-  test('reads lists of objects', () => {
+  test('reads lists of objects', async () => {
     const body = Buffer.from(
       '{ kind: List, apiVersion: v1, items: [{ apiVersion: v1, kind: ConfigMap, metadata: { name: a } }] }',
     )
-    expect(readProposal({ headers: {}, body }).objects).toHaveLength(1)
+    expect((await readProposal({ headers: {}, body }, systemClock)).objects).toHaveLength(1)
   })
 })

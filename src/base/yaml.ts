@@ -1,0 +1,137 @@
+import {
+  Composer,
+  type CST,
+  type Document,
+  isNode,
+  isScalar,
+  Lexer,
+  LineCounter,
+  Parser,
+  visit,
+  YAMLParseError,
+} from 'yaml'
+import { DEEPEST } from './depth.ts'
+
+/** A text that is not read as YAML. The message has nothing of the text, which may be secret; `document` counts from 1. */
+export class InvalidYaml extends Error {
+  override readonly name = 'InvalidYaml'
+  readonly document: number
+
+  constructor(document: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.document = document
+  }
+}
+
+/** The document around a collection, and a scalar within: the parser has them on its stack as well. */
+const AROUND = 2
+
+/** Bounds the aliases of a document times its characters: each is looked for in all of it, and may stand for nearly all of it. */
+const MOST_ALIASED = 50_000_000
+
+/** The lexemes between two turns. */
+const AT_ONCE = 512
+
+type Options = { readonly schema?: 'core' | 'failsafe'; readonly uniqueKeys?: boolean }
+
+/**
+ * Composes the documents of a text, and yields now and then, so that others may have a turn. Throws InvalidYaml at the first problem, and
+ * for more levels or aliases than the library reads in good time: it composes collections by recursion.
+ */
+export function* composeYaml(
+  text: string,
+  { schema = 'core', uniqueKeys = false }: Options = {},
+): Generator<undefined, Document.Parsed[]> {
+  const lines = new LineCounter()
+  const composer = throwingFirst(new Composer({ schema, uniqueKeys: false }))
+  const documents: Document.Parsed[] = []
+  let current = 1
+  try {
+    for (const token of tokensIn(text, lines)) {
+      if (token === undefined) yield
+      else documents.push(...composer.next(token))
+      if (token?.type === 'document') current += 1
+    }
+    documents.push(...composer.end())
+    if (!uniqueKeys) return documents
+    current = 0
+    for (const document of documents) {
+      current += 1
+      checkKeys(document)
+    }
+    return documents
+  } catch (error) {
+    if (!(error instanceof YAMLParseError)) throw error
+    const { line, col } = lines.linePos(error.pos[0])
+    throw new InvalidYaml(current, `${withoutText(error)} at line ${line}, column ${col}`, { cause: error })
+  }
+}
+
+/** The tokens of a text, and now and then undefined. */
+function* tokensIn(text: string, lines: LineCounter): Generator<CST.Token | undefined> {
+  const parser = new Parser(lines.addNewLine)
+  lines.addNewLine(0)
+  let [lexemes, begun, aliases] = [0, 0, 0]
+  function* checked(tokens: Iterable<CST.Token>) {
+    for (const token of tokens) {
+      if (token.type === 'error') throw problemAt(token.offset, 'UNEXPECTED_TOKEN', token.message)
+      if (token.type === 'document') [begun, aliases] = [parser.offset, 0]
+      yield token
+    }
+  }
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme.startsWith('*')) aliases += 1
+    yield* checked(parser.next(lexeme))
+    if (parser.stack.length > DEEPEST + AROUND)
+      throw problemAt(parser.offset, 'RESOURCE_EXHAUSTION', `expected at most ${DEEPEST} levels`)
+    if (aliases * (parser.offset - begun) > MOST_ALIASED)
+      throw problemAt(parser.offset, 'RESOURCE_EXHAUSTION', 'expected fewer aliases')
+    lexemes += 1
+    if (lexemes % AT_ONCE === 0) yield
+  }
+  yield* checked(parser.end())
+}
+
+const problemAt = (offset: number, code: YAMLParseError['code'], message: string): YAMLParseError =>
+  new YAMLParseError([offset, offset], code, message)
+
+type Place = number | readonly [number, number, number?] | { readonly offset: number }
+
+/** Makes the composer throw its first problem: it would go on, and collect one for each character that is left. */
+const throwingFirst = (composer: Composer): Composer => {
+  let first: YAMLParseError | undefined
+  return Object.assign(composer, {
+    onError: (place: Place, code: YAMLParseError['code'], message: string, isWarning?: boolean) => {
+      if (isWarning === true) return
+      // each collection around it takes what is thrown for a problem of its own
+      first ??= problemAt(offsetOf(place), code, message)
+      throw first
+    },
+  })
+}
+
+const offsetOf = (place: Place): number => {
+  if (typeof place === 'number') return place
+  return 'offset' in place ? place.offset : place[0]
+}
+
+/** The message of a problem, without the text around it. */
+export const withoutText = ({ message }: Error): string => {
+  const [line = ''] = message.split('\n')
+  const [, what = line] = /^(.*?)(?:: .*)?:?$/.exec(line) ?? []
+  return what.replace(/!\S+/g, '!…').slice(0, 120)
+}
+
+/** Throws for a key that its mapping has before. The library compares each key with all before it. */
+const checkKeys = (document: Document.Parsed): void =>
+  visit(document, {
+    Map: (_, { items }) => {
+      const keys = new Set<unknown>()
+      for (const { key } of items) {
+        const value = isScalar(key) ? key.value : key
+        if (keys.has(value))
+          throw problemAt((isNode(key) && key.range?.[0]) || 0, 'DUPLICATE_KEY', 'Map keys must be unique')
+        keys.add(value)
+      }
+    },
+  })
