@@ -1,3 +1,4 @@
+import { jsonBytes } from '../base/json-bytes.ts'
 import { changed, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput, OwnSide, Publications } from '../feature/feature.ts'
@@ -6,7 +7,8 @@ import { publishable } from '../relations/codec.ts'
 import { isVersioned } from '../relations/effective.ts'
 import { contentHash, hasProtocol } from '../relations/mirror.ts'
 import { spokenVersions } from '../relations/versions.ts'
-import type { PublishedData, Relation, RelationEntry } from '../state/relation.ts'
+import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../state/memory.ts'
+import { type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
 import { type EffectiveState, isConfigUnknown, type State } from '../state/state.ts'
 
 /** The input of what an application says; `content` is what its features publish. */
@@ -57,6 +59,60 @@ const withCompleteness = (
   state: State,
 ): PublishedData =>
   said === undefined && hasProtocol(relation) && isConfigUnknown(state) ? { ...all, partial: true } : all
+
+/**
+ * The state with what there is room for of what is said anew: in the other relations that is as it was in `before`, and a problem tells
+ * of each. What makes room is said first.
+ */
+export const withRoom = (memory: Memory, before: State, said: State): { state: State; problems: readonly string[] } => {
+  const { labels } = memory
+  const keys = Object.keys(said.relations).filter((key) => hashIn(said, key) !== hashIn(before, key))
+  if (keys.length === 0 || hasRoom({ state: said, labels }, memory)) return { state: said, problems: [] }
+  // one databag is said in many relations
+  const alike = Map.groupBy(keys, (key) => `${hashIn(before, key)} ${hashIn(said, key)}`)
+  const growth = (key: string) => bytesIn(said, key) - bytesIn(before, key)
+  const sized = [...alike.values()].toSorted(([one = ''], [other = '']) => growth(one) - growth(other))
+  const problems: string[] = []
+  let state = sayingAsIn(said, before, keys)
+  for (const group of sized) {
+    const left = keys.filter((key) => !group.includes(key) && hashIn(state, key) !== hashIn(said, key))
+    const candidate = sayingAsIn(said, before, left)
+    if (hasRoom({ state: candidate, labels }, { state, labels })) state = candidate
+    else problems.push(...group.map((key) => noRoomFor(said, key, measureContent({ state: candidate, labels }))))
+  }
+  return { state, problems }
+}
+
+const hashIn = ({ relations }: State, key: string): string | undefined => ownValue(relations, key)?.says
+
+const bytesIn = (state: State, key: string): number => {
+  const hash = hashIn(state, key)
+  return hash === undefined ? 0 : jsonBytes(ownValue(state.says, hash) ?? {}, 1)
+}
+
+/** The state, but in the relations `keys` with what `before` says. */
+const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
+  const kept = new Set(keys)
+  const relations = Object.entries(state.relations).map(
+    ([key, entry]) => [key, kept.has(key) ? changed(entry, { says: hashIn(before, key) }) : entry] as const,
+  )
+  const hashes = new Set(relations.flatMap(([, { says }]) => says ?? []))
+  const says = Object.entries({ ...before.says, ...state.says }).filter(([hash]) => hashes.has(hash))
+  const { says: _, ...others } = state
+  return {
+    ...others,
+    relations: Object.fromEntries(relations),
+    ...(says.length > 0 && { says: Object.fromEntries(says) }),
+  }
+}
+
+const noRoomFor = ({ relations }: State, key: string, bytes: number): string => {
+  const { remote, ...entry } = relations[key] as RelationEntry
+  return (
+    `${relationName(entry)} with ${remote.application}: what is to be published there does not fit, as the memory would have ${bytes} bytes, ` +
+    `and at most ${FULL_BYTES} fit into a ConfigMap: ask for less in the config; what was published before stays`
+  )
+}
 
 const NOTHING: OwnSide = { data: {} }
 

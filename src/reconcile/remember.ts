@@ -8,13 +8,14 @@ import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
+import type { Document } from '../relations/documents.ts'
 import { effective } from '../relations/effective.ts'
 import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import { type Peers, remoteTest } from '../relations/peers.ts'
 import type { SpecSource } from '../state/config.ts'
-import { FULL_BYTES, type Memory, measureContent } from '../state/memory.ts'
+import { hasRoom, type Memory, measureContent, tooLarge } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
-import type { PublicState, State } from '../state/state.ts'
+import { type PublicState, type State, stands } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 import { derived } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
@@ -62,7 +63,7 @@ export const remember = async (
   memory: Memory,
   subject: Subject,
   changes: readonly Change[],
-  { peers, documents }: Found,
+  { peers, documents: seen }: Found,
   now: Date,
   /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
   check: (change: Change, before: State, after: State) => void = () => undefined,
@@ -72,10 +73,16 @@ export const remember = async (
     derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
-  const read = withDocuments(merged, subject, documents, now, known)
-  // what is seen at once was there before the application went
-  const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
-  const first = derive(memory.state, present)
+  const reading = (found: Documents['found']): State => {
+    const documents = { ...seen, found }
+    const read = withDocuments(merged, subject, documents, now, known)
+    // what is seen at once was there before the application went
+    const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
+    return derive(memory.state, present)
+  }
+  const { found, unread } = withRoomFor(memory, subject, seen.found, reading)
+  const documents = { ...seen, found }
+  const first = reading(found)
   const takeAll = async (excess: (before: State, candidate: State) => number): Promise<Remembered> => {
     let state = first
     const take = (change: Change): Taken => {
@@ -108,19 +115,74 @@ export const remember = async (
     }
     return { state, taken }
   }
-  const excess = (before: State, candidate: State) => tooManyBytes(memory, before, candidate)
+  const excess = (before: State, candidate: State) =>
+    isLess(before, candidate) ? 0 : tooManyBytes(memory, before, candidate)
   // to measure is to look at all that is remembered: where all changes fit, it is done once for them
   const together = await takeAll(() => 0)
-  const { state, taken } = excess(first, together.state) === 0 ? together : await takeAll(excess)
-  return { state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now), taken }
+  const { state, taken } = tooManyBytes(memory, first, together.state) === 0 ? together : await takeAll(excess)
+  return {
+    state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
+    taken: taken.map((one, index) => toldOf(one, changes[index], unread)),
+  }
+}
+
+type Unread = { readonly name: string; readonly problem: string }
+
+/** The documents, of which those that there is no room for are as if they could not be read: each leaves what it said before. */
+const withRoomFor = (
+  { state, labels }: Memory,
+  { namespace, application }: Subject,
+  all: Documents['found'],
+  reading: (found: Documents['found']) => State,
+): { found: Documents['found']; unread: readonly Unread[] } => {
+  const isRoomy = (next: State, before: State) => hasRoom({ state: next, labels }, { state: before, labels })
+  const isOwn = (document: Document) => document.application === application && !('problem' in document)
+  if (!all.some(isOwn) || isRoomy(reading(all), state)) return { found: all, unread: [] }
+  let found = all.map((document) => (isOwn(document) ? leftOut(document, '') : document))
+  const unread: Unread[] = []
+  for (const [index, document] of all.entries()) {
+    if (!isOwn(document)) continue
+    const [candidate, before] = [found.with(index, document), reading(found)]
+    const next = reading(candidate)
+    if (isRoomy(next, before)) {
+      found = candidate
+      continue
+    }
+    const excess = tooLarge(application, measureContent({ state: next, labels }))
+    const { name } = document
+    unread.push({ name, problem: `ConfigMap ${namespace}/${name}: ${excess}; what it said before stays` })
+  }
+  return { found, unread }
+}
+
+const leftOut = ({ name, application }: Document, problem: string): Document =>
+  defined({ name, application, problem }) as Document
+
+/** The result of a change with the documents that are not read: to the event of one of them that is an error. */
+const toldOf = (taken: Taken, change: Change | undefined, unread: readonly Unread[]): Taken => {
+  if (taken instanceof Error || unread.length === 0) return taken
+  const own = unread.find(({ name }) => name === change?.look?.document)
+  if (own) return new Refused(413, own.problem)
+  const problems = unread.map(({ problem }) => problem)
+  return { ...taken, message: [...(taken.message === undefined ? [] : [taken.message]), ...problems].join('; ') }
 }
 
 const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }
 
 /** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
 const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
-  const bytes = candidate === state ? 0 : measureContent({ state: candidate, labels })
-  return bytes > FULL_BYTES && bytes > measureContent({ state, labels }) ? bytes : 0
+  if (candidate === state) return 0
+  const content = { state: candidate, labels }
+  return hasRoom(content, { state, labels }) ? 0 : measureContent(content)
+}
+
+/** Tells if the application, or one of its relations, is over by now, and none began: that will make room. */
+const isLess = (before: State, after: State): boolean => {
+  const standing = (state: State) =>
+    Object.keys(state.relations).filter((key) => state.relations[key] && stands(state, state.relations[key]))
+  const [known, left] = [new Set(standing(before)), standing(after)]
+  const isOver = left.length < known.size || (before.removed === undefined && after.removed !== undefined)
+  return isOver && left.every((key) => known.has(key))
 }
 
 /** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side, and `place` what it says of others with its id. */
@@ -192,9 +254,6 @@ const withDataOf = (before: State, after: State): { state: State; refused: strin
     refused: changed.map(([, { remote, ...entry }]) => `${relationName(entry)} with ${remote.application}`),
   }
 }
-
-const tooLarge = (application: string, bytes: number): string =>
-  `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
 
 /** The words of the other sides of the namespace; across namespaces each side goes by its own platform's. */
 const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State => {

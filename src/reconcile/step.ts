@@ -23,7 +23,7 @@ import { withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
-import { type PublishInput, withSaid } from './published.ts'
+import { type PublishInput, withRoom, withSaid } from './published.ts'
 import { type Ahead, beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
 import { type Settled, settle } from './reconcile.ts'
 import { type Change, remember, type Taken } from './remember.ts'
@@ -256,10 +256,11 @@ const attempt = async (
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.breathe()
   const speaking = { ...input, resolved: withParting(resolved) }
-  const said = recall('said', (given: PublishInput) => withSaid(features, given), {
+  const sayable = recall('said', (given: PublishInput) => withSaid(features, given), {
     ...{ subject, resolved: speaking.resolved, state: features.plan(carried, resolved, now) },
     content: recall('publications', features.publications, speaking),
   })
+  const { state: said, problems } = withRoom(memory, carried, sayable)
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const next = withTargets(features, memory, subject, said, now)
   const ownMark = ownMarkOf(progress)
@@ -295,7 +296,7 @@ const attempt = async (
   if (settled === undefined) return undefined
   progress.taken ??= taken
   return {
-    ...{ settled, found, units: carried.units },
+    ...{ settled: { ...settled, waiting: [...settled.waiting, ...problems] }, found, units: carried.units },
     hasHeldBack: features.isHeldBack(input),
   }
 }

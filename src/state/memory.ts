@@ -29,7 +29,7 @@ export type Memory = {
 /** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
 const MAXIMUM_BYTES = 1024 * 1024
 
-/** Bounds the memory after an event; resolving may add labels that another manager has released. */
+/** Bounds the memory after an event, and with what is published: ends are remembered beyond it, and what a step notes of its progress. */
 export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 
 const MEMORY_MANAGER = 'meshstep'
@@ -213,6 +213,19 @@ const dataOf = ({ state, labels }: Content) => ({
   state: JSON.stringify(withLaterKindsApart(state)),
 })
 
+const dataBytes = ({ data = {} }: KubernetesObject): number =>
+  Object.entries(data).reduce((sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text), 0)
+
+/** Says of a memory that it has no room. */
+export const tooLarge = (application: string, bytes: number): string =>
+  `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
+
+/** Tells if the memory has room for the content; also where it is too full already, but not less than `before`. */
+export const hasRoom = (content: Content, before: Content): boolean => {
+  const bytes = measureContent(content)
+  return bytes <= FULL_BYTES || bytes <= measureContent(before)
+}
+
 /** Tells if the charm library wrote it last. */
 export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
 
@@ -235,6 +248,8 @@ const write = async (
     },
     data: { ...base.data, ...dataOf({ state, labels }) },
   }
+  const bytes = dataBytes(object)
+  if (bytes > MAXIMUM_BYTES) throw new Refused(413, tooLarge(application, bytes))
   const written = stored
     ? await kubernetes.replace(object, MEMORY_MANAGER)
     : await createIn(kubernetes, object, MEMORY_MANAGER)
