@@ -231,7 +231,7 @@ const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
 }
 
 /** Returns the value, or a problem where access is forbidden. The data is unknown then, which is no reason to stop the rest. */
-const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | { problem: string }> => {
+export const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | { problem: string }> => {
   try {
     return { value: await reading }
   } catch (error) {

@@ -16,7 +16,7 @@ import { endedBy, isRequirer } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
 import { emptyState, isRemoved, OwnedKind, stands } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
-import { listOwned } from './observed.ts'
+import { listOwned, unlessForbidden } from './observed.ts'
 
 /** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
 export type Swept = {
@@ -29,19 +29,25 @@ export type Swept = {
 
 const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
 
+/** The applications of a namespace; and why some that are known only by what they left behind may not be found. */
+export type Sweep = { readonly applications: readonly Swept[]; readonly problems: readonly string[] }
+
 /**
  * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
- * field manager still holds labels or objects. The name of the field manager says whose they are. Of what is listed, no more is kept than that.
+ * field manager still holds labels or objects. The name of the field manager says whose they are. Of what is listed, no more is kept than that. What may not be listed is no
+ * reason to stop: each step reads by name what it needs. But then it is not known which labels are left over, and so none are.
  */
-export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Swept[]> => {
+export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Sweep> => {
   const list = eachOf(kubernetes)
-  const [memories, documents, owners, ...labelled] = await Promise.all([
+  const [memories, documents, owners, ...seen] = await Promise.all([
     list('ConfigMap', namespace, MEMORY_SELECTOR, (memory) => rememberedIn(features, memory, kubernetes.memo)),
     list('ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
     ownersIn(kubernetes, namespace),
-    ...LABELLED.map((kind) => list(kind, namespace, undefined, seenIn)),
+    ...LABELLED.map((kind) => unlessForbidden(list(kind, namespace, undefined, seenIn))),
   ])
-  const objects = labelled.flat()
+  const problems = seen.flatMap((one) => ('problem' in one ? one.problem : []))
+  const isWhole = seen.every((one) => 'value' in one)
+  const objects = seen.flatMap((one) => ('value' in one ? one.value : []))
   const remembered = new Map(memories.map((one) => [one.application, one]))
   const naming = Map.groupBy(
     memories.flatMap(({ application, remotes }) => remotes.map((name) => ({ by: application, name }))),
@@ -58,7 +64,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     ...[remembered, owned, holding, naming].flatMap((all) => [...all.keys()]),
     ...[...documented.keys()].filter((application) => application !== undefined),
   ])
-  return [...applications].toSorted().map((application): Swept => {
+  const swept = [...applications].toSorted().map((application): Swept => {
     const known = remembered.get(application)?.known
     const told = {
       application,
@@ -69,7 +75,9 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
     if (!known) return { ...told, former: [], owned: [] }
     const all = (holding.get(application) ?? []).map(({ object }) => object)
-    const held = [...new Set(known.isPlaced ? all : [])].filter((object) => !isTargeted(known, object, named))
+    const held = [...new Set(known.isPlaced && isWhole ? all : [])].filter(
+      (object) => !isTargeted(known, object, named),
+    )
     const kinds = (owned.get(application) ?? []).map(({ kind }) => kind)
     return {
       ...told,
@@ -77,6 +85,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
       owned: [...new Set(kinds)].filter((kind) => !known.owned.includes(kind) && mayGo(kind, known)),
     }
   })
+  return { applications: swept, problems }
 }
 
 /** Lists what `of` makes of each object. */
@@ -160,7 +169,7 @@ const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string,
 const mayGo = (kind: OwnedKind, { isDemanded }: Known): boolean =>
   isDemanded || ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind)
 
-/** The applications of a namespace that own objects, of which kinds. */
+/** The applications of a namespace that own objects, of which kinds. Of one that may not be listed, those that need it tell. */
 const ownersIn = async (
   kubernetes: Kubernetes,
   namespace: string,
@@ -170,8 +179,8 @@ const ownersIn = async (
       const owners = (object: KubernetesObject) =>
         [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)].map((application) => ({ application, kind }))
       if (kind === 'Namespace') {
-        const found = await kubernetes.find({ kind, name: namespace })
-        return found ? owners(found) : []
+        const found = await unlessForbidden(kubernetes.find({ kind, name: namespace }))
+        return 'value' in found && found.value ? owners(found.value) : []
       }
       const list = (one: OwnedKind, where: string | undefined, selector: string) =>
         eachOf(kubernetes)(one, where, selector, owners)

@@ -1,7 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Mesh } from '../feature/mesh.ts'
-import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { otherSide } from '../relations/effective.ts'
@@ -67,11 +66,5 @@ const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers
   const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
   if (peer === undefined) return false
   if ('state' in peer) return peer.state.carried === true
-  return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester).catch(unlessForbidden))
-}
-
-/** One that may not be read may run. */
-const unlessForbidden = (error: unknown): true => {
-  if (isForbidden(error)) return true
-  throw error
+  return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester))
 }

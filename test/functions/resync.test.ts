@@ -102,11 +102,11 @@ describe('resync of a namespace', () => {
   test('fails, and says so, when a list fails', async () => {
     const world = createWorld()
     world.intercept = ({ path }) =>
-      path.includes('/pods?') ? { status: 403, headers: {}, body: '{"message":"pods is forbidden"}' } : undefined
+      path.includes('/pods?') ? { status: 400, headers: {}, body: '{"message":"no such pods"}' } : undefined
     const response = await world.post(event('resync', { application: undefined }))
     expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
       500,
-      expect.stringContaining('LIST Pod shop: 403 pods is forbidden'),
+      expect.stringContaining('LIST Pod shop: 400 no such pods'),
     ])
     expect(world.published).toEqual([])
   })

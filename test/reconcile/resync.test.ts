@@ -5,6 +5,7 @@ import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import type { Handled } from '../../src/reconcile/handle.ts'
 import { sweep } from '../../src/reconcile/orphans.ts'
+import { pods } from '../helpers/application.ts'
 import { configure, createMesh, provides, related, requires, wire } from '../helpers/beacon-world.ts'
 import { createCluster, relate } from '../helpers/cluster.ts'
 import {
@@ -321,7 +322,7 @@ describe('what is found in shared lists', () => {
     const { clock } = world
     const transport = async (request: Parameters<World['api']['handle']>[0]) => world.api.handle(request)
     const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 10_000 })
-    return await sweep(features, kubernetes, NAMESPACE)
+    return (await sweep(features, kubernetes, NAMESPACE)).applications
   }
 
   const createGuarded = async (): Promise<World> => {
@@ -381,5 +382,96 @@ describe('what is found in shared lists', () => {
       const isQuiet = status === 'unchanged' && messages.length === 0
       expect(found).toMatchObject(isQuiet ? [] : [{ status, messages, conflicts, written: [] }])
     }
+  })
+})
+
+describe('a resync of a namespace of which not all may be listed', () => {
+  const forbidden = (verb: string, resource: string) => ({
+    ...{ status: 403, headers: {} },
+    body: JSON.stringify({
+      ...{ kind: 'Status', reason: 'Forbidden' },
+      message: `${resource} is forbidden: User "x" cannot ${verb} resource "${resource}"`,
+    }),
+  })
+  const unlisted = (world: World, resource: string): void => {
+    world.intercept = ({ method, path }) =>
+      method === 'GET' && new RegExp(`/${resource}\\?`).test(path) ? forbidden('list', resource) : undefined
+  }
+  const labelsOnPods = (world: World) => pods(world).map(({ metadata }) => metadata.labels?.[USE_WAYPOINT])
+
+  test.each([
+    ['statefulsets', 'StatefulSet'],
+    ['deployments', 'Deployment'],
+    ['services', 'Service'],
+    ['pods', 'Pod'],
+  ])('repairs what it can without the list of %s, and says what to grant', async (resource, kind) => {
+    const world = await createMany(3)
+    drift(world, 'app-1')
+    unlisted(world, resource)
+    const { status, messages } = await resync(world)
+    expect(labelOf(world, 'app-1')).toBe('own')
+    expect([status, messages]).toEqual([
+      'waiting',
+      [
+        'looked at 3 applications, and sent a resync to 1 of them',
+        expect.stringMatching(
+          new RegExp(
+            `^LIST ${kind} shop: 403 .*Grant it with a Role and a RoleBinding.* a lost memory left behind is found$`,
+          ),
+        ),
+      ],
+    ])
+  })
+
+  test('asks for no list but the refused one a second time', async () => {
+    const world = await createMany(3)
+    unlisted(world, 'services')
+    await resync(world)
+    expect(unshared(world.calls).toSorted()).toEqual([
+      `GET /api/v1/namespaces/${NAMESPACE}`,
+      ...namesOf(3).map((name) => `GET /api/v1/namespaces/${NAMESPACE}/services/${name}`),
+    ])
+  })
+
+  test('reports those that need what may not be read at all, and repairs the others', async () => {
+    const world = await createMany(2)
+    await world.send('config-changed', {
+      application: 'app-1',
+      config: { labels: { [USE_WAYPOINT]: 'own' }, service: null },
+    })
+    drift(world, 'app-1', 'other')
+    world.intercept = ({ method, path }) =>
+      method === 'GET' && /\/services(\?|\/app-0$)/.test(path) ? forbidden('get', 'services') : undefined
+    const { status, effects } = await resync(world)
+    expect([status, effects]).toMatchObject([
+      'waiting',
+      [{ application: 'app-0', status: 'waiting', messages: [expect.stringContaining('GET Service shop/app-0: 403')] }],
+    ])
+  })
+
+  test('repairs all that need nothing of the namespace itself, where that may not be read', async () => {
+    const world = await createMany(3)
+    drift(world, 'app-1')
+    world.intercept = ({ path }) =>
+      path === `/api/v1/namespaces/${NAMESPACE}` ? forbidden('get', 'namespaces') : undefined
+    expect(await resync(world)).toMatchObject({ status: 'unchanged', effects: [{ application: 'app-1' }] })
+    expect(labelOf(world, 'app-1')).toBe('own')
+  })
+
+  test('takes no labels from pods whose workload it does not see', async () => {
+    const world = createWorld([workload('StatefulSet', 'web'), service('web')], { isOwnSink: true })
+    const config = { enrolment: 'in-place', labels: { [USE_WAYPOINT]: 'own' } }
+    await world.send('config-changed', { application: 'web', config })
+    expect(labelsOnPods(world)).toEqual(['own', 'own'])
+    world.intercept = ({ path }) => (path.includes('/statefulsets') ? forbidden('get', 'statefulsets') : undefined)
+    await resync(world)
+    expect(labelsOnPods(world)).toEqual(['own', 'own'])
+  })
+
+  test('fails where its memories may not be listed', async () => {
+    const world = await createMany(3)
+    unlisted(world, 'configmaps')
+    const response = await world.post(event('resync', ALL))
+    expect([response.status, await response.json()]).toEqual([500, expect.objectContaining({ reason: 'Forbidden' })])
   })
 })
