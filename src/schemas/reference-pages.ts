@@ -18,11 +18,13 @@ const typeOf = (schema: JsonSchema): string => {
   const members = membersOf(schema)
   if (members.length > 0) return [...new Set(members.map(typeOf))].join(' or ')
   if (schema.type === 'array') return `list of ${typeOf((schema.items ?? {}) as JsonSchema)}`
+  if (Array.isArray(schema.type)) return schema.type.join(' or ')
   return typeof schema.type === 'string' ? schema.type : 'anything'
 }
 
 /** Patterns that have a name elsewhere. */
 const NAMED: Readonly<Record<string, string>> = {
+  '^[0-9]+$': 'text is digits',
   '^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$': 'a DNS label',
   '^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$': 'a DNS name',
 }

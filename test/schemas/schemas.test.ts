@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { referenceFiles } from '../../src/schemas/reference-files.ts'
 import { asyncApi, eventTypes, schemas } from '../../src/schemas/schemas.ts'
 import { functions } from '../helpers/functions.ts'
-import { createWorld } from '../helpers/world.ts'
+import { createWorld, event } from '../helpers/world.ts'
 import { commandsOf, pages } from '../process/pages.ts'
 
 const folder = new URL('../../docs/reference/', import.meta.url)
@@ -44,6 +44,12 @@ describe('the schemas', () => {
     ['pod-restarted', { pods: {} }],
   ])('of %s refuse %o', (name, value) => {
     expect(validatorOf(name)(value)).toBe(false)
+  })
+
+  test.each([80, '80', '080'])('take the port %j, as the functions do', async (port) => {
+    const config = { services: { db: { name: 'web', port } } }
+    const response = await createWorld().post(event('config-changed', { application: 'web', config }))
+    expect([response.status, validatorOf('config')(config)]).toEqual([200, true])
   })
 
   test('are served by name', async () => {
