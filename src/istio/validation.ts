@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { ownValue } from '../base/own-value.ts'
-import { pathProblem } from '../policies/path-template.ts'
+import { pathProblem, templateProblem } from '../policies/path-template.ts'
 import type { AuthorizationPolicySpec, Condition, Operation, Rule, Source, TargetRef } from './authorization-policy.ts'
 import { DRY_RUN, isDryRunValue } from './dry-run.ts'
 
@@ -201,6 +201,8 @@ const isWildcard: Check = (value) =>
 const isTrustDomain: Check = (value) =>
   value.includes('/') ? 'expected a trust domain, which has no slash' : isWildcard(value)
 
+const isPath: Check = (path) => pathProblem(path) ?? templateProblem(path)
+
 const CHECKS: Partial<Record<keyof Source | keyof Operation, Check>> = {
   ipBlocks: isAddress,
   notIpBlocks: isAddress,
@@ -212,8 +214,8 @@ const CHECKS: Partial<Record<keyof Source | keyof Operation, Check>> = {
   notTrustDomains: isTrustDomain,
   ports: isPort,
   notPorts: isPort,
-  paths: pathProblem,
-  notPaths: pathProblem,
+  paths: isPath,
+  notPaths: isPath,
 }
 
 const fieldProblems = (fields: Source | Operation): Problem[] =>

@@ -22,6 +22,29 @@ export const pathProblem = (path: string): string | undefined => {
   return undefined
 }
 
+/** A template that the waypoint refuses, and with it all that it was to be told: Envoy has them begin with a slash. */
+export const templateProblem = (path: string): string | undefined =>
+  path.split('/').some(isOperator) && !path.startsWith('/')
+    ? 'expected a path with {*} or {**} that begins with /'
+    : undefined
+
+/** Returns the reason why no request has such a path: Istio takes it, and it never matches. */
+export const unmatchedPath = (path: string): string | undefined => {
+  if (UNSENT.test(path)) return 'expected a path without blanks and control characters, which no request has'
+  return /^[/*]/.test(path) ? undefined : 'expected a path that begins with /, or *suffix: no request has another'
+}
+
+/** Returns the reason why no request has such a host. */
+export const unmatchedHost = (host: string): string | undefined =>
+  UNSENT.test(host) ? 'expected a host without blanks and control characters, which no request has' : undefined
+
+/** Neither a request line nor the name of a host has these (RFC 9112, section 3). */
+const UNSENT = /[\0-\x20\x7f]/
+
+/** Tells if an asterisk within the path stands for itself, as Istio has wildcards only at its start or its end. */
+export const hasLiteralAsterisk = (path: string): boolean =>
+  (path.startsWith('*') ? path.slice(1) : path.replace(/\*$/, '')).includes('*') && !path.split('/').some(isOperator)
+
 /** Without the slashes that a path begins and ends with. */
 const trimmed = (segments: readonly string[]): readonly string[] => {
   const isFilled = (segment: string) => segment !== ''

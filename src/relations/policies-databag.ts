@@ -3,6 +3,7 @@ import { createMemo } from '../base/memo.ts'
 import { describeProblem } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
 import { MeshPolicy } from '../policies/models.ts'
+import { templateProblem } from '../policies/path-template.ts'
 import type { Databag } from '../state/relation.ts'
 import { readValue } from './databag.ts'
 
@@ -10,6 +11,15 @@ import { readValue } from './databag.ts'
 export type ReadPolicies =
   | { policies: MeshPolicy[]; invalid: readonly unknown[]; problems: string[] }
   | { unreadable: string }
+
+/** One that the waypoint cannot serve would cost everybody else what it is told beside it. */
+const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
+  for (const [index, { paths }] of endpoints.entries())
+    for (const [at, path] of (paths ?? []).entries()) {
+      const message = templateProblem(path)
+      if (message !== undefined) context.addIssue({ code: 'custom', path: ['endpoints', index, 'paths', at], message })
+    }
+})
 
 const List = z.array(z.unknown(), 'expected a list of policies')
 
@@ -21,7 +31,7 @@ const readAny = (policies: unknown): ReadPolicies => {
   const list = readValue({ policies }, 'policies', List)
   if ('unreadable' in list) return list
   const elements = (list.value ?? []).map((element, index) => {
-    const { data, error } = MeshPolicy.safeParse(element)
+    const { data, error } = Served.safeParse(element)
     return { element, data, problem: error && describeProblem(error, element, `policies[${index}]`) }
   })
   return {

@@ -18,6 +18,7 @@ import { meshDatabag } from './databags.ts'
 import { desiredLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, librarySelector } from './library.ts'
+import { literalAsterisks, unmatchable } from './matchable.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesOfPolicies } from './services.ts'
 import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
@@ -27,10 +28,12 @@ export const serviceMesh = {
   name: 'service-mesh',
   config: serviceMeshConfig,
   state: serviceMeshState,
-  problems: ({ rawPolicies: policies = [] }) =>
-    policies.flatMap((policy, index) =>
+  problems: (config) => [
+    ...unmatchable(config),
+    ...(config.rawPolicies ?? []).flatMap((policy, index) =>
       policyProblems(policy).map(({ path, message }) => ({ path: ['rawPolicies', index, ...path], message })),
     ),
+  ],
   effects: (_subject, config) => {
     const { rawPolicies: raw = [], meshPolicies = [], mesh, enforcement } = config
     const { hardened, rootNamespace, ...others } = mesh ?? {}
@@ -80,6 +83,7 @@ export const serviceMesh = {
       messages: [
         ...consumer.messages,
         ...(beacon?.messages ?? []),
+        ...literalAsterisks(config ?? {}),
         ...raw.flatMap((policy) => effectWarnings(policy, config?.mesh?.rootNamespace ?? 'istio-system')),
       ],
     }

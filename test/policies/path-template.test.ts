@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pathProblem } from '../../src/policies/path-template.ts'
+import { hasLiteralAsterisk, pathProblem, templateProblem, unmatchedPath } from '../../src/policies/path-template.ts'
 
 describe('a path that Istio refuses', () => {
   test.each([
@@ -47,4 +47,29 @@ test.each([
 test('a path of a million slashes is looked at once', () => {
   // a look at each of them from each of them would not end
   expect(pathProblem(`${'/'.repeat(1_000_000)}x{`)).toMatch(/braces/)
+})
+
+test.each(['{*}', '{**}', 'a/{*}'])('the waypoint refuses a template that does not begin with a slash: %s', (path) => {
+  expect(templateProblem(path)).toMatch(/begins with \//)
+})
+
+test.each([['a'], ['a*'], ['/a b'], ['/a\0'], ['/a\n'], ['']])('no request has the path %j', (path) => {
+  expect(unmatchedPath(path)).toMatch(/no request has/)
+})
+
+test.each(['/', '*', '/a*b', '*.css', '/a%20b', '/ü', '/{*}/a'])('requests may have the path %s', (path) => {
+  expect([templateProblem(path), unmatchedPath(path)]).toEqual([undefined, undefined])
+})
+
+test.each([
+  ['/a*b', true],
+  ['/*/', true],
+  ['*a*', true],
+  ['/a**', true],
+  ['/a*', false],
+  ['*a', false],
+  ['*', false],
+  ['/{*}/{**}', false],
+])('an asterisk in %s stands for itself: %s', (path, isLiteral) => {
+  expect(hasLiteralAsterisk(path)).toBe(isLiteral)
 })
