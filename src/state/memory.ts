@@ -11,7 +11,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { memoryLabels } from '../kubernetes/ownership-labels.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
-import { migrate } from './migrate.ts'
+import { migrate, NewerVersion } from './migrate.ts'
 import { emptyState, isEmptyState, PublicState, type State, type StateParts, VERSION } from './state.ts'
 
 /**
@@ -162,7 +162,15 @@ const TEXTS = {
   shown: stateAs(PublicState),
 } as const
 
-const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }: Text<T>, memo: Memo): T => {
+/** A newer program knows what a state of its version means; this one would only break it. */
+const newer = ({ metadata: { namespace, name } }: KubernetesObject, version: number): ConfigurationError =>
+  new ConfigurationError(
+    `ConfigMap ${namespace}/${name}: data.state has version ${version}, as a newer meshstep wrote it, and this one reads version ${VERSION} or lower. ` +
+      'It was left as it is and nothing was changed. Run that version of meshstep, or a later one, and send the event again.',
+  )
+
+const parse = <T>(stored: KubernetesObject, { key, expected, read }: Text<T>, memo: Memo): T => {
+  const { data, metadata } = stored
   const unreadable = (problem: string, cause?: unknown) => {
     const { namespace, name } = metadata
     return new ConfigurationError(
@@ -176,6 +184,7 @@ const parse = <T>({ data, metadata }: KubernetesObject, { key, expected, read }:
   try {
     return memo(text, read)
   } catch (error) {
+    if (error instanceof NewerVersion) throw newer(stored, error.version)
     throw unreadable(error instanceof z.ZodError ? describeIssues(error) : (error as Error).message, error)
   }
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Mark } from '../base/event-order.ts'
 import { instantMilliseconds } from '../base/timestamp.ts'
+import { VERSION } from './state.ts'
 
 type Fields = Record<string, unknown>
 
@@ -23,12 +24,25 @@ const FirstState = z.looseObject({
   units: z.looseObject({ present: z.record(z.string(), z.looseObject({})).optional() }),
 })
 
+/** A state of a version that only a newer program knows. */
+export class NewerVersion extends Error {
+  override readonly name = 'NewerVersion'
+  readonly version: number
+
+  constructor(version: number) {
+    super(`expected version ${VERSION} or lower, got ${version}`)
+    this.version = version
+  }
+}
+
 /**
- * Migrates a state of version 1; other values stay as they are. Data published by remote applications are read from their memories
+ * Migrates a state of version 1; other values stay as they are. Throws NewerVersion. Data published by remote applications are read from their memories
  * from now on: until these are migrated, what was applied for them is kept.
  */
 export const migrate = (value: unknown): unknown => {
-  if ((value as { version?: unknown } | null)?.version !== 1) return value
+  const version = (value as { version?: unknown } | null)?.version
+  if (typeof version === 'number' && version > VERSION) throw new NewerVersion(version)
+  if (version !== 1) return value
   const first = FirstState.safeParse(value)
   if (!first.success) return value
   const { relations, accepted, units, announced, generation: _g, published: _p, version: _v, ...others } = first.data

@@ -361,7 +361,7 @@ describe('what cannot be read changes nothing', () => {
     expect(response.status).toBe(500)
     const { message: text } = (await response.json()) as { message: string }
     expect(text).toMatch(message)
-    expect(text).toMatch(/Repair data\.(labels|state) \(kubectl|Rename or delete it/)
+    expect(text).toMatch(/Repair data\.(labels|state) \(kubectl|Rename or delete it|Run that version/)
     expect([world.labels(), world.object('ConfigMap', 'juju-service-mesh-web-labels')]).toEqual(before)
     expect(world.calls.filter(isWrite)).toEqual([])
   })

@@ -311,7 +311,7 @@ describe('a memory of version 3', () => {
     const before = [effects(world), world.object('ConfigMap', memoryOf('details'))]
     world.calls.length = 0
     await expect(configure(world, 'details', {})).rejects.toThrow(
-      /500 .*ConfigMap shop\/juju-service-mesh-details-labels: data\.state is not a state that meshstep wrote, version 2 or lower.*left as it is/s,
+      /500 .*ConfigMap shop\/juju-service-mesh-details-labels: data\.state has version 3, as a newer meshstep wrote it, .*version 2 or lower.*left as it is.* Run that version/s,
     )
     expect(world.calls.filter(isWrite)).toEqual([])
     expect([effects(world), world.object('ConfigMap', memoryOf('details'))]).toEqual(before)
