@@ -80,9 +80,8 @@ export const remember = async (
     const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
     return derive(memory.state, present)
   }
-  const { found, unread } = withRoomFor(memory, subject, seen.found, reading)
+  const { found, unread, state: first } = withRoomFor(memory, subject, seen.found, reading)
   const documents = { ...seen, found }
-  const first = reading(found)
   const takeAll = async (excess: (before: State, candidate: State) => number): Promise<Remembered> => {
     let state = first
     const take = (change: Change): Taken => {
@@ -128,35 +127,41 @@ export const remember = async (
 
 type Unread = { readonly name: string; readonly problem: string }
 
-/** The documents, of which those that there is no room for are as if they could not be read: each leaves what it said before. */
+/**
+ * Reads the documents, of which those that there is no room for are as if they could not be read: each leaves what it said before. `state` is the
+ * one that follows.
+ */
 const withRoomFor = (
-  { state, labels }: Memory,
+  memory: Memory,
   { namespace, application }: Subject,
   all: Documents['found'],
   reading: (found: Documents['found']) => State,
-): { found: Documents['found']; unread: readonly Unread[] } => {
+): { found: Documents['found']; unread: readonly Unread[]; state: State } => {
+  const { labels } = memory
   const isRoomy = (next: State, before: State) => hasRoom({ state: next, labels }, { state: before, labels })
   const isOwn = (document: Document) => document.application === application && !('problem' in document)
-  if (!all.some(isOwn) || isRoomy(reading(all), state)) return { found: all, unread: [] }
-  let found = all.map((document) => (isOwn(document) ? leftOut(document, '') : document))
+  const whole = reading(all)
+  if (!all.some(isOwn) || isRoomy(whole, memory.state)) return { found: all, unread: [], state: whole }
+  let found = all.map((document) => (isOwn(document) ? leftOut(document) : document))
+  let state = reading(found)
   const unread: Unread[] = []
   for (const [index, document] of all.entries()) {
     if (!isOwn(document)) continue
-    const [candidate, before] = [found.with(index, document), reading(found)]
+    const candidate = found.with(index, document)
     const next = reading(candidate)
-    if (isRoomy(next, before)) {
+    if (isRoomy(next, state)) {
       found = candidate
+      state = next
       continue
     }
     const excess = tooLarge(application, measureContent({ state: next, labels }))
     const { name } = document
     unread.push({ name, problem: `ConfigMap ${namespace}/${name}: ${excess}; what it said before stays` })
   }
-  return { found, unread }
+  return { found, unread, state }
 }
 
-const leftOut = ({ name, application }: Document, problem: string): Document =>
-  defined({ name, application, problem }) as Document
+const leftOut = ({ name, application }: Document): Document => defined({ name, application, problem: '' }) as Document
 
 /** The result of a change with the documents that are not read: to the event of one of them that is an error. */
 const toldOf = (taken: Taken, change: Change | undefined, unread: readonly Unread[]): Taken => {
