@@ -119,10 +119,13 @@ const shownIn = (state: Shown, entry: RelationEntry) => {
  */
 export const withRevisions = ({ state: before, stored }: Memory, next: Content): Content => {
   const revision = stored?.metadata.resourceVersion
+  // mostly it is the same entry: nothing need be compared then
+  const isKept = before.removed === next.state.removed && before.marks?.application === next.state.marks?.application
+  const isShownAlike = (known: RelationEntry, entry: RelationEntry) =>
+    (isKept && known === entry) || isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry))
   const relations = Object.entries(next.state.relations).map(([key, entry]) => {
     const known = ownValue(before.relations, key)
-    const isSame = known !== undefined && isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry))
-    return [key, changed(entry, { revision: isSame ? known.revision : revision })]
+    return [key, changed(entry, { revision: known && isShownAlike(known, entry) ? known.revision : revision })]
   })
   return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
 }
