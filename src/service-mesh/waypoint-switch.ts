@@ -83,12 +83,14 @@ export const keepingOwnLabels = (
   mesh: MeshConfig,
   { relations }: EffectiveState,
   lookups: Lookups,
-): string[] =>
-  consumersOf(relations)
-    .map((relation) => ({ relation, consumer: remoteSubject(subject, relation) }))
-    .filter(({ consumer }) => mesh.modelOnMesh === true && consumer.namespace === subject.namespace)
-    .filter(({ relation }) => !isOnMeshWithNamespace(subject, mesh, relation, lookups))
-    .map(({ consumer }) => subjectName(consumer))
+): string[] => {
+  if (mesh.modelOnMesh !== true) return []
+  return consumersOf(relations)
+    .filter((relation) => !isOnMeshWithNamespace(subject, mesh, relation, lookups))
+    .map((relation) => remoteSubject(subject, relation))
+    .filter(({ namespace }) => namespace === subject.namespace)
+    .map(subjectName)
+}
 
 /**
  * Tells if a consumer is told of the waypoint only when that serves: it is on the mesh past it, and who reaches it there would be refused
