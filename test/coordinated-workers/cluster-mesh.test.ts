@@ -18,7 +18,7 @@ import {
   toldBy,
   WORKERS,
 } from '../helpers/cluster.ts'
-import { isWrite, service, type World, workload } from '../helpers/world.ts'
+import { FORBIDDEN, isWrite, service, type World, workload } from '../helpers/world.ts'
 
 const joinMesh = (world: World) => world.send('relation-changed', { application: COORDINATOR, ...meshOf() })
 const leaveMesh = (world: World) => world.send('relation-broken', { application: COORDINATOR, relation: { id: 99 } })
@@ -44,19 +44,6 @@ const OWN = { 'app.kubernetes.io/name': 'web' }
 const ALL = [COORDINATOR, ...WORKERS]
 
 const isLed = (labels: Record<string, string>): boolean => Object.hasOwn(labels, 'istio.io/use-waypoint')
-
-const forbidden = () => ({
-  status: 403,
-  headers: {},
-  body: JSON.stringify({
-    kind: 'Status',
-    metadata: {},
-    status: 'Failure',
-    reason: 'Forbidden',
-    code: 403,
-    message: 'no',
-  }),
-})
 
 /** Nothing is left once nothing late can come any more. */
 const forgotten = async (world: World, application: string) => {
@@ -102,7 +89,7 @@ describe('the labels of a cluster', () => {
     async (plural) => {
       const world = await meshedCluster()
       world.intercept = ({ method, path }) =>
-        method === 'PATCH' && path.replace(/\?.*/, '').endsWith(`/${plural}/querier`) ? forbidden() : undefined
+        method === 'PATCH' && path.replace(/\?.*/, '').endsWith(`/${plural}/querier`) ? FORBIDDEN : undefined
       await world.send('config-changed', { application: 'beacon', config: { mesh: { waypoint: false } } })
       expect(Object.values(world.labels('querier')).filter(isLed)).toHaveLength(1)
       expect([COORDINATOR, 'ingester'].flatMap((name) => Object.values(world.labels(name))).filter(isLed)).toEqual([])

@@ -246,3 +246,10 @@ export const setLabels = (
 }
 
 export const isWrite = (call: string): boolean => !call.startsWith('GET')
+
+/** What an API server answers to a call for which there is no permission. */
+export const FORBIDDEN: TransportAnswer = {
+  status: 403,
+  headers: {},
+  body: JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'no', code: 403 }),
+}

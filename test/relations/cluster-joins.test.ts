@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest'
 import { COORDINATOR, meshOf, ON_MESH, PART_OF, policies, startedCluster, WORKERS } from '../helpers/cluster.ts'
+import { FORBIDDEN } from '../helpers/world.ts'
 
 const OWN = { 'app.kubernetes.io/name': 'web' }
-const FORBIDDEN = {
-  status: 403,
-  headers: {},
-  body: JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'no', code: 403 }),
-}
 
 test('a coordinator that joins a mesh takes its workers along once the policies between them stand', async () => {
   const world = await startedCluster()

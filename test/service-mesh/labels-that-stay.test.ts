@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { configure, createMesh, enrolled, policiesOf, related, requires, sourcesOf } from '../helpers/beacon-world.ts'
-import { createWorld, MESH_LABELS, meshRelation, type World } from '../helpers/world.ts'
+import { createWorld, FORBIDDEN, MESH_LABELS, meshRelation, type World } from '../helpers/world.ts'
 
 const ON = 'istio.io/dataplane-mode'
 
@@ -62,9 +62,7 @@ describe('a grant that the labels of an ended relation keep', () => {
   test('ends with the relation that it was asked for by, while the labels may not be taken off', async () => {
     const world = await granted()
     world.intercept = ({ method, path }) =>
-      method === 'PATCH' && path.includes('/statefulsets/')
-        ? { status: 403, headers: {}, body: JSON.stringify({ kind: 'Status', reason: 'Forbidden', message: 'no' }) }
-        : undefined
+      method === 'PATCH' && path.includes('/statefulsets/') ? FORBIDDEN : undefined
     await world.send('relation-broken', end(7, 'service_mesh'))
     await world.send('relation-broken', end(12, 'tcp'))
     expect(world.labels('db').template).toMatchObject({ [ON]: 'ambient' })

@@ -9,7 +9,7 @@ import {
   provides,
   requires,
 } from '../helpers/beacon-world.ts'
-import { service, type World, workload } from '../helpers/world.ts'
+import { FORBIDDEN, service, type World, workload } from '../helpers/world.ts'
 
 type Labels = Record<string, string>
 
@@ -160,14 +160,7 @@ describe('modelOnMesh', () => {
   const OWN = { ...AMBIENT, ...USE, 'istio.io/use-waypoint-namespace': 'shop' }
 
   const refusing = (world: World): void => {
-    world.intercept = ({ method, path }) =>
-      method === 'PATCH' && path.startsWith(NAMESPACE)
-        ? {
-            status: 403,
-            headers: {},
-            body: JSON.stringify({ kind: 'Status', reason: 'Forbidden', message: 'forbidden' }),
-          }
-        : undefined
+    world.intercept = ({ method, path }) => (method === 'PATCH' && path.startsWith(NAMESPACE) ? FORBIDDEN : undefined)
   }
 
   test.each<[string, (world: World) => void, (world: World) => void]>([

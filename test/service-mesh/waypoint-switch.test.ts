@@ -12,7 +12,7 @@ import {
   waypoint,
 } from '../helpers/beacon-world.ts'
 import { passes, worldOf } from '../helpers/safety.ts'
-import { service, type World } from '../helpers/world.ts'
+import { FORBIDDEN, service, type World } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -32,19 +32,6 @@ const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
   await world.send('relation-changed', requires(7, DB))
   await world.send('relation-changed', requires(8, WEB))
   return world
-}
-
-const FORBIDDEN = {
-  status: 403,
-  headers: {},
-  body: JSON.stringify({
-    kind: 'Status',
-    metadata: {},
-    status: 'Failure',
-    reason: 'Forbidden',
-    code: 403,
-    message: 'no',
-  }),
 }
 
 /** Refuses to write to objects whose path ends so. */
