@@ -4,7 +4,7 @@ import type { Features } from '../feature/combine.ts'
 import type { FeatureInput, OwnSide, Publications } from '../feature/feature.ts'
 import { withCustomData } from '../relations/application-data.ts'
 import { publishable } from '../relations/codec.ts'
-import { isVersioned } from '../relations/effective.ts'
+import { isVersioned, withParting } from '../relations/effective.ts'
 import { contentHash, hasProtocol } from '../relations/mirror.ts'
 import { spokenVersions } from '../relations/versions.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../state/memory.ts'
@@ -15,6 +15,15 @@ import { type EffectiveState, isConfigUnknown, type State } from '../state/state
 export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
   readonly state: State
   readonly content: Publications
+}
+
+/** What is to be said in each relation; to all others a relation that is over says nothing, though its labels are carried still. */
+export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
+  const { parting } = input.resolved
+  const said = features.publications(input)
+  if (Object.keys(parting).length === 0) return said
+  const last = features.publications({ ...input, resolved: withParting(input.resolved) })
+  return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(parting, key))), ...said }
 }
 
 /**

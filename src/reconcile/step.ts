@@ -6,7 +6,7 @@ import { createRecalls, type Recalls } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Environment } from '../feature/feature.ts'
+import type { Environment, FeatureInput } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { withParting } from '../relations/effective.ts'
@@ -23,7 +23,7 @@ import { withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
-import { type PublishInput, withRoom, withSaid } from './published.ts'
+import { type PublishInput, publicationsIn, withRoom, withSaid } from './published.ts'
 import { type Ahead, beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
 import { type Settled, settle } from './reconcile.ts'
 import { type Change, remember, type Taken } from './remember.ts'
@@ -255,10 +255,9 @@ const attempt = async (
   const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.breathe()
-  const speaking = { ...input, resolved: withParting(resolved) }
   const sayable = recall('said', (given: PublishInput) => withSaid(features, given), {
-    ...{ subject, resolved: speaking.resolved, state: features.plan(carried, resolved, now) },
-    content: recall('publications', features.publications, speaking),
+    ...{ subject, resolved: withParting(resolved), state: features.plan(carried, resolved, now) },
+    content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
   const { state: said, problems } = withRoom(memory, carried, sayable)
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)

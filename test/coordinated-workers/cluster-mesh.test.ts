@@ -102,6 +102,16 @@ describe('the labels of a cluster', () => {
     },
   )
 
+  test('leave its workers with the mesh, also where they could not be taken from the coordinator itself', async () => {
+    const world = await meshedCluster()
+    world.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes(`/statefulsets/${COORDINATOR}?`) ? FORBIDDEN : undefined
+    await world.send('relation-broken', { application: COORDINATOR, relation: { id: 99, interface: 'service_mesh' } })
+    await world.send('resync', {})
+    expect(Object.values(world.labels(COORDINATOR)).filter(isLed)).toHaveLength(1)
+    for (const name of WORKERS) expect(world.labels(name).template).not.toHaveProperty(['istio.io/dataplane-mode'])
+  })
+
   test('leave a worker without a role, too', async () => {
     const world = await meshedCluster()
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: [] } } })
