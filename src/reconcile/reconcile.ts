@@ -298,7 +298,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   })
   const done = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
-    isLabelling: unlabelled.length > 0 || isUnread || isAwaiting(resolved),
+    isLabelling: unlabelled.length > 0 || isUnread || isHandedOn || isAwaiting(resolved),
   })
   const state = withFormerKinds(
     features,

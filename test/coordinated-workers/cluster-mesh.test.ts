@@ -102,6 +102,25 @@ describe('the labels of a cluster', () => {
     },
   )
 
+  test.each(['statefulsets', 'services'])(
+    'keep the waypoint while the %s of a worker lead to it, also where the coordinator has left, and no longer',
+    async (plural) => {
+      const world = await meshedCluster()
+      world.intercept = ({ method, path }) =>
+        method === 'PATCH' && path.replace(/\?.*/, '').endsWith(`/${plural}/querier`) ? FORBIDDEN : undefined
+      await world.send('relation-broken', { application: COORDINATOR, relation: { id: 99, interface: 'service_mesh' } })
+      await world.send('config-changed', { application: 'beacon', config: { mesh: { waypoint: false } } })
+      await world.send('resync', {})
+      expect(Object.values(world.labels('querier')).filter(isLed)).toHaveLength(1)
+      expect(world.object('Gateway', 'shop-beacon-waypoint')).toBeDefined()
+      world.intercept = undefined
+      await world.send('resync', { application: 'querier' })
+      expect(Object.values(world.labels('querier')).filter(isLed)).toEqual([])
+      expect(world.object('Gateway', 'shop-beacon-waypoint')).toBeUndefined()
+      expect(policies(world)).toEqual([])
+    },
+  )
+
   test('leave its workers with the mesh, also where they could not be taken from the coordinator itself', async () => {
     const world = await meshedCluster()
     world.intercept = ({ method, path }) =>
