@@ -17,7 +17,7 @@ export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
   readonly content: Publications
 }
 
-/** What is to be said in each relation; to all others a relation that is over says nothing, though its labels are carried still. */
+/** The data to publish in each relation. To all others a relation that is over says nothing, though its labels are carried still. */
 export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
   const { parting } = input.resolved
   const said = features.publications(input)

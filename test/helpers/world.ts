@@ -247,7 +247,7 @@ export const setLabels = (
 
 export const isWrite = (call: string): boolean => !call.startsWith('GET')
 
-/** What an API server answers to a call for which there is no permission. */
+/** The answer of an API server to a call for which there is no permission. */
 export const FORBIDDEN: TransportAnswer = {
   status: 403,
   headers: {},
