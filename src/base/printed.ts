@@ -31,7 +31,7 @@ const step = (key: PropertyKey): string => {
   const text = String(key)
   return /^\w{1,80}$/.test(text) ? `.${text}` : `[${printValue(text)}]`
 }
-export const MOST_LISTED = 5
+const MOST_LISTED = 5
 
 /** Joins a list for a sentence: `a, b or 97 others`. */
 export const joinOr = (texts: readonly string[]): string => {

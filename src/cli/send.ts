@@ -22,7 +22,7 @@ export const send = async ({ server, format }: Settings, sent: Sent, isDryRun = 
 }
 
 /** One row for the step and for each that followed and did anything, with the objects that it wrote but for memories. */
-export const printSteps = (format: Format, handled: Handled): void => {
+const printSteps = (format: Format, handled: Handled): void => {
   const steps = [handled, ...(handled.effects ?? [])]
   const shown = steps.filter(({ status }, index) => index === 0 || status !== 'unchanged')
   const rows = shown.map(({ namespace, application, status, written, removed = [], conflicts }) => [

@@ -2,7 +2,7 @@
 const letters = 'bcdfghjklmnpqrstvwxz2456789'
 
 /** FNV-1a, 32 bits. See http://www.isthe.com/chongo/tech/comp/fnv/ */
-export const fnv1a = (text: string): number => {
+const fnv1a = (text: string): number => {
   let sum = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1) {
     sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193) >>> 0

@@ -1,7 +1,7 @@
 import { at, type Json, type JsonMap, listOf } from './json.ts'
 
 /** The annotation of a pod or pod template that sets the pod's state. Nothing runs here: without it every pod is ready. */
-export const POD_STATE = 'embedded.meshstep.dev/pod'
+const POD_STATE = 'embedded.meshstep.dev/pod'
 
 type Looks = {
   readonly phase: string

@@ -30,7 +30,7 @@ export class Refusal extends Error {
 }
 
 /** `configmaps`, `statefulsets.apps`. */
-export const resourceName = ({ plural, group }: Pick<Named, 'plural' | 'group'>): string =>
+const resourceName = ({ plural, group }: Pick<Named, 'plural' | 'group'>): string =>
   group === '' ? plural : `${plural}.${group}`
 
 const grouped = (group: string): JsonMap => (group === '' ? {} : { group })

@@ -115,7 +115,7 @@ export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boo
   (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
 
 /** The values of a Secret, as text. */
-export const decodeValues = ({ data = {} }: KubernetesObject): Values =>
+const decodeValues = ({ data = {} }: KubernetesObject): Values =>
   Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
 
 const encoded = (value: string): string => Buffer.from(value).toString('base64')

@@ -16,7 +16,7 @@ export type Converted = { readonly workload: unknown; readonly problems: readonl
 const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
 
 /** The pod spec is in Juju's form. */
-export const isJujuForm = (podSpec: unknown): boolean =>
+const isJujuForm = (podSpec: unknown): boolean =>
   isFields(podSpec) &&
   ('version' in podSpec ||
     'kubernetesResources' in podSpec ||

@@ -87,7 +87,7 @@ export const secretsKept = (keys: readonly string[]): string[] => [
 ]
 
 /** The keys of the store that a workload refers to. */
-export const referredKeys = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
+const referredKeys = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
   ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
     env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
   ),
