@@ -1,4 +1,4 @@
-import type { KubernetesObject } from './json.ts'
+import { at, type KubernetesObject, listOf, mapOf } from './json.ts'
 import { kindOf } from './kinds.ts'
 import { plans } from './pod-plans.ts'
 import { podsOf } from './workloads.ts'
@@ -17,7 +17,7 @@ export const adopt = (world: World, objects: readonly KubernetesObject[]): void 
   for (const namespace of namespaces) alignPods(world, namespace)
 }
 
-/** Pods are told from those of another template by a hash, which every cluster makes in its own way. */
+/** Pods are told from those of another template by a hash, also in the name of their ReplicaSet, which every cluster makes in its own way. */
 const alignPods = (world: World, namespace: string | undefined): void => {
   const podKind = kindOf('v1', 'Pod')
   if (podKind === undefined) return
@@ -29,7 +29,12 @@ const alignPods = (world: World, namespace: string | undefined): void => {
     const plan = plans[workload.kind]?.(workload)
     for (const pod of plan ? podsOf(world, podKind, workload) : []) {
       const labels = { ...pod.metadata.labels, [String(plan?.hashLabel)]: String(plan?.hash) }
-      world.store.adopt(podKind, { ...pod, metadata: { ...pod.metadata, labels } })
+      const ownerReferences = listOf(pod.metadata.ownerReferences).map((owner) =>
+        at(owner, 'kind') === 'ReplicaSet'
+          ? { ...mapOf(owner), name: `${workload.metadata.name}-${plan?.hash}` }
+          : owner,
+      )
+      world.store.adopt(podKind, { ...pod, metadata: { ...pod.metadata, labels, ownerReferences } })
     }
   }
 }

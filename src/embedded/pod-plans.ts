@@ -9,8 +9,8 @@ type Plan = {
   readonly pods: readonly Desired[]
   readonly hash: string
   readonly hashLabel: string
-  /** The status for a number of ready pods. */
-  readonly status: (ready: number) => JsonMap
+  /** The status for a number of ready pods, and of pods of the present template. */
+  readonly status: (ready: number, updated: number) => JsonMap
 }
 
 const controlledBy = (apiVersion: string, kind: string, name: string, uid: string): JsonMap => ({
@@ -38,13 +38,13 @@ const podMetadata = (workload: KubernetesObject, labels: JsonMap, owner: JsonMap
   }
 }
 
-const replicaCounts = (workload: KubernetesObject, ready: number): JsonMap => {
+const replicaCounts = (workload: KubernetesObject, ready: number, updated: number): JsonMap => {
   const replicas = replicasOf(workload)
   return {
     observedGeneration: workload.metadata.generation,
     replicas,
     ...(ready > 0 && { readyReplicas: ready, availableReplicas: ready }),
-    ...(replicas > 0 && { updatedReplicas: replicas }),
+    ...(updated > 0 && { updatedReplicas: updated }),
     ...(workload.kind === 'Deployment' && ready < replicas && { unavailableReplicas: replicas - ready }),
   }
 }
@@ -69,9 +69,9 @@ const statefulSet = (workload: KubernetesObject): Plan => {
     }
   })
   const replicas = replicasOf(workload)
-  const status = (ready: number) => ({
+  const status = (ready: number, updated: number) => ({
     availableReplicas: 0,
-    ...replicaCounts(workload, ready),
+    ...replicaCounts(workload, ready, updated),
     ...(replicas > 0 && { currentReplicas: replicas }),
     currentRevision: hash,
     updateRevision: hash,
@@ -106,7 +106,10 @@ const deployment = (workload: KubernetesObject): Plan => {
   const replicas = replicasOf(workload)
   // a quarter may be unavailable, rounded down
   const least = replicas - Math.floor(replicas / 4)
-  const status = (ready: number) => ({ ...replicaCounts(workload, ready), conditions: conditions(ready >= least) })
+  const status = (ready: number, updated: number) => ({
+    ...replicaCounts(workload, ready, updated),
+    conditions: conditions(ready >= least),
+  })
   const pods = Array.from({ length: replicas }, () => ({ metadata, hash }))
   return { pods, hash, hashLabel: 'pod-template-hash', status }
 }

@@ -52,6 +52,10 @@ const removePod = (world: World, kind: Kind, pod: KubernetesObject): void => {
   remove(world, pod, kind, { dryRun: false, orphan: false })
 }
 
+/** Tells if pods of an earlier template stay until somebody deletes them, or resumes the rollout. */
+const isWaiting = ({ spec }: KubernetesObject): boolean =>
+  at(spec, 'paused') === true || at(spec, 'updateStrategy', 'type') === 'OnDelete'
+
 /** Makes the pods of a workload what its template and replicas say; pods of the current template are left alone. */
 export const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
   const podKind = kindOf('v1', 'Pod')
@@ -62,8 +66,8 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
   // a pod of a StatefulSet keeps its name while its object is there; pods that a template makes this way would be made for ever
   const isReplacing = kind.kind === 'Deployment' && stateOf(mapOf(at(workload.spec, 'template'))) === undefined
   const present = isReplacing ? all.filter((pod) => !isOver(pod)) : all
-  const current = present.filter((pod) => pod.metadata.labels?.[plan.hashLabel] === plan.hash)
-  const kept = current
+  const isCurrent = (pod: KubernetesObject) => pod.metadata.labels?.[plan.hashLabel] === plan.hash
+  const kept = (isWaiting(workload) ? present : present.filter(isCurrent))
     .filter(({ metadata }) => names.has(undefined) || names.has(metadata.name))
     .slice(0, plan.pods.length)
   for (const pod of present) if (!kept.includes(pod)) removePod(world, podKind, pod)
@@ -73,8 +77,9 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
     : plan.pods.filter(({ metadata }) => !keptNames.has(String(metadata.name)))
   for (const desired of missing) makePod(world, podKind, workload, desired)
   const writer = { ...writerOf('status'), apiVersion: 'apps/v1' }
-  const ready = podsOf(world, podKind, workload).filter(isReady).length
-  update(world, workload, { ...workload, status: plan.status(ready) }, { kind, writer, dryRun: false })
+  const made = podsOf(world, podKind, workload)
+  const status = plan.status(made.filter(isReady).length, made.filter(isCurrent).length)
+  update(world, workload, { ...workload, status }, { kind, writer, dryRun: false })
 }
 
 /** Runs the controllers after a client's write. `object` is the one that was stored, or deleted. */

@@ -97,6 +97,37 @@ test.each([
   expect(names(client)).toEqual([])
 })
 
+test.each([
+  [
+    'StatefulSet',
+    STATEFUL_SETS,
+    { updateStrategy: { type: 'OnDelete' } },
+    { updateStrategy: { type: 'RollingUpdate' } },
+  ],
+  ['Deployment', DEPLOYMENTS, { paused: true }, { paused: null }],
+] as const)('a %s that waits with its rollout keeps its pods until it goes on', (kind, path, waiting, going) => {
+  const client = createClient()
+  client.post(path, workload(kind, { replicas: 2, ...waiting }))
+  const before = uids(client)
+  relabel(client, path, { team: 'red' })
+  expect(uids(client)).toEqual(before)
+  const { status } = client.get(`${path}/web`).object
+  expect(status).toMatchObject({ replicas: 2, readyReplicas: 2, observedGeneration: 2 })
+  expect(status).not.toHaveProperty('updatedReplicas')
+  client.patch(`${path}/web`, 'merge', { spec: going })
+  expect(pods(client).map(({ metadata }) => metadata.labels.team)).toEqual(['red', 'red'])
+  expect(client.get(`${path}/web`).object.status).toMatchObject({ updatedReplicas: 2 })
+})
+
+test('a pod of a StatefulSet that waits for its deletion comes back with the present template', () => {
+  const client = createClient()
+  client.post(STATEFUL_SETS, workload('StatefulSet', { replicas: 2, updateStrategy: { type: 'OnDelete' } }))
+  relabel(client, STATEFUL_SETS, { team: 'red' })
+  client.delete(`${PODS}/web-1`)
+  expect(pods(client).map(({ metadata }) => metadata.labels.team)).toEqual([undefined, 'red'])
+  expect(client.get(`${STATEFUL_SETS}/web`).object.status).toMatchObject({ updatedReplicas: 1 })
+})
+
 test('workloads whose names begin alike keep to their own pods', () => {
   const client = createClient()
   client.post(DEPLOYMENTS, workload('Deployment'))
