@@ -48,7 +48,7 @@ const NOTE_MILLISECONDS = 5_000
  */
 export const createDelivery = ({ features, send, enqueue, clock, later }: Dependencies): Deliver => {
   const sending: Sending = new Map()
-  return async (first, deadline) => {
+  const deliver: Deliver = async (first, deadline) => {
     const delivered: Delivered = { published: [], refused: [], effects: [] }
     const unavailable: Error[] = []
     const waiting = [first]
@@ -61,9 +61,11 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
       const sharing = sendingOnce(sending, (event) => send(caused(event), deadline))
       const results = await sendAll(messages, sharing.send, clock)
       const note = noteOf(features, results)
-      const noting = note && enqueue(subject, { ...note, trace: traceOf(cause) }, clock.now() + NOTE_MILLISECONDS)
-      // what is lost with a note is told again
-      await later(Promise.resolve(noting).finally(sharing.end))
+      const until = clock.now() + NOTE_MILLISECONDS
+      const noting = note && enqueue(subject, { ...note, trace: traceOf(cause) }, until)
+      const noted = Promise.resolve(noting).finally(sharing.end)
+      // what is lost with a note is told again; what follows from its step has no other sender
+      await later(noted.then(async (taken) => taken && (await deliver({ subject, due: taken.due, cause }, until))))
       if (next === first)
         delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
       const errors = results.flatMap(({ message, error }) => (error ? [{ message, error }] : []))
@@ -81,6 +83,7 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
     if (unavailable[0]) throw unavailable[0]
     return delivered
   }
+  return deliver
 }
 
 /** Nudges that carry their data, on their way or not noted as sent yet, by the event's id. */

@@ -44,11 +44,12 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
     const { outcomes, due } = await step(subject, { take: join, alone, deadline, trace }).catch(failed)
     const senders = batch.filter(isSent).length
     const next = { senders, arrival: arrivalOf(queue, senders) }
-    const told = outcomes.findIndex((outcome) => !(outcome instanceof Error))
+    const taken = batch.filter((_, index) => !(outcomes[index] instanceof Error))
+    // what follows from a step is sent once, before a sender is answered: no sender waits for a note
+    const told = taken.find(isSent) ?? taken[0]
     for (const [index, waiting] of batch.entries()) {
       if (index > 0) await clock?.breathe()
-      // what follows from a step is sent once, whichever event it was for
-      answer(waiting, outcomes[index], index === told ? due : NOTHING_DUE)
+      answer(waiting, outcomes[index], waiting === told ? due : NOTHING_DUE)
     }
     return next
   }

@@ -20,6 +20,7 @@ import {
   type TransportRequest,
 } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { Later } from '../../src/reconcile/deliver.ts'
 import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
 import { createPublisher } from '../../src/reconcile/publish.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
@@ -93,8 +94,11 @@ export const createWorld = (
     log = SILENT,
     features = everyFeature,
     breathe,
+    later,
   }: {
     isOwnSink?: boolean
+    /** @default an answer waits until it is noted what was sent */
+    later?: Later
     /** @default nobody else has a turn */
     breathe?: Breathe
     log?: Log
@@ -150,6 +154,7 @@ export const createWorld = (
     clock,
     timeoutMilliseconds: 10_000,
     newId: () => 'id',
+    later,
     onStep: (step) => logStep(log, step),
   })
   const explain = createExplain({ features, connect, clock, timeoutMilliseconds: 10_000 })

@@ -1,13 +1,17 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { type Due, NOTHING_DUE } from '../../src/reconcile/due.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import type { Change } from '../../src/reconcile/remember.ts'
+import { type Outcome, UNCHANGED } from '../../src/reconcile/result.ts'
 import type { Batch, Stepped } from '../../src/reconcile/step.ts'
-import { SUBJECT } from '../helpers/world.ts'
+import { event, SUBJECT } from '../helpers/world.ts'
 
 const TOLD: Change = { observation: false, fold: (state) => ({ state }) }
 const SEEN: Change = { observation: true, fold: (state) => ({ state }) }
 const NOTED: Change = { ...SEEN, note: true }
+
+const OUTCOME: Outcome = UNCHANGED
 
 /** A clock that stands still: who is waited for comes, or nothing goes on. */
 const STILL = { now: () => 0, sleep: () => new Promise<void>(() => undefined), breathe: async () => undefined }
@@ -101,4 +105,28 @@ test('a step that fails before it has taken anything fails for all that wait', a
   })
   const ended = await Promise.allSettled([TOLD, SEEN].map((change) => enqueue(SUBJECT, change, 0)))
   expect(ended.map((one) => one.status === 'rejected' && one.reason.message)).toEqual(['away', 'away'])
+})
+
+describe('what follows from a step', () => {
+  const DUE: Due = { nudges: [], announcements: [{ number: 1, event: event('service-changed', {}) }] }
+
+  /** What each change is answered with that is to be told to others. */
+  const tell = async (changes: readonly Change[], refused: readonly Change[] = []): Promise<(Due | undefined)[]> => {
+    const enqueue = createQueue(async (_, { take }) => {
+      await turn()
+      const outcomes = take().map((change) => (refused.includes(change) ? new Error('refused') : OUTCOME))
+      return { outcomes, due: DUE }
+    })
+    const results = await Promise.allSettled(changes.map((change) => enqueue(SUBJECT, change, 0)))
+    return results.map((one) => (one.status === 'fulfilled' ? one.value.due : undefined))
+  }
+
+  test.each<[string, readonly Change[], readonly Change[], readonly (Due | undefined)[]]>([
+    ['the first of its senders', [TOLD, TOLD], [], [DUE, NOTHING_DUE]],
+    ['a sender, and not a note that came before it', [NOTED, TOLD], [], [NOTHING_DUE, DUE]],
+    ['a sender that was not refused', [TOLD, { ...TOLD }], [TOLD], [undefined, DUE]],
+    ['a note where every sender is refused', [NOTED, TOLD], [TOLD], [DUE, undefined]],
+  ])('is for %s to tell', async (_, changes, refused, told) => {
+    expect(await tell(changes, refused)).toEqual(told)
+  })
 })
