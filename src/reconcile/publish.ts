@@ -43,8 +43,8 @@ export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', send =
       }).catch((error: Error) => error)
       if (response instanceof Error) return `did not answer: ${response.message}`
       if (response.status >= 200 && response.status < 300) return undefined
-      const answer = `answered ${response.status}: ${response.body.slice(0, 200).trim()}`
-      if (!isTransient(response.status))
+      const answer = describeAnswer(response)
+      if (isRefusal(response.status))
         throw new ConfigurationError(`The sink ${url} refused ${event.type} for ${event.subject}: it ${answer}`)
       return answer
     }
@@ -68,8 +68,17 @@ const orNothing = (read: () => string): string | undefined => {
   }
 }
 
-/** Tells if every hop of Knative sends again after a status: https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md */
-const isTransient = (status: number): boolean => status >= 500 || [404, 408, 409, 429].includes(status)
+/** A status and where it redirects to, if anywhere, with the beginning of the body. */
+const describeAnswer = ({ status, headers: { location }, body }: Awaited<ReturnType<Exchange>>): string => {
+  const target = location === undefined ? '' : ` (to ${location.slice(0, 200)})`
+  return `answered ${status}${target}: ${body.slice(0, 200).trim()}`
+}
+
+/**
+ * Tells if the sink will never accept the event: no hop of Knative sends again after such a status
+ * (https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md). A redirect says that a setting is wrong, not the event.
+ */
+const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![404, 408, 409, 429].includes(status)
 
 /**
  * The broker of the namespace that an event is for: nobody acts in a namespace but its own functions. Knative's brokers have their namespace as a

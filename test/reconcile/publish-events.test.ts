@@ -17,14 +17,18 @@ const EVENT: Event = {
   data: { a: 1 },
 }
 
-const publisher = (answers: readonly (number | Error)[], tokenFile = '/nonexistent') => {
+const publisher = (
+  answers: readonly (number | Error)[],
+  tokenFile = '/nonexistent',
+  headers: Readonly<Record<string, string>> = {},
+) => {
   const clock = fakeClock()
   const requests: { url: string; headers: Readonly<Record<string, string>>; body: string }[] = []
-  const send: Exchange = async (url, { headers, body = '' }) => {
-    requests.push({ url, headers, body })
+  const send: Exchange = async (url, request) => {
+    requests.push({ url, headers: request.headers, body: request.body ?? '' })
     const answer = answers[Math.min(requests.length, answers.length) - 1]
     if (answer instanceof Error) throw answer
-    return { status: answer ?? 202, headers: {}, body: '' }
+    return { status: answer ?? 202, headers, body: '' }
   }
   const publish = createPublisher({ sink: 'http://broker/', clock, tokenFile, send })
   return { requests, publish: () => publish(EVENT, clock.now() + 5_000) }
@@ -37,15 +41,26 @@ describe('a sink that does not accept', () => {
       500,
       /The sink http:\/\/broker\/ did not accept dev\.meshstep\.resync\.v1 for shop\/web: it answered 500/,
     ],
+    ['by an answer that is none of HTTP', 0, /it answered 0/],
+    ['by a redirect that leads nowhere', 304, /it answered 304: $/],
     ['by not answering', new Error('ECONNREFUSED'), /it did not answer: ECONNREFUSED/],
   ])('%s, is tried until the deadline', async (_, answer, message) => {
     const { publish, requests } = publisher([answer])
     await expect(publish()).rejects.toMatchObject({ name: 'Unavailable', message: expect.stringMatching(message) })
     expect(requests.length).toBeGreaterThan(3)
   })
+
+  test('as it redirects is told by where it leads, and nothing is sent there', async () => {
+    const { publish, requests } = publisher([302], '/nonexistent', { location: 'https://broker/' })
+    await expect(publish()).rejects.toMatchObject({
+      name: 'Unavailable',
+      message: expect.stringMatching(/did not accept .*: it answered 302 \(to https:\/\/broker\/\)/),
+    })
+    expect(new Set(requests.map(({ url }) => url))).toEqual(new Set(['http://broker/']))
+  })
 })
 
-test.each([[302], [400], [401]])('a sink that refuses with %i is not asked again', async (status) => {
+test.each([[400], [401], [403]])('a sink that refuses with %i is not asked again', async (status) => {
   const { publish, requests } = publisher([status])
   await expect(publish()).rejects.toMatchObject({
     name: 'ConfigurationError',

@@ -345,3 +345,14 @@ test('a sink that refuses one announcement for good stops no later event of the 
   for (const data of [related(flat('db')), related(flat('db'), { id: 4 })])
     expect((await world.post(event('relation-changed', data))).status).toBe(200)
 })
+
+test('a sink that redirects is told an announcement once it accepts', async () => {
+  const world = createEmptyWorld()
+  await world.send('config-changed', { config: {} })
+  world.sink = async () => 302
+  const one = event('relation-changed', related(flat('db')))
+  expect((await world.post(one)).status).toBe(503)
+  world.sink = undefined
+  expect((await world.post(one)).status).toBe(200)
+  expect(told(world)).toEqual(['service-available - db:5432'])
+})
