@@ -12,9 +12,9 @@ import {
   findNamedPort,
   gatewayName,
   isGateway,
-  mayHaveSidecar,
   type PodLike,
   podLabels,
+  someMayHaveSidecar,
   typicalPod,
 } from './pods.ts'
 import { detectProtocol, type ServicePortSpec } from './protocol.ts'
@@ -26,6 +26,8 @@ export type Destination = {
   readonly services: readonly ServiceSnapshot[]
   readonly workloads: readonly WorkloadSnapshot[]
   readonly notes: readonly string[]
+  /** The number of its pods on the mesh, in words, where only some are. */
+  readonly partly?: string | undefined
   /** Reasons why no answer is certain. */
   readonly doubts: readonly string[]
 }
@@ -33,20 +35,21 @@ export type Destination = {
 /** Resolves the destination: a Service, pods, or the proxy of a Gateway. Throws Refused, 404, for an unknown one. */
 export const resolveDestination = (query: Query, observed: ObservedCluster, isFromGateway: boolean): Destination => {
   const { namespace, application } = query.to
-  const pod = observed.to && typicalPod(observed.to)
+  const pod = observed.to && typicalPod(observed.to, observed.toNamespace?.metadata.labels ?? {})
   if (pod && isGateway(pod)) return resolveGateway(query, observed, pod)
   const service = findService(query, observed)
   const straight = service && directReason(service, observed, isFromGateway)
   const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, query.port, pod) : {}
-  const { workloads, doubt, notes } = workloadSnapshots(query, observed, pod)
+  const { workloads, doubt, partly } = workloadSnapshots(query, observed, pod)
   const found = observed.services.map((one) => ({ service: one, ...findWaypointOf(one, observed) }))
   return {
     to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
     services: found.map(serviceSnapshot),
     workloads,
-    notes: [straight, note, ...notes].filter((one) => one !== undefined),
+    notes: [straight, note, partly].filter((one) => one !== undefined),
+    partly,
     doubts: [
-      ...(pod && mayHaveSidecar(pod, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
+      ...(observed.to && someMayHaveSidecar(observed.to, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
       ...found.filter((one) => isAbout(one.service, service, pod)).flatMap(({ doubt }) => doubt ?? []),
       ...[doubt, service && podsDoubt(service, pod, query.to)].filter((one) => one !== undefined),
     ],
@@ -163,8 +166,8 @@ const workloadSnapshots = (
   { to: { namespace, application } }: Query,
   { to, toNamespace, gateways = [], gatewayClasses }: ObservedCluster,
   pod: PodLike | undefined,
-): Pick<WaypointResult, 'doubt'> & { workloads: WorkloadSnapshot[]; notes: (string | undefined)[] } => {
-  if (to === undefined || pod === undefined) return { workloads: [], notes: [] }
+): Pick<WaypointResult, 'doubt'> & { workloads: WorkloadSnapshot[]; partly?: string } => {
+  if (to === undefined || pod === undefined) return { workloads: [] }
   const namespaceLabels = toNamespace?.metadata.labels ?? {}
   const { on, of } = countEnrolled(to, namespaceLabels)
   const labels = podLabels(pod)
@@ -175,6 +178,6 @@ const workloadSnapshots = (
   return {
     workloads: [{ namespace, name: application, labels, onMesh: on > 0, waypoint }],
     ...(doubt !== undefined && { doubt }),
-    notes: isPartly ? [`only ${on} of its ${of} pods are on the mesh, and nothing guards the others`] : [],
+    ...(isPartly && { partly: `only ${on} of its ${of} pods are on the mesh, and nothing guards the others` }),
   }
 }

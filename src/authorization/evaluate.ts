@@ -44,8 +44,8 @@ export type Requesters = (policy: Parameters<typeof parseRequesters>[0]) => read
 type PointResult = { readonly point: EnforcementPoint; readonly verdict: EnforcementResult }
 
 /**
- * Evaluates a request, and decides nothing where something could be otherwise that is not known: which namespace is the root, or whether a
- * sidecar has a say.
+ * Evaluates a request, and decides nothing where something could be otherwise that is not known: which namespace is the root, whether a
+ * sidecar has a say, or which of the pods takes part.
  */
 export const evaluate = (
   request: AccessRequest,
@@ -53,23 +53,56 @@ export const evaluate = (
   requesters: Requesters = parseRequesters,
 ): Decision => {
   const decision = decide(request, snapshot, requesters)
-  const doubt = snapshot.doubts?.[0] ?? rootDoubt(request, snapshot, decision, requesters)
+  const doubt =
+    snapshot.doubts?.[0] ??
+    podsDoubt(request, snapshot, decision, requesters) ??
+    rootDoubt(request, snapshot, decision, requesters)
   if (doubt === undefined || !decision.decided) return decision
   const { enforced: _, policy: _p, ...rest } = decision
   return { ...rest, allowed: false, decided: false, relations: [], sentence: writeDoubt(request, doubt) }
 }
 
+/** The reason why the answer depends on which pods take part, where they differ. */
+const podsDoubt = (
+  request: AccessRequest,
+  snapshot: ClusterSnapshot,
+  decision: Decision,
+  requesters: Requesters,
+): string | undefined => {
+  const { client, destination } = snapshot.differing ?? {}
+  return eachPods(request, snapshot).some((one) => isOtherwise(decide(...one, requesters), decision))
+    ? [client && `of the client ${client}`, destination && `of the destination ${destination}`]
+        .filter((one) => one !== undefined)
+        .join(', and ')
+    : undefined
+}
+
+/** The request between each other kind of pods that may take part. */
+const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) =>
+  (snapshot.others ?? []).map(
+    ({ workloads, ...ends }) =>
+      [
+        { ...request, ...ends },
+        { ...snapshot, workloads },
+      ] as const,
+  )
+
+const isOtherwise = (one: Decision, { allowed, decided }: Decision): boolean =>
+  one.allowed !== allowed || one.decided !== decided
+
 /** The reason why the answer depends on which namespace is Istio's root namespace, where that is not known. */
 const rootDoubt = (
   request: AccessRequest,
   snapshot: ClusterSnapshot,
-  { allowed, decided }: Decision,
+  decision: Decision,
   requesters: Requesters,
 ): string | undefined => {
   const { rootNamespace, otherRoots = [] } = snapshot
   const isOther = otherRoots.some((other) => {
-    const decision = decide(request, { ...snapshot, rootNamespace: other }, requesters)
-    return decision.allowed !== allowed || decision.decided !== decided
+    const otherwise = { ...snapshot, rootNamespace: other }
+    return [[request, otherwise] as const, ...eachPods(request, otherwise)].some((one) =>
+      isOtherwise(decide(...one, requesters), decision),
+    )
   })
   return isOther
     ? `which namespace is Istio's root namespace is not known, ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= says it)`

@@ -1,8 +1,9 @@
 import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
-import { resolveClient } from './client.ts'
-import { resolveDestination } from './destination.ts'
+import { type Client, resolveClient } from './client.ts'
+import { type Destination, resolveDestination } from './destination.ts'
 import type { AccessRequest, ClusterSnapshot, TraceStep } from './evaluate.ts'
+import { CLIENT_ASPECTS, describeKinds, destinationAspects, kindsOfPods } from './kinds.ts'
 import { findMesh } from './memories.ts'
 import type { ObservedCluster } from './observe.ts'
 import { readPeerAuthentications } from './peer-authentications.ts'
@@ -18,29 +19,78 @@ export type EvaluationInput = {
 /** Builds the input from a query and the observed cluster. Throws Refused for an unknown client or destination. */
 export const buildInput = (query: Query, observed: ObservedCluster): EvaluationInput => {
   const { port, method, path, host, autoAllowWaypoint } = query
-  const { from, isGateway, steps, doubts: clientDoubts } = resolveClient(query, observed)
+  const ends = resolveEnds(query, observed)
+  const { client, destination } = ends
   const { notes: meshNotes, ...mesh } = resolveMesh(query, observed)
-  const { to, services, workloads, notes, doubts } = resolveDestination(query, observed, isGateway)
   const { peerAuthentications, notes: odd } = readPeerAuthentications(observed)
+  const snapshot: ClusterSnapshot = {
+    ...readPolicies(observed),
+    ...mesh,
+    doubts: doubtsOf(ends),
+    services: destination.services,
+    workloads: destination.workloads,
+    autoAllowWaypoint,
+    peerAuthentications,
+  }
   return {
-    request: { from, to, port, method, path, host },
-    snapshot: {
-      ...readPolicies(observed),
-      ...mesh,
-      doubts: [...clientDoubts, ...doubts],
-      services,
-      workloads,
-      autoAllowWaypoint,
-      peerAuthentications,
-    },
+    request: { from: client.from, to: destination.to, port, method, path, host },
+    snapshot: { ...snapshot, ...resolveOthers(query, observed, ends, snapshot) },
     steps: [
-      ...steps,
-      ...[...missingKinds(observed), ...notes, ...odd, ...meshNotes].map(
+      ...client.steps,
+      ...[...missingKinds(observed), ...destination.notes, ...odd, ...meshNotes].map(
         (note): TraceStep => ({ at: 'destination', note }),
       ),
     ],
   }
 }
+
+type Ends = { readonly client: Client; readonly destination: Destination }
+
+const resolveEnds = (query: Query, observed: ObservedCluster): Ends => {
+  const client = resolveClient(query, observed)
+  return { client, destination: resolveDestination(query, observed, client.isGateway) }
+}
+
+const doubtsOf = ({ client, destination }: Ends): string[] => [...client.doubts, ...destination.doubts]
+
+/** Resolves the ends for each pair of the kinds of pods that run at either, where there is more than one. */
+const resolveOthers = (
+  query: Query,
+  observed: ObservedCluster,
+  ends: Ends,
+  snapshot: ClusterSnapshot,
+): Pick<ClusterSnapshot, 'doubts' | 'others' | 'differing'> => {
+  const { from, to, fromNamespace, toNamespace } = observed
+  const client = [fromNamespace?.metadata.labels ?? {}, CLIENT_ASPECTS] as const
+  const destination = [toNamespace?.metadata.labels ?? {}, destinationAspects(snapshot)] as const
+  const [clients, destinations] = [from && kindsOfPods(from, ...client), to && kindsOfPods(to, ...destination)]
+  const pairs = (clients ?? [from]).flatMap((one) =>
+    (destinations ?? [to]).map((other) => ({ ...observed, from: one, to: other })),
+  )
+  if (pairs.length === 1) return {}
+  if (pairs.length > MOST_PAIRS) return { doubts: [...doubtsOf(ends), TOO_MANY] }
+  const others = pairs.map((pair) => resolveEnds(query, pair))
+  return {
+    doubts: [...new Set([ends, ...others].flatMap(doubtsOf))],
+    others: others.map((other) => ({
+      from: other.client.from,
+      to: other.destination.to,
+      workloads: other.destination.workloads,
+    })),
+    differing: {
+      client: joined(ends.client.partly, from && describeKinds(from, ...client)),
+      destination: joined(ends.destination.partly, to && describeKinds(to, ...destination)),
+    },
+  }
+}
+
+/** More than any rollout makes; each is decided on its own. */
+const MOST_PAIRS = 32
+
+const TOO_MANY = 'the pods of either side differ in more ways than are looked at'
+
+const joined = (...texts: readonly (string | undefined)[]): string | undefined =>
+  texts.filter((text) => text !== undefined).join(', and ') || undefined
 
 type Mesh = Pick<ClusterSnapshot, 'rootNamespace' | 'otherRoots' | 'trustDomain' | 'trustDomainAliases'> & {
   readonly notes: readonly string[]

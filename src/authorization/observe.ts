@@ -4,12 +4,12 @@ import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
 import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
-import { formatSelector, isPodOf } from '../kubernetes/pods.ts'
+import { formatSelector, isLive, isPodOf } from '../kubernetes/pods.ts'
 import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
 import { findBeacon, findMesh, findState } from './memories.ts'
-import { GATEWAY_NAME, hasDataplaneMode, type ObservedPods, podTemplate } from './pods.ts'
+import { GATEWAY_NAME, type ObservedPods, podTemplate } from './pods.ts'
 import type { Query } from './query.ts'
 import type { GatewayClasses } from './waypoint.ts'
 
@@ -35,8 +35,7 @@ export type ObservedCluster = {
 
 /**
  * Reads the cluster state for one query. It takes twelve calls at once, one more for Istio's own config, and one each for a beacon, for the classes
- * of waypoints that do not say what they are for, for pods whose template does
- * not set the data plane mode, and for the proxies of a Gateway.
+ * of waypoints that do not say what they are for, for the pods of either side, and for the proxies of a Gateway.
  */
 export const observeForQuery = async (
   memories: Pick<Memories, 'read'>,
@@ -118,10 +117,9 @@ const findPods = async (
   ])
   const workload = statefulSet ?? deployment
   if (workload === undefined) return undefined
-  const template = podTemplate(workload)
-  if (hasDataplaneMode(template)) return { template, running: [] }
+  // a rollout that is under way, paused, or left to whoever deletes pods has some that are not as the template says
   const pods = await kubernetes.list('Pod', namespace, formatSelector(workload))
-  return { template, running: pods.filter((pod) => isPodOf(workload, pod)) }
+  return { template: podTemplate(workload), running: pods.filter((pod) => isLive(pod) && isPodOf(workload, pod)) }
 }
 
 /** Lists the pods of a Service that is named like no workload. */
@@ -154,5 +152,5 @@ const listPods = async (
     metadata: { name: '' },
     spec: { selector: { matchLabels } },
   })
-  return await kubernetes.list('Pod', namespace, selector)
+  return (await kubernetes.list('Pod', namespace, selector)).filter(isLive)
 }

@@ -24,7 +24,7 @@ export type PodLike = {
 /** The pods of a workload, or of a Service without one, which have no template. */
 export type ObservedPods = {
   readonly template?: PodLike
-  /** Read only where the template does not set the data plane mode. */
+  /** Live ones: they decide, and the template only where there are none. */
   readonly running: readonly PodLike[]
 }
 
@@ -32,31 +32,39 @@ export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.templ
 
 export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
 
-/** Tells if the pod's own labels set the data plane mode. */
-export const hasDataplaneMode = (pod: PodLike): boolean => ownValue(podLabels(pod), ENROLMENT_LABEL) !== undefined
+/** Returns a running pod, one on the mesh where there is any, else the template; undefined where none is known. */
+export const typicalPod = ({ template, running }: ObservedPods, namespace: Labels): PodLike | undefined =>
+  running.find((pod) => isOnMesh(pod, namespace)) ?? running[0] ?? template
 
-/** Returns the template, or any running pod; undefined where none is known. */
-export const typicalPod = ({ template, running }: ObservedPods): PodLike | undefined => template ?? running[0]
+/** Kubernetes runs pods as the ServiceAccount `default` where the pod spec names none. */
+export const serviceAccountName = ({ spec }: PodLike): string => spec?.serviceAccountName ?? 'default'
 
 /** Counts the pods on the mesh and all pods; a template without pods counts as one. */
 export const countEnrolled = ({ template, running }: ObservedPods, namespace: Labels): { on: number; of: number } => {
   const pods = running.length > 0 || template === undefined ? running : [template]
-  return { on: pods.filter((pod) => !isOnHost(pod) && isEnrolled(podLabels(pod), namespace)).length, of: pods.length }
+  return { on: pods.filter((pod) => isOnMesh(pod, namespace)).length, of: pods.length }
 }
+
+export const isOnMesh = (pod: PodLike, namespace: Labels): boolean =>
+  !isOnHost(pod) && isEnrolled(podLabels(pod), namespace)
 
 /** Istio captures no pod in the network of its node, whatever its labels: it has no identity, and no ztunnel guards it. */
 const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true
 
-/** Tells if a pod is on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
+/** Tells if the labels put a pod on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
   ownValue(labels, ENROLMENT_LABEL) === 'ambient' ||
   (ownValue(labels, ENROLMENT_LABEL) !== 'none' && ownValue(namespace, ENROLMENT_LABEL) === 'ambient')
+
+/** Tells if any of the pods, or the next one made of their template, has a sidecar or may get one. */
+export const someMayHaveSidecar = ({ template, running }: ObservedPods, namespace: Labels): boolean =>
+  [...(template ? [template] : []), ...running].some((pod) => mayHaveSidecar(pod, namespace))
 
 /**
  * Tells if a pod has a sidecar of Istio's, or may get one: it has an identity without a ztunnel, and enforces policies itself
  * (istio.io/latest/docs/setup/additional-setup/sidecar-injection).
  */
-export const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
+const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
   const { metadata: { labels, annotations } = {}, spec: { containers = [], initContainers = [] } = {} } = pod
   if (isGateway(pod)) return false
   if ([...containers, ...initContainers].some(({ name }) => name === 'istio-proxy')) return true

@@ -121,3 +121,14 @@ describe('a Service that sends on to another port', () => {
     expect(evaluate(call(), world([], { autoAllowWaypoint: false })).steps).toEqual([])
   })
 })
+
+test('what depends on the root namespace for some of the pods alone is not decided', () => {
+  const deny = custom('deny', { selector: { matchLabels: { tier: 'a' } }, action: 'DENY', rules: [{}] })
+  const inRoot = { ...deny, metadata: { ...deny.metadata, namespace: 'mesh-root' } }
+  const details = { namespace: 'shop', name: 'details', labels: { tier: 'a' }, onMesh: true }
+  const { from, to } = straight
+  const snapshot = world([inRoot], { otherRoots: ['mesh-root'], autoAllowWaypoint: false })
+  expect(evaluate(straight, snapshot)).toMatchObject({ allowed: true, decided: true })
+  const others = [{ from, to, workloads: [details] }]
+  expect(evaluate(straight, { ...snapshot, others })).toMatchObject({ allowed: false, decided: false })
+})

@@ -17,21 +17,27 @@ const productpage = (changes: Parameters<typeof application>[1]) =>
 const details = (changes: Parameters<typeof application>[1]) => application('details', changes)
 const AMBIENT = { 'istio.io/dataplane-mode': 'ambient' }
 const NO_LABELS = {}
+/** Of the pods of a rollout that has not come to them. */
+const OFF = { 'istio.io/dataplane-mode': null }
 const WITHOUT_BEACON: readonly KubernetesObject[] = [...details({}), ...productpage({})]
 
-/** Labels as many running pods of an application as it is told. */
-const labelPods = (mesh: Mesh, name: string, labels: Record<string, string>, count = 2) => {
-  const running = mesh.api.objects().filter(({ kind, metadata }) => {
-    return kind === 'Pod' && metadata.labels?.['app.kubernetes.io/name'] === name
-  })
-  for (const pod of running.slice(0, count))
-    mesh.api.handle({
-      method: 'PATCH',
-      path: `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`,
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify({ metadata: { labels } }),
-    })
+/** Labels as many running pods of an application as it is told; null takes a label off. */
+const labelPods = (mesh: Mesh, name: string, labels: Record<string, string | null>, count = 2) => {
+  for (const pod of podsNamed(mesh, name).slice(0, count)) patchPod(mesh, pod, { metadata: { labels } })
 }
+
+const podsNamed = (mesh: Mesh, name: string): KubernetesObject[] =>
+  mesh.api
+    .objects()
+    .filter(({ kind, metadata }) => kind === 'Pod' && metadata.labels?.['app.kubernetes.io/name'] === name)
+
+const patchPod = (mesh: Mesh, { metadata }: KubernetesObject, change: object) =>
+  mesh.api.handle({
+    method: 'PATCH',
+    path: `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}`,
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify(change),
+  })
 
 describe('the client', () => {
   test.each<[string, readonly KubernetesObject[], Record<string, string>, string]>([
@@ -85,11 +91,46 @@ describe('the client', () => {
     const mesh = createMesh([...productpage({ labels: NO_LABELS }), ...details({}), waypoint(), ...managed])
     expect(await mesh.explain()).toMatchObject({ allowed: false })
     labelPods(mesh, 'productpage', AMBIENT, 1)
-    const partly = await mesh.explain()
-    expect(partly).toMatchObject({ allowed: true })
+    const partly = await mesh.explain({ autoAllowWaypoint: 'true' })
+    expect(partly).toMatchObject({ allowed: false, decided: false })
+    expect(partly.sentence).toMatch(
+      /^shop\/productpage may or may not .*: of the client only 1 of its 2 pods are on the mesh\.$/,
+    )
     expect(partly.steps[0]).toEqual({ at: 'client', note: 'only 1 of its 2 pods are on the mesh' })
     labelPods(mesh, 'productpage', AMBIENT)
     expect((await mesh.explain()).steps.map(({ at }) => at)).not.toContain('client')
+  })
+
+  test.each([['Deployment'], ['StatefulSet']] as const)(
+    'that is a %s whose rollout has not come to its pods is off the mesh, and partly on it on the way',
+    async (kind) => {
+      const mesh = createMesh([...productpage({ kind }), ...details({}), waypoint(), ...managed])
+      labelPods(mesh, 'productpage', OFF)
+      const before = await mesh.explain({ autoAllowWaypoint: 'true' })
+      expect(before).toMatchObject({ allowed: false, decided: true })
+      expect(before.sentence).toMatch(/^shop\/productpage, outside the mesh, may not/)
+      labelPods(mesh, 'productpage', AMBIENT, 1)
+      expect((await mesh.explain()).steps[0]).toEqual({
+        at: 'client',
+        note: 'only 1 of its 2 pods are on the mesh',
+      })
+    },
+  )
+
+  test('without pods is as its template says', async () => {
+    const mesh = createMesh([...productpage({ replicas: 0 }), ...details({}), waypoint(), ...managed])
+    expect(await mesh.explain()).toMatchObject({ allowed: true })
+  })
+
+  test('whose pods were evicted is as those are that took their place', async () => {
+    const mesh = createMesh([...productpage({}), ...details({}), waypoint(), ...managed])
+    labelPods(mesh, 'productpage', OFF)
+    for (const pod of podsNamed(mesh, 'productpage'))
+      patchPod(mesh, pod, { metadata: { annotations: { 'embedded.meshstep.dev/pod': 'evicted' } } })
+    expect(podsNamed(mesh, 'productpage')).toHaveLength(4)
+    const answer = await mesh.explain()
+    expect(answer).toMatchObject({ allowed: true })
+    expect(answer.steps.map(({ at }) => at)).not.toContain('client')
   })
 
   test('a pod that only looks like one of its own says nothing', async () => {
@@ -128,8 +169,64 @@ describe('the destination', () => {
     const mesh = createMesh([...details(openDetails), ...productpage({}), closed])
     labelPods(mesh, 'details', AMBIENT, 1)
     const answer = await mesh.explain()
-    expect(answer).toMatchObject({ allowed: false, policy: 'shop/closed' })
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toMatch(
+      /: of the destination only 1 of its 2 pods are on the mesh, and nothing guards the others\.$/,
+    )
     expect(answer.steps[0]?.note).toBe('only 1 of its 2 pods are on the mesh, and nothing guards the others')
+  })
+
+  test.each([['Deployment'], ['StatefulSet']] as const)(
+    'that is a %s whose rollout has not come to its pods is not guarded, and partly on the way',
+    async (kind) => {
+      const mesh = createMesh([...details({ kind, labels: AMBIENT }), ...productpage({}), closed])
+      labelPods(mesh, 'details', OFF)
+      const before = await mesh.explain()
+      expect(before).toMatchObject({ allowed: true, decided: true, at: 'destination' })
+      expect(before.sentence).toContain('its pods are not on the mesh, where nothing guards them')
+      labelPods(mesh, 'details', AMBIENT, 1)
+      const partly = await mesh.explain()
+      expect(partly).toMatchObject({ allowed: false, decided: false })
+      expect(partly.steps[0]?.note).toBe('only 1 of its 2 pods are on the mesh, and nothing guards the others')
+      labelPods(mesh, 'details', AMBIENT)
+      expect(await mesh.explain()).toMatchObject({ allowed: false, decided: true, policy: 'shop/closed' })
+    },
+  )
+
+  test('partly on the mesh is decided where that makes no difference', async () => {
+    const open = createMesh([...details({ labels: AMBIENT }), ...productpage({})])
+    for (const name of ['details', 'productpage']) labelPods(open, name, OFF, 1)
+    const answer = await open.explain()
+    expect(answer).toMatchObject({ allowed: true, decided: true })
+    expect(answer.steps.map(({ at }) => at)).toEqual(['client', 'destination'])
+    const mesh = createMesh([
+      ...details({}),
+      ...productpage({}),
+      waypoint(),
+      custom('deny', { ...service('details'), action: 'DENY', rules: [{}] }),
+    ])
+    labelPods(mesh, 'details', OFF, 1)
+    expect(await mesh.explain()).toMatchObject({ allowed: false, decided: true, policy: 'shop/deny' })
+  })
+
+  test('partly on the mesh is not decided where only two that are off it both would differ', async () => {
+    const deny = { action: 'DENY' as const, rules: [{}] }
+    const mesh = createMesh([
+      ...[...details({}), ...productpage({}), waypoint()],
+      ...[custom('service', { ...service('details'), ...deny }), custom('pods', { ...pods('details'), ...deny })],
+    ])
+    for (const name of ['details', 'productpage']) labelPods(mesh, name, OFF, 1)
+    const answer = await mesh.explain()
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toContain(
+      ': of the client only 1 of its 2 pods are on the mesh, and of the destination only 1 of its 2 pods are on the mesh',
+    )
+  })
+
+  test('whose pods have a sidecar still, and whose template has none any more, is not decided', async () => {
+    const mesh = createMesh([...details({ labels: AMBIENT }), ...productpage({}), closed])
+    labelPods(mesh, 'details', { 'sidecar.istio.io/inject': 'true' }, 1)
+    expect(await mesh.explain()).toMatchObject({ allowed: false, decided: false })
   })
 
   test('that is a Service of another name: its pods are those that it selects', async () => {

@@ -14,13 +14,14 @@ type Changes = {
   namespace?: string
   /** Of the pod template and of the Service; those of the mesh unless it is said otherwise. */
   labels?: Labels
+  replicas?: number
   podSpec?: Record<string, unknown>
   serviceSpec?: Record<string, unknown>
 }
 
 /** A workload that runs as itself, and its Service on port 9080, on the mesh behind the beacon's waypoint, but for `changes`. */
 export const application = (name: string, changes: Changes = {}): KubernetesObject[] => {
-  const { kind = 'StatefulSet', namespace = NAMESPACE, labels = ON_MESH, podSpec, serviceSpec } = changes
+  const { kind = 'StatefulSet', namespace = NAMESPACE, labels = ON_MESH, replicas = 2, podSpec, serviceSpec } = changes
   const own = { 'app.kubernetes.io/name': name }
   return [
     {
@@ -29,7 +30,7 @@ export const application = (name: string, changes: Changes = {}): KubernetesObje
       metadata: { name, namespace },
       spec: {
         ...(kind === 'StatefulSet' && { serviceName: name }),
-        replicas: 2,
+        replicas,
         selector: { matchLabels: own },
         template: {
           metadata: { labels: { ...own, ...labels } },

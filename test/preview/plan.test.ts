@@ -9,7 +9,9 @@ import { type KubernetesObject, nameOf } from '../../src/kubernetes/objects.ts'
 import { readProposal } from '../../src/preview/input.ts'
 import type { Plan } from '../../src/preview/preview.ts'
 import { related, requires } from '../helpers/beacon-world.ts'
+import { application } from '../helpers/mesh.ts'
 import { event } from '../helpers/world.ts'
+import { custom, pods } from '../istio/bookinfo.ts'
 import { createPlace, type Place } from './planned.ts'
 
 const DB = { application: 'db' }
@@ -246,6 +248,10 @@ describe('whoever asks for a plan', () => {
   })
 })
 
+/** The template's hash in the names of a Deployment's pods. */
+const hashOf = ({ api }: Place): string =>
+  api.objects().flatMap(({ metadata }) => metadata.labels?.['pod-template-hash'] ?? [])[0] ?? 'none'
+
 describe('expectations', () => {
   const expectation = { from: 'shop/web', to: 'shop/db', port: 80, method: 'GET', path: '/a/1', allowed: true } as const
 
@@ -287,6 +293,26 @@ describe('expectations', () => {
     const denied = { ...expectation, from: 'shop/other', allowed: false } as const
     const { expectations } = await place.plan({ events: [sent], expectations: [expectation, denied] })
     expect(expectations.map(({ met }) => met)).toEqual(what.includes('not guarded') ? [true, false] : [false, true])
+  })
+
+  test('go by the pods of a Deployment, whatever its cluster calls its ReplicaSet', async () => {
+    const place: Place = createPlace([], {
+      intercept: async (request) => {
+        const answer = await place.api.handle(request)
+        return { ...answer, body: answer.body.replaceAll(hashOf(place), '7c9d6b5f4') }
+      },
+    })
+    place.api.seed([...application('db', { kind: 'Deployment' }), ...application('web'), custom('closed', pods('db'))])
+    for (const { kind, metadata } of place.api.objects())
+      if (kind === 'Pod' && metadata.labels?.['app.kubernetes.io/name'] === 'db')
+        place.api.handle({
+          method: 'PATCH',
+          path: `/api/v1/namespaces/shop/pods/${metadata.name}`,
+          headers: { 'content-type': 'application/merge-patch+json' },
+          body: JSON.stringify({ metadata: { labels: { 'istio.io/dataplane-mode': null } } }),
+        })
+    const { expectations } = await place.plan({ expectations: [{ ...expectation, port: 9080 }] })
+    expect(expectations).toMatchObject([{ met: true, sentence: expect.stringContaining('nothing guards them') }])
   })
 
   test('are not met where it is not known, unless what is missing is said', async () => {

@@ -45,9 +45,16 @@ export type ClusterSnapshot = {
   readonly peerAuthentications?: readonly PeerAuthentication[] | undefined
   /** Reasons why no answer is certain, whatever the policies say. @default none */
   readonly doubts?: readonly string[] | undefined
+  /** One for each other kind of pods that may take part: what depends on which do is undecided. @default none */
+  readonly others?: readonly OtherPods[] | undefined
+  /** The ways in which the pods of a side differ, in words. @default none */
+  readonly differing?: Readonly<Partial<Record<'client' | 'destination', string>>> | undefined
   /** Decides as if dry runs were enforced. @default false */
   readonly enforcesDryRuns?: boolean | undefined
 }
+
+/** The parts of a request and of the cluster that are otherwise where other pods take part. */
+export type OtherPods = Pick<AccessRequest, 'from' | 'to'> & Pick<ClusterSnapshot, 'workloads'>
 
 /** The proxy of a Gateway. */
 export type GatewaySnapshot = {
