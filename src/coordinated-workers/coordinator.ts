@@ -1,10 +1,12 @@
 import type { Subject } from '../base/subject.ts'
 import type { OwnSide } from '../feature/feature.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { RequestedPolicy } from '../policies/request.ts'
+import type { MeshLabels } from '../relations/mesh-labels.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type CoordinatorData, coordinatorDatabag } from './databag.ts'
-import { clusterPolicies, notCovered, partOfLabels } from './policies.ts'
+import { clusterPolicies, notCovered, notEnrolled, partOfLabels } from './policies.ts'
 import { missingRoles } from './roles.ts'
 import { clusterPorts, selectWorkerPorts } from './settings.ts'
 import { readSources, tracingRequests } from './sources.ts'
@@ -22,7 +24,7 @@ export type CoordinatorInput = Subject & {
   readonly config: CoordinatorConfig
   readonly relations: EffectiveState['relations']
   /** The mesh labels for pods; undefined while the application is not on a mesh. */
-  readonly mesh?: { readonly labels: Readonly<Record<string, string>> } | undefined
+  readonly mesh?: MeshLabels | undefined
   readonly endpoints?: TelemetryEndpoints | undefined
   /** The keys of relations that were given a config before. */
   readonly configured?: ReadonlySet<string> | undefined
@@ -52,7 +54,10 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
     databags: {
       ...tracingRequests(relations, config),
       ...Object.fromEntries(
-        due.map(({ worker, why }) => [worker.key, why === undefined ? databagFor(worker, input) : labelsFor(input)]),
+        due.map(({ worker, why }) => [
+          worker.key,
+          why === undefined ? databagFor(worker, input) : labelsFor(worker, input),
+        ]),
       ),
     },
     messages: [
@@ -76,16 +81,17 @@ const reasonToWithhold = (
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 
-/** The labels for every worker. A relation without a config gets these, so that its other side hears of it and announces its role. */
-const labelsFor = (input: CoordinatorInput): OwnSide => ({
-  data: coordinatorDatabag({ worker_labels: workerLabels(input) }),
+/** The labels for a worker. A relation without a config gets these, so that its other side hears of it and announces its role. */
+const labelsFor = (worker: WorkerRelation, input: CoordinatorInput): OwnSide => ({
+  data: coordinatorDatabag({ worker_labels: workerLabels(worker, input) }),
   partial: true,
 })
 
-const workerLabels = ({ application, mesh }: CoordinatorInput) =>
-  sorted({ ...mesh?.labels, ...partOfLabels(application) })
+const workerLabels = (worker: WorkerRelation, { namespace, application, mesh }: CoordinatorInput) =>
+  sorted({ ...(worker.namespace === namespace ? mesh?.labels : mesh?.elsewhere), ...partOfLabels(application) })
 
-const databagFor = ({ announced = [], roles }: WorkerRelation, input: CoordinatorInput): OwnSide => {
+const databagFor = (worker: WorkerRelation, input: CoordinatorInput): OwnSide => {
+  const { announced = [], roles } = worker
   const { config, endpoints } = input
   const { workerConfig = '', tls, s3TlsCaChain } = config
   const certificate = typeof tls === 'object' ? tls : undefined
@@ -99,7 +105,7 @@ const databagFor = ({ announced = [], roles }: WorkerRelation, input: Coordinato
       server_cert: material?.serverCert,
       privkey_secret_id: material?.privkeySecretId,
       s3_tls_ca_chain: s3TlsCaChain,
-      worker_labels: workerLabels(input),
+      worker_labels: workerLabels(worker, input),
     }),
   }
 }
@@ -107,8 +113,9 @@ const databagFor = ({ announced = [], roles }: WorkerRelation, input: Coordinato
 const sorted = (labels: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
-const meshMessages = ({ namespace, config }: CoordinatorInput, topology: Topology): string[] => [
+const meshMessages = ({ namespace, config, mesh }: CoordinatorInput, topology: Topology): string[] => [
   ...notCovered(namespace, topology),
+  ...(Object.hasOwn(mesh?.elsewhere ?? {}, ENROLMENT_LABEL) ? [] : notEnrolled(namespace, topology)),
   ...(clusterPorts(config).proxy === undefined
     ? [
         'coordinator.telemetryProxy: expected httpPort and httpsPort: on a mesh routing is mandatory, as no policy lets the telemetry of workers pass by the coordinator',

@@ -190,7 +190,7 @@ const keptLabels = (subject: Subject, state: EffectiveState, surroundings: Surro
 /** The cluster is to join a mesh, and its policies do not stand yet. */
 export const awaitsPolicies = (subject: Subject, state: EffectiveState, { granted }: Surroundings): boolean =>
   state.config?.coordinator !== undefined &&
-  Object.hasOwn(desiredMeshLabels(state)?.labels ?? {}, ENROLMENT_LABEL) &&
+  Object.hasOwn(desiredMeshLabels(state)?.elsewhere ?? {}, ENROLMENT_LABEL) &&
   granted?.has(clusterRequester(subject)) === false
 
 /** Pods that are labelled in place are not restarted by their template. */

@@ -66,6 +66,15 @@ export const notCovered = (namespace: string, { relations }: Topology): string[]
       ),
   )
 
+/** Names workers of other namespaces, which labels of the coordinator's namespace do not put on the mesh. */
+export const notEnrolled = (namespace: string, { relations }: Topology): string[] =>
+  relations
+    .filter((worker) => worker.namespace !== namespace)
+    .map(
+      (worker) =>
+        `${worker.name}: it is in ${worker.namespace}, for which the beacon names no labels: it is not put on the mesh`,
+    )
+
 /** A selector knows no application: a port open for one worker is open at all pods of the cluster. */
 const toPods = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy => {
   const ports = [clusterPorts(config).workerMetrics, ...(selectWorkerPorts(config, config.roles) ?? [])]

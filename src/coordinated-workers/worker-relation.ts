@@ -25,6 +25,8 @@ export type WorkerRelation = {
   /** The key of the relation in the memory. */
   readonly key: string
   readonly name: string
+  /** That of the remote side. */
+  readonly namespace: string
   /** The announced roles, unexpanded; undefined where they cannot be read. */
   readonly announced: readonly string[] | undefined
   /** The announced roles that the cluster has, with meta roles expanded, sorted. */
@@ -52,6 +54,7 @@ export const readWorkers = (
   return {
     key: relation.key,
     name: relationName(relation),
+    namespace: home,
     announced,
     roles: expandRoles(announced ?? [], config).filter((one) => config.roles.includes(one)),
     units,

@@ -14,6 +14,8 @@ export type NamespaceLabels = {
 
 /** The reconciler's view of a service mesh: how it writes policies, and their effect on each other. */
 export type Mesh = {
+  /** The label that puts a pod on the mesh. */
+  readonly enrolment: { readonly key: string; readonly value: string }
   /** Writes the policies that allow the requests and nothing else, and guard the targets. */
   policies(
     subject: Subject,

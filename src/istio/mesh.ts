@@ -13,7 +13,7 @@ import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorizat
 import { isDryRun } from './dry-run.ts'
 import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
-import { USE_WAYPOINT_LABEL, WAYPOINT_SUFFIX, waypointName } from './names.ts'
+import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL, WAYPOINT_SUFFIX, waypointName } from './names.ts'
 import { modelLabels } from './namespace-labels.ts'
 import { widenRules } from './parts.ts'
 import { isServing } from './waypoint.ts'
@@ -37,6 +37,7 @@ export const istio = {
     return !waypoint?.endsWith(WAYPOINT_SUFFIX) || waypoint === waypointName(namespace, application)
   },
   isPolicy,
+  enrolment: { key: ENROLMENT_LABEL, value: 'ambient' },
   isDenying,
   isDryRun,
   isForAll,

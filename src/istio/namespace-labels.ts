@@ -37,6 +37,10 @@ export const modelLabels = (
   return { labels: {}, inherited: {}, conflict }
 }
 
+/** Tells if mesh labels of the namespace, or the one that says whose they are, keep a mesh for the whole of it from having its own. */
+export const isOfOthers = (subject: Subject, mesh: MeshConfig, seen: SeenLabels): boolean =>
+  modelLabels(subject, mesh, seen, true).conflict !== undefined
+
 /** Tells if the namespace is on the mesh without a waypoint: it leads to one that serves, so that nobody is refused meanwhile. */
 const isPast = (labels: Labels): boolean =>
   ownValue(labels, ENROLMENT_LABEL) !== undefined && ownValue(labels, WAYPOINT) === undefined

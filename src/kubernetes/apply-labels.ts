@@ -25,6 +25,9 @@ export type LabelLocation = { object: KubernetesObject; path: FieldPath }
 const OWN_LABELS: FieldPath = ['metadata', 'labels']
 const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labels']
 
+/** Tells if the labels are those of a pod template. */
+export const isTemplate = ({ path }: Pick<LabelLocation, 'path'>): boolean => path.includes('template')
+
 /** Finds the locations of a target's labels; undefined when the object does not exist. `first` is the kind of workload to try first. */
 export const findLabels = async (
   kubernetes: Kubernetes,

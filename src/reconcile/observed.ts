@@ -26,6 +26,9 @@ export type Found = {
   readonly problem?: string
 }
 
+/** The places of targets, as far as these exist. */
+export const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
+
 export type Targets = {
   readonly current: readonly Found[]
   readonly earlier: readonly Found[]

@@ -19,8 +19,8 @@ import type { Conflict } from './result.ts'
 type Labelling = {
   readonly application: string
   readonly workload: Found | undefined
-  /** Some object that may carry labels cannot be read. */
-  readonly isUnread: boolean
+  /** An object that may carry labels cannot be read, or pods that run have them yet. */
+  readonly isCarried: boolean
   readonly conflicts: readonly Conflict[]
   readonly failed: readonly Operation[]
   /** The labels that others still carry as the application did. */
@@ -33,7 +33,7 @@ export const narrowed = (
   memory: Memory,
   { writing: _, awaits: _a, ...state }: State,
   { labels: desired }: Desired,
-  { application, workload, isUnread, conflicts, failed, handedOn }: Labelling,
+  { application, workload, isCarried, conflicts, failed, handedOn }: Labelling,
 ): Content => {
   const places = workload?.places ?? []
   const names = places.map(({ object }) => objectKey(object))
@@ -43,7 +43,7 @@ export const narrowed = (
   )
   const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
   // whoever is led anywhere by them is to know that they are there
-  const left = { ...(isUnread && memory.labels), ...handedOn, ...leftOn(failed) }
+  const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
   if (isFailed)
     return { state: next, labels: { ...left, ...seenOn(places, fieldManager(application), state.inherited) } }
   const refused = new Set(

@@ -9,17 +9,19 @@ import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
-import { labelsHandedOn } from '../relations/handed-on.ts'
+import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
 import { withRevisions } from '../relations/mirror.ts'
 import { withSending } from '../relations/nudges.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import {
+  awaitedByBeacon,
   dueIntents,
   hasLabelledConsumers,
   type Intent,
   namespaceAwaits,
   recordProgress,
   withEntries,
+  workersAwaited,
 } from '../relations/progress.ts'
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -35,6 +37,7 @@ import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Planned, Situation } from './plan/situation.ts'
 import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
 import type { Conflict } from './result.ts'
+import { listBare, wornNow, wornStill } from './worn.ts'
 
 /** The result of bringing the cluster to the memory, and the memory as it is then. */
 export type Settled = {
@@ -83,7 +86,7 @@ export type Input = {
 type Step = Dependencies & Input & { situation: Situation }
 
 /** The executed part of a plan, its reports, and the targets as they were then. */
-type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets }
+type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; worn: string | undefined }
 
 /**
  * Saves the memory, brings the cluster to it, and saves how far that came. Answers undefined, or rejects with an error that isStale, when
@@ -113,10 +116,11 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
 }
 
 /** The end of a plan of which nothing more can be done: the rest waits for what failed. */
-const withSkipped = ({ observed }: Step, planned: Plan, reports: readonly Report[]): Executed => ({
+const withSkipped = ({ observed, situation }: Step, planned: Plan, reports: readonly Report[]): Executed => ({
   plan: planned,
   reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
   targets: observed.targets,
+  worn: situation.worn,
 })
 
 const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Settled | undefined> => {
@@ -211,6 +215,8 @@ const lookUp = async (
   const { writing, refused } = memory.state
   const isFenced = writing !== undefined && writing !== ownMark
   const only = Object.keys(refused?.objects ?? {})
+  const awaited = namespaceAwaits(subject, next, resolved, peers)
+  const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
   return {
     features,
     subject,
@@ -220,16 +226,27 @@ const lookUp = async (
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
     isHeld: hasLabelledConsumers(subject, next, resolved, peers),
-    namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
+    worn: await wornStill(features.mesh, kubernetes, observed, {
+      application: subject.application,
+      ...{ held: memory.labels, desired: desired.labels },
+    }),
+    namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }
 }
 
-/** Write-ahead record: the labels that are newly wanted, and that something is being written. */
-const ahead = ({ memory, situation }: Step, state: State, mark: string): Content => ({
-  state: { ...state, writing: mark },
-  labels: { ...memory.labels, ...situation.desired.labels.labels },
+/** Write-ahead record: the labels that are newly wanted, and whether others wait for more, and that something is being written. */
+const ahead = (step: Step, state: State, mark: string): Content => ({
+  state: { ...state, writing: mark, ...(isAwaitingWorkers(step) && { awaits: 'carried' }) },
+  labels: {
+    ...step.memory.labels,
+    ...labelsHandedElsewhere(step.subject, step.resolved.state),
+    ...step.situation.desired.labels.labels,
+  },
 })
+
+const isAwaitingWorkers = ({ subject, next, resolved, peers }: Step): boolean =>
+  workersAwaited(subject, next, resolved, peers).length > 0
 
 /**
  * Executes a plan, and observes the targets of its first phases again before it labels them. Objects that those phases could not make have
@@ -251,9 +268,13 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const isOwn = next.config?.workload !== undefined && next.config.workload !== null
   const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
-  const second = recall('plan', planOf, { situation: { ...situation, observed: { ...observed, targets } }, failed })
+  const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
+  const isLookedAt = situation.worn !== undefined && isChanged
+  const worn = isLookedAt ? await wornNow(features.mesh, kubernetes, observed.targets) : situation.worn
+  const now = { ...situation, worn, observed: { ...observed, targets } }
+  const second = recall('plan', planOf, { situation: now, failed })
   const late = await run(left(second, early), failed, isAlone && early.length === 0)
-  return late && { plan: second, reports: [...early, ...late], targets }
+  return late && { plan: second, reports: [...early, ...late], targets, worn }
 }
 
 type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
@@ -274,7 +295,7 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
   const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
-  const { plan: planned, reports, targets } = executed
+  const { plan: planned, reports, targets, worn } = executed
   await clock.breathe()
   const [workload] = targets.current
   // what was written may have replaced pods
@@ -286,19 +307,21 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
   const unlabelled = failed.map(({ operation }) => operation).filter(isLabelling)
   const isUnread = [...targets.current, ...targets.earlier].some(({ problem }) => problem !== undefined)
-  const handedOn = labelsHandedOn(memory.labels, resolved.state)
-  const isHandedOn = Object.keys(handedOn).some((key) => ownValue(situation.desired.labels.labels, key) === undefined)
+  const elsewhere = labelsHandedElsewhere(subject, resolved.state)
+  const handedOn = { ...labelsHandedOn(memory.labels, resolved.state), ...elsewhere }
+  const wanted = { ...elsewhere, ...situation.desired.labels.labels }
+  const isHandedOn = Object.keys(handedOn).some((key) => ownValue(wanted, key) === undefined)
   const held = narrowed(features, memory, next, situation.desired, {
     application: subject.application,
     workload,
-    isUnread,
+    isCarried: isUnread || worn !== undefined,
     conflicts,
     failed: unlabelled,
     handedOn,
   })
   const done = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
-    isLabelling: unlabelled.length > 0 || isUnread || isHandedOn || isAwaiting(resolved),
+    isLabelling: unlabelled.length > 0 || isUnread || worn !== undefined || isHandedOn || isAwaiting(resolved),
   })
   const state = withFormerKinds(
     features,
@@ -307,7 +330,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     now,
   )
   const { state: shown, labels } = withRevisions(saved, { state, labels: held.labels })
-  const awaits = planned.awaits ?? (isHandedOn ? 'carried' : undefined)
+  const awaits = planned.awaits ?? (isHandedOn || isAwaitingWorkers(step) ? 'carried' : undefined)
   const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }
   let settled = saved
   if (!features.memories.isStored(saved, content)) {
@@ -324,8 +347,10 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     missing,
     waiting: [
       ...resolved.waiting,
+      ...awaitedByBeacon(subject, next, resolved, peers),
       ...situation.desired.waiting,
       ...planned.waiting,
+      ...(worn === undefined ? [] : [worn]),
       ...planned.problems,
       ...reports.flatMap(({ refused }) => refused ?? []),
       ...reports.flatMap((report) => skippedMessage(report) ?? []),

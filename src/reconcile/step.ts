@@ -296,7 +296,8 @@ const attempt = async (
   progress.taken ??= taken
   return {
     ...{ settled: { ...settled, waiting: [...settled.waiting, ...problems] }, found, units: carried.units },
-    hasHeldBack: features.isHeldBack(input),
+    // what was refused again has changed nothing to look at
+    hasHeldBack: progress.hasRetried !== true && features.isHeldBack(input),
   }
 }
 

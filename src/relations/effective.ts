@@ -313,7 +313,7 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): string[] => {
   })
 }
 
-/** The grant of a requirer that has not published any request. */
+/** The grant of a requirer that has not published any request, or of which it is not known what was granted. */
 export const NOTHING_ASKED = '-'
 
 const isGranted = ({ says }: RelationEntry, { entry }: OtherSide): boolean =>

@@ -1,7 +1,10 @@
 import { ownValue } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { MESH_KEYS } from './foreign-labels.ts'
+import { desiredMeshLabels } from './mesh-labels.ts'
+import { remoteSubject } from './mirror.ts'
 import { relationsWith } from './select.ts'
 
 /**
@@ -12,9 +15,28 @@ export const labelsHandedOn = (
   held: Readonly<Record<string, string>>,
   { relations }: Pick<EffectiveState, 'relations'>,
 ): Record<string, string> => {
-  const workers = relationsWith(relations, { interface: 'cluster', role: 'provides' })
+  const workers = workersIn(relations)
   const isWorn = ([key, value]: [string, string]): boolean =>
     workers.some(({ isUnknown, labels = {} }) => isUnknown || ownValue(labels, key) === value)
-  const isLeading = ([key]: [string, string]): boolean => MESH_KEYS.includes(key) && key !== ENROLMENT_LABEL
   return Object.fromEntries(Object.entries(held).filter((label) => isLeading(label) && isWorn(label)))
 }
+
+/**
+ * Selects the labels that lead workers of other namespaces to a waypoint from now on. A coordinator that is on the mesh with its whole
+ * namespace carries none of them itself.
+ */
+export const labelsHandedElsewhere = (
+  subject: Subject,
+  { relations }: Pick<EffectiveState, 'relations'>,
+): Record<string, string> => {
+  const isElsewhere = workersIn(relations).some(
+    (worker) => remoteSubject(subject, worker).namespace !== subject.namespace,
+  )
+  const { elsewhere = {} } = (isElsewhere && desiredMeshLabels({ relations })) || {}
+  return Object.fromEntries(Object.entries(elsewhere).filter(isLeading))
+}
+
+const workersIn = (relations: EffectiveState['relations']) =>
+  relationsWith(relations, { interface: 'cluster', role: 'provides' })
+
+const isLeading = ([key]: [string, string]): boolean => MESH_KEYS.includes(key) && key !== ENROLMENT_LABEL

@@ -6,6 +6,7 @@ import { readCrossModelIdentity } from './cross-model.ts'
 import { readValue } from './databag.ts'
 import { readData } from './effective.ts'
 import { readGuards } from './guarded-databag.ts'
+import { ELSEWHERE_KEY } from './mesh-labels.ts'
 import { readPolicies } from './policies-databag.ts'
 
 const Labels = z.record(z.string(), z.unknown())
@@ -18,6 +19,7 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     policies: readPolicies,
     guarded: readGuards,
     labels: (databag) => readValue(databag, 'labels', Labels),
+    [ELSEWHERE_KEY]: (databag) => readValue(databag, ELSEWHERE_KEY, Labels),
   },
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
 }

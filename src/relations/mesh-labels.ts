@@ -7,19 +7,38 @@ import { relationsWith } from './select.ts'
 
 const Labels = z.record(z.string(), z.string())
 
-const labelsIn = (databag: Databag): Record<string, string> | undefined => {
-  const labels = readValue(databag, 'labels', Labels)
+/** The key in which a beacon that has its namespace on the mesh says what applications of other namespaces are to carry. */
+export const ELSEWHERE_KEY = 'labels_elsewhere'
+
+/** The labels of a mesh for the pods of an application, and for those of its workers in other namespaces. */
+export type MeshLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  readonly elsewhere: Readonly<Record<string, string>>
+}
+
+const labelsIn = (databag: Databag, key: string): Record<string, string> | undefined => {
+  const labels = readValue(databag, key, Labels)
   if ('unreadable' in labels || labels.value === undefined) return undefined
   return Object.fromEntries(
     Object.entries(labels.value).filter(([key, value]) => !foreignProblem('labels', key, value)),
   )
 }
 
-/** Collects the mesh labels for the application's pods; undefined without a mesh. They are empty where the whole namespace is enrolled. */
-export const desiredMeshLabels = (state: EffectiveState): { labels: Record<string, string> } | undefined => {
-  const requested = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' })
-    .map(({ remote, kept = {} }) => labelsIn(remote.data) ?? labelsIn(kept))
-    .filter((labels) => labels !== undefined)
+/** Collects the mesh labels; undefined without a mesh. Those of the application itself are empty where the whole namespace is enrolled. */
+export const desiredMeshLabels = (state: Pick<EffectiveState, 'relations'>): MeshLabels | undefined => {
+  const requested = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
+    ({ remote, kept = {} }) => {
+      const read = (key: string) => labelsIn(remote.data, key) ?? labelsIn(kept, key)
+      const labels = read('labels')
+      return labels === undefined ? [] : [{ labels, elsewhere: read(ELSEWHERE_KEY) ?? labels }]
+    },
+  )
   // of different values the lower id wins
-  return requested.length === 0 ? undefined : { labels: Object.assign({}, ...requested.toReversed()) }
+  const merged = requested.toReversed()
+  return requested.length === 0
+    ? undefined
+    : {
+        labels: Object.assign({}, ...merged.map(({ labels }) => labels)),
+        elsewhere: Object.assign({}, ...merged.map(({ elsewhere }) => elsewhere)),
+      }
 }

@@ -1,5 +1,6 @@
 import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import { endsAlone, tombstoneOf } from './announcements.ts'
@@ -16,6 +17,7 @@ import {
   otherSide,
   requestedLabels,
 } from './effective.ts'
+import { desiredMeshLabels } from './mesh-labels.ts'
 import { isDisplaced, remoteSubject } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
@@ -196,14 +198,19 @@ const grantedNow = (
   const { entry: theirs } = other
   const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
   if (!isConfigured) return isConfigUnknown(state) || mayHold(entry, other) ? granted : undefined
-  if (relation.isUnknown || isFailed || theirs === undefined) return granted
-  if (relation.isLeaving) return grantedMeanwhile(granted, theirs)
+  const kept = grantedBefore(granted, relation)
+  if (relation.isUnknown || isFailed || theirs === undefined) return kept
+  if (relation.isLeaving) return grantedMeanwhile(kept, theirs)
   return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
 }
 
+/** A consumer that leaves took its labels by a grant, also where that was lost with the memory: it tells when they are gone. */
+const grantedBefore = (granted: string | undefined, { isLeaving }: Relation): string | undefined =>
+  granted ?? (isLeaving ? NOTHING_ASKED : undefined)
+
 /** A consumer that leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
 const grantedMeanwhile = (granted: string | undefined, { says = granted }: RelationEntry): string | undefined =>
-  granted === undefined || granted === CHANGING ? granted : says
+  granted === CHANGING ? granted : says
 
 /** Names a relation's requester as a beacon and as a coordinator do. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [
@@ -223,24 +230,58 @@ export const hasLabelledConsumers = (subject: Subject, state: State, resolved: E
   })
 
 /** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */
-export const namespaceAwaits = (
+export const namespaceAwaits = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+  const { mesh } = state.config ?? {}
+  if (mesh === undefined || mesh.modelOnMesh) return []
+  return withoutLabels(subject, state, resolved, peers, { interface: 'service_mesh', isDone: isLabelled })
+}
+
+/** Lists the workers of a coordinator on a mesh that do not carry its labels yet: the namespace stays on the mesh for them as well. */
+export const workersAwaited = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+  const { labels = {} } = desiredMeshLabels(resolved.state) ?? {}
+  const isCoordinator = state.config?.coordinator !== undefined || isConfigUnknown(state)
+  if (!isCoordinator || !Object.hasOwn(labels, ENROLMENT_LABEL)) return []
+  return withoutLabels(subject, state, resolved, peers, { interface: 'cluster', isDone: isOnMesh })
+}
+
+/** Names the workers whose labels a beacon of the coordinator waits for, a sentence each. */
+export const awaitedByBeacon = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+  const beacons = Object.values(state.relations).filter(
+    (entry) => entry.interface === 'service_mesh' && isRequirer(entry),
+  )
+  const isAwaited = beacons.some((entry) => awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))))
+  if (!isAwaited) return []
+  return workersAwaited(subject, state, resolved, peers).map(
+    (worker) => `waiting for ${worker} to carry labels of the mesh`,
+  )
+}
+
+const awaitsLabels = (peer: Peer | undefined): boolean =>
+  peer !== undefined && 'state' in peer && peer.state.awaits === 'carried'
+
+/** The relations to look at, and the test for applications that carry their labels. */
+type Provided = { readonly interface: string; readonly isDone: (peer: Peer | undefined) => boolean }
+
+const withoutLabels = (
   subject: Subject,
   state: State,
   { state: { relations } }: Effective,
   peers: Peers,
-): string[] => {
-  const { mesh } = state.config ?? {}
-  if (mesh === undefined || mesh.modelOnMesh) return []
-  return Object.entries(relations).flatMap(([key, relation]) => {
-    if (relation.interface !== 'service_mesh' || relation.role !== 'provides' || relation.isLeaving) return []
-    const name = subjectName(remoteSubject(subject, relation))
+  { interface: name, isDone }: Provided,
+): string[] =>
+  Object.entries(relations).flatMap(([key, relation]) => {
+    if (relation.interface !== name || relation.role !== 'provides' || relation.isLeaving) return []
+    const remote = subjectName(remoteSubject(subject, relation))
     const { holds, entry } = otherSide(subject, state, key, peers)
-    const isCarrying = holds === true && isLabelled(peers.get(name))
+    const isCarrying = holds === true && isDone(peers.get(remote))
     const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
-    return isAwaited ? [name] : []
+    return isAwaited ? [remote] : []
   })
-}
 
-/** Tells if the workload carries labels: they may be refused there while all else was done. */
+/** Tells if the workload carries labels, and those of its own workers do: labels may be refused there while all else was done. */
 const isLabelled = (peer: Peer | undefined): boolean =>
-  peer !== undefined && 'labels' in peer && Object.keys(peer.labels).length > 0
+  peer !== undefined && 'labels' in peer && Object.keys(peer.labels).length > 0 && !awaitsLabels(peer)
+
+/** Tells if the workload is on the mesh: a worker carries the label of its cluster without that. */
+const isOnMesh = (peer: Peer | undefined): boolean =>
+  peer !== undefined && 'labels' in peer && Object.hasOwn(peer.labels, ENROLMENT_LABEL)

@@ -39,18 +39,19 @@ import {
 } from './waypoint-switch.ts'
 
 /**
- * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for; none where it is on the mesh with the
- * whole namespace.
+ * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for. Where it is on the mesh with the whole
+ * namespace it has none, and its workers in other namespaces have those in `elsewhere`.
  */
 export const beaconLabels = (
   subject: Subject,
   mesh: MeshConfig,
+  state: EffectiveState,
   relation: Relation,
   lookups: Lookups,
-): Record<string, string> => {
-  if (isOnMeshWithNamespace(subject, mesh, relation, lookups)) return {}
+): { labels: Record<string, string>; elsewhere?: Record<string, string> } => {
   const isWaiting = awaitsWaypoint(subject, mesh, relation, lookups)
-  return enrolmentLabels(subject, isWaiting ? { ...mesh, waypoint: false } : mesh)
+  const labels = enrolmentLabels(subject, isWaiting ? { ...mesh, waypoint: false } : mesh)
+  return isOnMeshWithNamespace(subject, mesh, state, relation, lookups) ? { labels: {}, elsewhere: labels } : { labels }
 }
 
 /** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */

@@ -3,6 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
 import { crossModelDatabag } from '../relations/cross-model.ts'
+import { ELSEWHERE_KEY } from '../relations/mesh-labels.ts'
 import { policiesDatabag } from '../relations/policies-databag.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -25,7 +26,7 @@ export const meshDatabag = (
     case 'service_mesh requires':
       return requestDatabag(subject, state)
     case 'service_mesh provides':
-      return state.config?.mesh && beaconDatabag(subject, state.config.mesh, relation, lookups)
+      return state.config?.mesh && beaconDatabag(subject, state.config.mesh, state, relation, lookups)
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
     case 'cross_model_mesh provides':
@@ -53,10 +54,15 @@ const requestDatabag = (subject: Subject, state: EffectiveState): Record<string,
 const beaconDatabag = (
   subject: Subject,
   mesh: MeshConfig,
+  state: EffectiveState,
   relation: Relation,
   lookups: Lookups,
-): Record<string, string> => ({
-  labels: pythonJson(beaconLabels(subject, mesh, relation, lookups)),
-  mesh_type: '"istio"',
-  ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
-})
+): Record<string, string> => {
+  const { labels, elsewhere } = beaconLabels(subject, mesh, state, relation, lookups)
+  return {
+    labels: pythonJson(labels),
+    ...(elsewhere && { [ELSEWHERE_KEY]: pythonJson(elsewhere) }),
+    mesh_type: '"istio"',
+    ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
+  }
+}

@@ -3,9 +3,13 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import { ENROLMENT_LABEL, meshLabels, waypointName } from '../istio/names.ts'
+import { isOfOthers } from '../istio/namespace-labels.ts'
 import { isServing, runsWaypoint } from '../istio/waypoint.ts'
+import { readLabels } from '../kubernetes/apply-labels.ts'
+import type { SeenLabels } from '../kubernetes/label-difference.ts'
 import { findLookup, type Lookups } from '../kubernetes/lookups.ts'
-import { nameOf, type Reference } from '../kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { Relation } from '../state/relation.ts'
@@ -44,7 +48,7 @@ export const meshInEffect = (
 }
 
 /** Tells if the namespace's own labels lead to the waypoint. */
-export const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
+const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
   const labels = namespaceLabels(subject, lookups)
   return isLed(subject, { 'istio.io/use-waypoint-namespace': subject.namespace, ...labels })
 }
@@ -61,32 +65,41 @@ const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
     .every(([key, value]) => ownValue(labels, key) === value)
 
 /**
- * Tells if a consumer of a mesh for the whole namespace needs no labels of its own. It keeps what it has until those of the namespace do the same
- * for it: they may be somebody else's, or refused. One in another namespace has nothing of them.
+ * Tells if a consumer of a mesh for the whole namespace needs no labels of its own. It has them while those of the namespace do not do the same
+ * for it: they are refused, or somebody else's to take away. One in another namespace has nothing of them.
  */
 export const isOnMeshWithNamespace = (
   subject: Subject,
   mesh: MeshConfig,
+  { refused }: Pick<EffectiveState, 'refused'>,
   relation: Relation,
   lookups: Lookups,
 ): boolean => {
   if (mesh.modelOnMesh !== true || remoteSubject(subject, relation).namespace !== subject.namespace) return false
+  const name = nameOf(ownNamespace(subject))
+  const namespace = findLookup(lookups, name)
+  if (namespace === undefined || isOfOthers(subject, mesh, readNamespaceLabels(subject, namespace))) return false
   const { labels = {} } = relation
-  if (ownValue(labels, ENROLMENT_LABEL) === undefined) return true
+  const isEnrolled = ownValue(namespace.metadata.labels, ENROLMENT_LABEL) === 'ambient'
+  // the namespace gets its labels in the same step
+  if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isEnrolled || !Object.hasOwn(refused?.objects ?? {}, name)
   const isLedOnly = runsWaypoint(mesh) && isLed(subject, labels) && !isNamespaceLed(subject, lookups)
-  return !isLedOnly && ownValue(namespaceLabels(subject, lookups), ENROLMENT_LABEL) === 'ambient'
+  return !isLedOnly && isEnrolled
 }
+
+const readNamespaceLabels = ({ application }: Subject, object: KubernetesObject): SeenLabels =>
+  readLabels({ object, path: ['metadata', 'labels'] }, fieldManager(application))
 
 /** Lists the consumers that keep labels of their own though the whole namespace is to be on the mesh. */
 export const keepingOwnLabels = (
   subject: Subject,
   mesh: MeshConfig,
-  { relations }: EffectiveState,
+  state: EffectiveState,
   lookups: Lookups,
 ): string[] => {
   if (mesh.modelOnMesh !== true) return []
-  return consumersOf(relations)
-    .filter((relation) => !isOnMeshWithNamespace(subject, mesh, relation, lookups))
+  return consumersOf(state.relations)
+    .filter((relation) => !isOnMeshWithNamespace(subject, mesh, state, relation, lookups))
     .map((relation) => remoteSubject(subject, relation))
     .filter(({ namespace }) => namespace === subject.namespace)
     .map(subjectName)

@@ -6,6 +6,7 @@ type Condition = { type?: string; status?: string; reason?: string; message?: st
 type Container = { name?: string; state?: { waiting?: { reason?: string; message?: string } } }
 type Status = {
   observedGeneration?: number
+  replicas?: number
   availableReplicas?: number
   updatedReplicas?: number
   conditions?: Condition[]
@@ -20,10 +21,10 @@ export const desiredReplicas = ({ spec }: KubernetesObject): number => Number(sp
 
 /** All pods are of the present template and available, so none has a problem to report. */
 export const isAvailable = (workload: KubernetesObject): boolean => {
-  const { observedGeneration = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
+  const { observedGeneration = 0, replicas = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
   const wanted = desiredReplicas(workload)
   const isSeen = observedGeneration >= Number(workload.metadata.generation ?? 0)
-  return isSeen && availableReplicas >= wanted && updatedReplicas >= wanted
+  return isSeen && availableReplicas >= wanted && updatedReplicas >= Math.max(wanted, replicas)
 }
 
 /** The problems of a workload: those of its pods, then its own conditions, then its number of available pods. */

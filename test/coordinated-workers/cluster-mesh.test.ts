@@ -102,16 +102,20 @@ describe('the labels of a cluster', () => {
     },
   )
 
-  test.each(['statefulsets', 'services'])(
+  test.each([
+    // the Service leads there as long as the pods
+    ['statefulsets', 2],
+    ['services', 1],
+  ])(
     'keep the waypoint while the %s of a worker lead to it, also where the coordinator has left, and no longer',
-    async (plural) => {
+    async (plural, places) => {
       const world = await meshedCluster()
       world.intercept = ({ method, path }) =>
         method === 'PATCH' && path.replace(/\?.*/, '').endsWith(`/${plural}/querier`) ? FORBIDDEN : undefined
       await world.send('relation-broken', { application: COORDINATOR, relation: { id: 99, interface: 'service_mesh' } })
       await world.send('config-changed', { application: 'beacon', config: { mesh: { waypoint: false } } })
       await world.send('resync', {})
-      expect(Object.values(world.labels('querier')).filter(isLed)).toHaveLength(1)
+      expect(Object.values(world.labels('querier')).filter(isLed)).toHaveLength(places)
       expect(world.object('Gateway', 'shop-beacon-waypoint')).toBeDefined()
       world.intercept = undefined
       await world.send('resync', { application: 'querier' })
@@ -127,7 +131,7 @@ describe('the labels of a cluster', () => {
       method === 'PATCH' && path.includes(`/statefulsets/${COORDINATOR}?`) ? FORBIDDEN : undefined
     await world.send('relation-broken', { application: COORDINATOR, relation: { id: 99, interface: 'service_mesh' } })
     await world.send('resync', {})
-    expect(Object.values(world.labels(COORDINATOR)).filter(isLed)).toHaveLength(1)
+    expect(Object.values(world.labels(COORDINATOR)).filter(isLed)).toHaveLength(2)
     for (const name of WORKERS) expect(world.labels(name).template).not.toHaveProperty(['istio.io/dataplane-mode'])
   })
 

@@ -18,7 +18,8 @@ import {
   workers,
 } from './samples.ts'
 
-const MESH = { labels: { 'istio.io/use-waypoint': 'waypoint', 'istio.io/dataplane-mode': 'ambient' } }
+const ON_MESH = { 'istio.io/use-waypoint': 'waypoint', 'istio.io/dataplane-mode': 'ambient' }
+const MESH = { labels: ON_MESH, elsewhere: ON_MESH }
 const OFF_MESH = { 'app.kubernetes.io/part-of': 'tempo' }
 const INCONSISTENT = '[consistency] Cluster inconsistent. Missing roles: write.'
 
@@ -114,10 +115,10 @@ describe('on a mesh', () => {
   })
 
   test('the label of the cluster is its own', () => {
-    const mesh = { labels: { z: 'z', 'app.kubernetes.io/part-of': 'beacon' } }
-    expect(coordination([READER, WRITER], { mesh }).databags[4]?.data.worker_labels).toBe(
-      '{"app.kubernetes.io/part-of": "tempo", "z": "z"}',
-    )
+    const labels = { z: 'z', 'app.kubernetes.io/part-of': 'beacon' }
+    expect(
+      coordination([READER, WRITER], { mesh: { labels, elsewhere: labels } }).databags[4]?.data.worker_labels,
+    ).toBe('{"app.kubernetes.io/part-of": "tempo", "z": "z"}')
   })
 })
 
@@ -209,7 +210,7 @@ test('in which order anything came does not matter', () => {
               .flatMap((orders) => orders.slice(order, order + 1))
               .map((each) => [`r${each.id}`, each]),
           ),
-          mesh: { labels: Object.fromEntries(labels[order] ?? []) },
+          mesh: { labels: Object.fromEntries(labels[order] ?? []), elsewhere: {} },
         }),
       )
       expect(JSON.stringify(one)).toBe(JSON.stringify(other))

@@ -87,7 +87,7 @@ test('whatever the other sides say, nothing is thrown, and the good ones are not
     fc.property(fc.array(relation, { maxLength: 4 }), (hostile) => {
       const relations = byId(READER, WRITER, loki, ...hostile)
       const input = { namespace: 'shop', application: 'tempo', config: CONFIG, relations }
-      const result = coordinate({ ...input, mesh: { labels: {} } })
+      const result = coordinate({ ...input, mesh: { labels: {}, elsewhere: {} } })
       expectGood(result)
       const seen = findTopology(relations, 'shop', CONFIG)
       const sources = readSources(relations, CONFIG)
@@ -116,7 +116,7 @@ test('a unit cannot take the name of an application that is not its own', () => 
     remote: { ...READER.remote, units: { 'admin/0': { ...unitData('admin/0'), juju_topology } } },
   })
   const input = { namespace: 'shop', application: 'tempo', config: CONFIG, relations }
-  const { meshPolicies } = coordinate({ ...input, mesh: { labels: {} } })
+  const { meshPolicies } = coordinate({ ...input, mesh: { labels: {}, elsewhere: {} } })
   expect(findTopology(relations, 'shop', CONFIG).units).toEqual([])
   expect(meshPolicies.map(({ policy }) => policy.source_app_name)).not.toContain('admin')
 })

@@ -112,12 +112,17 @@ describe('the calls of a step', () => {
     expect(world.calls).toHaveLength(9)
   })
 
-  test('leave: 8 in 5 round trips, and 2 to remember that the beacon was told', async () => {
-    const world = createWorld()
+  test.each([
+    ['no pods', 0, 8, 5],
+    ['a pod, which is looked at before the Service lets go of it', 1, 9, 6],
+  ])('leave with %s', async (_, replicas, calls, trips) => {
+    const { spec, ...rest } = workload()
+    const world = createWorld([{ ...rest, spec: { ...spec, replicas } }, service()])
     await world.send('relation-changed', meshRelation())
     await world.clock.sleep(LATER_MILLISECONDS)
-    expect(await countTrips(world, () => world.send('relation-broken', { relation: { id: 7 } }))).toBe(5 + 2)
-    expect(world.calls).toHaveLength(8 + 2)
+    // two to remember that the beacon was told
+    expect(await countTrips(world, () => world.send('relation-broken', { relation: { id: 7 } }))).toBe(trips + 2)
+    expect(world.calls).toHaveLength(calls + 2)
   })
 
   test('a pod of an application that is not known: reads alone', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { some } from '../helpers/runs.ts'
-import type { World } from '../helpers/world.ts'
+import { FORBIDDEN, type World } from '../helpers/world.ts'
 import {
   applyDocument,
   atEveryWrite,
@@ -170,6 +170,27 @@ test('a beacon that lost its memory and is told the end of a relation revokes no
   expect([seen[0], effects(world)]).toEqual([[true, 1], OFF])
   expect(seen.filter(([captured, granted]) => captured && granted !== 1)).toEqual([])
 })
+
+test.each([
+  ['can', {}],
+  ['cannot', { versions: { service_mesh: [0] } }],
+])(
+  'a beacon that lost its memory, and %s read what was asked for, revokes the grant of a relation that is over once its labels are off',
+  async (_, versions) => {
+    const world = await startPair(createPair())
+    const config = { ...DETAILS_CONFIG, versions: { service_mesh: [1] } }
+    await configure(world, 'details', config)
+    loseMemory(world, 'beacon')
+    world.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes('/statefulsets/details?') ? FORBIDDEN : undefined
+    await endRelation(world, 'details', MESH)
+    await configure(world, 'beacon', { ...CONFIGS.beacon, ...versions })
+    expect([isCaptured(world, 'details'), effects(world).principals]).toEqual([true, WORKING.principals])
+    world.intercept = undefined
+    await configure(world, 'details', config)
+    expect(effects(world)).toEqual(OFF)
+  },
+)
 
 test('a beacon that is removed keeps its waypoint until a consumer has left that asks for nothing and lost its memory', async () => {
   const world = createPair()

@@ -79,8 +79,8 @@ export const SWITCHED: Readonly<Record<string, readonly Record<string, unknown>[
   ],
 }
 
-/** Without pods, which would cost time. */
-const application = (name: string): KubernetesObject[] => {
+/** Without pods, which would cost time, or with one that keeps its template until somebody deletes it. */
+const application = (name: string, isRolling: boolean): KubernetesObject[] => {
   const labels = { 'app.kubernetes.io/name': name }
   const metadata = { name, namespace: NAMESPACE, labels }
   return [
@@ -89,7 +89,8 @@ const application = (name: string): KubernetesObject[] => {
       kind: 'StatefulSet',
       metadata,
       spec: {
-        replicas: 0,
+        replicas: isRolling ? 1 : 0,
+        ...(isRolling && { updateStrategy: { type: 'OnDelete' } }),
         serviceName: name,
         selector: { matchLabels: labels },
         template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } },
@@ -111,9 +112,9 @@ const waypoint = (): KubernetesObject => {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: NAMESPACE }, spec }
 }
 
-export const objectsOf = (variant: Variant): KubernetesObject[] => [
+export const objectsOf = (variant: Variant, isRolling = false): KubernetesObject[] => [
   waypoint(),
-  ...workloadsOf(variant).flatMap(application),
+  ...workloadsOf(variant).flatMap((name) => application(name, isRolling)),
 ]
 
 export const memoryPath = (name: string): string =>

@@ -1,5 +1,5 @@
-import { sidesOf, type Variant } from './fixture.ts'
-import { STILL } from './plan.ts'
+import { sidesOf } from './fixture.ts'
+import { type Plan, STILL } from './plan.ts'
 import type { Word } from './platform.ts'
 import { createPlatform } from './platform.ts'
 import { createRandom } from './random.ts'
@@ -7,6 +7,9 @@ import { createSchedule } from './schedule.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'
 import type { Truth } from './truth.ts'
 import { createWorld } from './world.ts'
+
+/** The applications of a history, and how their pods are replaced. */
+export type Kind = Pick<Plan, 'variant' | 'isRolling'>
 
 const known = new Map<string, Promise<Snapshot>>()
 
@@ -23,10 +26,10 @@ const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Word['fact'][] =>
     .map((side) => ({ ...fact, side }))
 }
 
-const build = async (variant: Variant, facts: readonly Word['fact'][]): Promise<Snapshot> => {
-  const world = createWorld(variant)
+const build = async ({ variant, isRolling }: Kind, facts: readonly Word['fact'][]): Promise<Snapshot> => {
+  const world = createWorld(variant, { isRolling })
   const platform = createPlatform(world, { order: () => 'time', skew: () => 0 })
-  const schedule = createSchedule(world, createRandom(0), { ...STILL, variant, order: 'time' })
+  const schedule = createSchedule(world, createRandom(0), { ...STILL, variant, isRolling, order: 'time' })
   for (const fact of facts) {
     platform.say({ ...fact, form: 'event' })
     await schedule.runCalmly()
@@ -43,11 +46,11 @@ const inOrder = (words: readonly Word[]): Word[] =>
   words.toSorted((one, other) => (keyOf(one.fact) < keyOf(other.fact) ? -1 : 1))
 
 /** What a cluster becomes that only the last words were told to, one after another, without faults. */
-export const buildFresh = (variant: Variant, { relations, configs }: Truth): Promise<Snapshot> => {
+export const buildFresh = (kind: Kind, { relations, configs }: Truth): Promise<Snapshot> => {
   const words = [...inOrder(configs), ...inOrder(relations)]
   const facts = words.flatMap((word) => tellBoth(word, words))
-  const key = [variant, ...facts.map(keyOf)].join('\n')
-  const found = known.get(key) ?? build(variant, facts)
+  const key = [kind.variant, kind.isRolling, ...facts.map(keyOf)].join('\n')
+  const found = known.get(key) ?? build(kind, facts)
   known.set(key, found)
   return found
 }

@@ -44,7 +44,7 @@ const runIn = (world: World, random: Random, plan: Plan, options: Options, said?
 }
 
 export const createRun = (random: Random, plan: Plan, options: Options = {}): Run =>
-  runIn(createWorld(plan.variant, options), random, plan, options)
+  runIn(createWorld(plan.variant, { ...options, isRolling: plan.isRolling }), random, plan, options)
 
 /** A run that goes on, by a plan of its own, from where another one is quiet. */
 const copyRun = ({ world, platform, options }: Run, random: Random, plan: Plan): Run => {
@@ -129,7 +129,7 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
   sendResync(world, side)
   await schedule.run([], { ...NO_FAULTS })
   return [
-    ...(await checkConvergence(plan.variant, platform, world)),
+    ...(await checkConvergence(plan, platform, world)),
     ...checkEvents(world, platform.said.letters.length, plan.atOnce),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
   ]
@@ -141,6 +141,7 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
     plan.variant === 'chain' ? 'coordinator and worker' : 'consumer and clients',
     `ordered by ${plan.order}`,
     ...has(plan.calm > 0, 'calm beginning'),
+    ...has(plan.isRolling, 'pods outlive their template'),
     ...has(plan.skew > 0, 'clocks apart'),
     ...has(plan.atOnce > 1, 'processes at once'),
     ...has(

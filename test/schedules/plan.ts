@@ -19,6 +19,8 @@ export type Plan = {
   calm: number
   /** Names the calm facts, where other histories begin with the same ones. */
   beginning?: number
+  /** Whether pods outlive a change of their template, until they are replaced at some moment. */
+  isRolling: boolean
   /** Milliseconds by which clocks may be apart. */
   skew: number
   /** By how many milliseconds the clock of whoever tells a side is ahead. */
@@ -42,6 +44,7 @@ export type Plan = {
 export const STILL: Omit<Plan, 'variant' | 'order'> = {
   facts: [],
   calm: 0,
+  isRolling: false,
   skew: 0,
   offsets: {},
   crashes: 0,
@@ -211,6 +214,7 @@ export const createPlan = (random: Random): Plan => {
     ...{ variant, order, skew, offsets },
     ...factsOf(random, size, begun),
     ...(isShared && { beginning }),
+    isRolling: isShared && beginning % 4 === 0,
     crashes: random.pick([0, 1, 1, 2]),
     losses: random.pick([0, 0, 1, 2]),
     doubles: random.pick([0, 0, 1]),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { NAMESPACE, type Variant, workloadsOf } from './fixture.ts'
-import { buildFresh } from './fresh.ts'
+import { buildFresh, type Kind } from './fresh.ts'
 import { OWN } from './monitor.ts'
 import type { Platform } from './platform.ts'
 import type { Event } from './process.ts'
@@ -44,11 +44,11 @@ const findMistakes = (variant: Variant, truth: Truth, world: World): string[] =>
 }
 
 /** a: the cluster is as the platform's last words have it. */
-export const checkConvergence = async (variant: Variant, platform: Platform, world: World): Promise<Violation[]> => {
+export const checkConvergence = async (kind: Kind, platform: Platform, world: World): Promise<Violation[]> => {
   const truth = findTruth(platform)
   const details = [
-    ...findMistakes(variant, truth, world),
-    ...compareSnapshots(await buildFresh(variant, truth), takeSnapshot(world)),
+    ...findMistakes(kind.variant, truth, world),
+    ...compareSnapshots(await buildFresh(kind, truth), takeSnapshot(world)),
   ]
   return details.length === 0 ? [] : [{ property: 'a: the cluster is as from scratch', details }]
 }

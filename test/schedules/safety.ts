@@ -1,7 +1,7 @@
 import { outcomesOf } from '../authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
 import { NAMESPACE } from './fixture.ts'
-import type { Knowledge } from './monitor.ts'
+import { type Knowledge, labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import type { World } from './world.ts'
 
@@ -43,23 +43,38 @@ const reachIn = (objects: ReadonlyMap<string, Relevant>): Reach => {
     .map(({ text }) => text)
     .toSorted()
     .join('\n')
-  const reach = evaluated.get(key) ?? evaluate([...objects.values()].map(({ object }) => object))
+  const reach = evaluated.get(key) ?? evaluate(asRunning([...objects.values()].map(({ object }) => object)))
   evaluated.set(key, reach)
   return reach
 }
+
+/** The objects with the workload as its pod is, where it has one: its template is of pods to come. */
+const asRunning = (objects: readonly KubernetesObject[]): KubernetesObject[] => {
+  const pod = objects.find(({ kind }) => kind === 'Pod')
+  const others = objects.filter((object) => object !== pod)
+  if (pod === undefined) return others
+  const template = { metadata: { labels: pod.metadata.labels } }
+  return others.map((object) =>
+    object.kind === 'StatefulSet' ? { ...object, spec: { ...object.spec, template } } : object,
+  )
+}
+
+const isEnrolling = (object: KubernetesObject): boolean =>
+  object.kind === 'StatefulSet' && Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
 
 /** An object that decides who reaches details, and what of it does. */
 type Relevant = { readonly object: KubernetesObject; readonly text: string }
 
 const textOf = ({ kind, metadata: { namespace, name, labels }, spec }: KubernetesObject): string => {
-  const isService = kind === 'Service' || kind === 'Gateway'
-  return JSON.stringify([kind, namespace, name, isService ? [labels, spec?.selector] : spec])
+  const isLabelled = kind === 'Service' || kind === 'Gateway' || kind === 'Pod'
+  return JSON.stringify([kind, namespace, name, isLabelled ? [labels, spec?.selector] : spec])
 }
 
 const isRelevant = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
   kind === 'AuthorizationPolicy' ||
   kind === 'Gateway' ||
-  ((kind === 'Service' || kind === 'StatefulSet') && name === GUARDED)
+  ((kind === 'Service' || kind === 'StatefulSet') && name === GUARDED) ||
+  (kind === 'Pod' && name.startsWith(`${GUARDED}-`))
 
 /**
  * Watches every write for who reaches details at that moment, by the evaluator on the objects as they are: nobody whom the platform has let
@@ -69,7 +84,9 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
   const keyOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace} ${metadata.name}`
   const relevant = (object: KubernetesObject): [string, Relevant] => [keyOf(object), { object, text: textOf(object) }]
   const objects = new Map(world.api.objects().filter(isRelevant).map(relevant))
-  let before = reachIn(objects)
+  // pods follow their template: whoever takes its labels takes them off the mesh
+  const isLabelled = () => [...objects.values()].some(({ object }) => isEnrolling(object))
+  let [before, wasLabelled] = [reachIn(objects), isLabelled()]
 
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
@@ -78,7 +95,7 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
 
   const checkOpen = (now: Reach, wrote: string): void => {
     const opened = findOpened(before, now, isForgotten())
-    const isLeaving = before.isEnrolled && !now.isEnrolled && isEnrolled()
+    const isLeaving = wasLabelled && !isLabelled() && isEnrolled()
     if ((opened.length > 0 || isLeaving) && isDeclaring())
       report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : opened.join(', ')}`)
   }
@@ -99,6 +116,7 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
     checkOpen(now, wrote)
     checkRefused(now, wrote)
     before = now
+    wasLabelled = isLabelled()
   })
 }
 

@@ -37,6 +37,9 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
   // clocks of senders are behind, and those of receivers ahead: a time in the future counts when it comes, which nobody can foretell
   const skew = () => (plan.skew === 0 ? 0 : random.below(plan.skew))
 
+  /** Looking takes time, and is for histories in which there is something to find. */
+  const outdated = () => (plan.isRolling ? world.outdated() : [])
+
   const runAll = async (actor: Actor): Promise<void> => {
     while (world.actors.includes(actor)) {
       count()
@@ -93,6 +96,7 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
       ...letters.map((letter) => async () => {
         current = await world.deliver(letter, skew())
       }),
+      ...outdated().map((pod) => async () => world.replace(pod)),
       ...world.late.filter(() => random.chance(0.2)).map((call) => async () => world.makeLate(call)),
       ...(facts.length > 0 ? [async () => facts.shift()?.()] : []),
     ]
@@ -105,9 +109,11 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
     runCalmly: async () => {
       for (;;) {
         const letter = world.network.find(isDeliverable)
-        if (letter === undefined) return
+        const [pod] = letter ? [] : outdated()
+        if (pod) world.replace(pod)
+        else if (letter) await runAll(await world.deliver(letter, 0))
+        else return
         count()
-        await runAll(await world.deliver(letter, 0))
       }
     },
     run: async (said = [], budget = { ...NO_FAULTS }) => {

@@ -117,7 +117,7 @@ const endBy = async (end: End, script: Script, named: Named): Promise<Violation[
   else {
     if (end !== 'nothing') await resync(end.resync)
     found.push(
-      ...(await checkConvergence(plan.variant, platform, world)),
+      ...(await checkConvergence(plan, platform, world)),
       ...checkEvents(world, platform.said.letters.length, plan.atOnce),
       ...(await checkQuiet(sidesOfRun(run), schedule, world)),
     )

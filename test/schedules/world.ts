@@ -74,6 +74,10 @@ export type World = Readonly<Pick<Course, 'network' | 'late' | 'totals' | 'refus
   /** Kills an actor; its letter is delivered again. Its next call may be made later. */
   crash(actor: Actor, isLate: boolean): Letter | undefined
   makeLate(call: Call): void
+  /** The pods whose template is another one by now. */
+  outdated(): KubernetesObject[]
+  /** Replaces a pod; a source tells that it is gone. */
+  replace(pod: KubernetesObject): void
   lose(letter: Letter): void
   /** Hears of the first answer to a letter. */
   onAnswer: (letter: Letter) => void
@@ -94,12 +98,14 @@ const newCourse = (): Course => ({
 
 type Options = {
   isTraced?: boolean
+  /** Whether pods outlive a change of their template. */
+  isRolling?: boolean
   /** Another world, in which nobody is under way, and what goes on of it. */
   before?: { api: EmbeddedApi; course: Course }
 }
 
 /** A cluster, a network and the processes in it; nothing happens but by its methods. */
-export const createWorld = (variant: Variant, { isTraced = false, before }: Options = {}): World => {
+export const createWorld = (variant: Variant, { isTraced = false, isRolling = false, before }: Options = {}): World => {
   const course = before?.course ?? newCourse()
   const now = () => course.now
   const newId = () => {
@@ -112,7 +118,7 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
   }
   const clock = { now: () => new Date(course.now), uid: newId }
   const api = before?.api.copy(clock) ?? createEmbeddedApi(clock)
-  if (before === undefined) api.seed(objectsOf(variant), { manager: 'juju' })
+  if (before === undefined) api.seed(objectsOf(variant, isRolling), { manager: 'juju' })
   const letters = new Map<Actor, Letter>()
 
   const memories = createMemories()
@@ -233,6 +239,22 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
       handle(call.request)
       world.late.splice(world.late.indexOf(call), 1)
     },
+    outdated: () => {
+      const objects = api.objects()
+      const current = objects.map(({ status }) => (status as { updateRevision?: string } | undefined)?.updateRevision)
+      return objects.filter(
+        ({ kind, metadata: { labels = {} } }) =>
+          kind === 'Pod' && REVISION in labels && !current.includes(labels[REVISION]),
+      )
+    },
+    replace: (pod) => {
+      const { name, labels = {} } = pod.metadata
+      world.log(() => `-- pod ${name} is replaced`)
+      api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/pods/${name}`, headers: {} })
+      const application = labels['app.kubernetes.io/name'] ?? ''
+      const letter = { event: podEvent(world, pod), name: `end of pod ${name}`, application }
+      world.network.push({ ...letter, isPlatform: true, attempts: 0, isAnswered: false, after: [] })
+    },
     lose: (letter) => {
       course.lost.push(letter.application, letter.event.source.split('/').at(-1) ?? '')
       world.network.splice(world.network.indexOf(letter), 1)
@@ -242,6 +264,20 @@ export const createWorld = (variant: Variant, { isTraced = false, before }: Opti
   }
   return world
 }
+
+const REVISION = 'controller-revision-hash'
+
+/** The end of a pod as Knative's ApiServerSource sends it in mode Resource. */
+const podEvent = (world: World, { metadata, ...pod }: KubernetesObject): Event => ({
+  id: world.newId(),
+  source: 'https://10.96.0.1:443',
+  type: 'dev.knative.apiserver.resource.delete',
+  subject: `/apis/v1/namespaces/${NAMESPACE}/pods/${metadata.name}`,
+  time: new Date(world.now()).toISOString(),
+  datacontenttype: 'application/json',
+  extensions: { apiversion: 'v1', kind: 'Pod', name: metadata.name, namespace: NAMESPACE },
+  data: { ...pod, metadata },
+})
 
 /** A defect, or a refusal of what the platform may well say. */
 const isWrong = (status: number, { isPlatform }: Letter): boolean =>

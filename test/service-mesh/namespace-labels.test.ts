@@ -8,8 +8,9 @@ import {
   objectsOf,
   provides,
   requires,
+  waypoint,
 } from '../helpers/beacon-world.ts'
-import { FORBIDDEN, service, type World, workload } from '../helpers/world.ts'
+import { FORBIDDEN, isWrite, service, type World, workload } from '../helpers/world.ts'
 
 type Labels = Record<string, string>
 
@@ -160,10 +161,11 @@ describe('modelOnMesh', () => {
   const OWN = { ...AMBIENT, ...USE, 'istio.io/use-waypoint-namespace': 'shop' }
 
   const refusing = (world: World): void => {
-    world.intercept = ({ method, path }) => (method === 'PATCH' && path.startsWith(NAMESPACE) ? FORBIDDEN : undefined)
+    world.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.startsWith(`${NAMESPACE}?`) ? FORBIDDEN : undefined
   }
 
-  test.each<[string, (world: World) => void, (world: World) => void]>([
+  const HINDRANCES: [string, (world: World) => void, (world: World) => void][] = [
     ['may not be labelled', refusing, (world) => Object.assign(world, { intercept: undefined })],
     [
       'is kept off the mesh by somebody else',
@@ -180,7 +182,9 @@ describe('modelOnMesh', () => {
       (world) => label(world, AMBIENT),
       (world) => label(world, { 'istio.io/dataplane-mode': null }),
     ],
-  ])('leaves applications their own labels while their namespace %s', async (_, hinder, free) => {
+  ]
+
+  test.each(HINDRANCES)('leaves applications their own labels while their namespace %s', async (_, hinder, free) => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await world.send('relation-changed', requires(7, { application: 'db' }))
@@ -195,6 +199,49 @@ describe('modelOnMesh', () => {
     free(world)
     await world.send('resync', BEACON)
     expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
+  })
+
+  test.each(HINDRANCES)('gives a new application labels of its own while its namespace %s', async (_, hinder, free) => {
+    const world = createMesh(['db'])
+    hinder(world)
+    await configure(world, { mesh: { modelOnMesh: true } })
+    await world.send('relation-changed', requires(7, { application: 'db' }))
+    expect(enrolled(world, 'db')).toEqual(OWN)
+    free(world)
+    await world.send('resync', BEACON)
+    expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
+  })
+
+  test.each<[string, (world: World, beacon: { application: string }) => Promise<unknown>]>([
+    ['is switched off', (world, beacon) => configure(world, { mesh: {} }, beacon)],
+    ['is removed', (world, beacon) => world.send('application-removed', beacon)],
+  ])('keeps applications on the mesh when another beacon, whose namespace it is, %s', async (_, end) => {
+    const world = createMesh(['db'])
+    world.api.seed([{ ...waypoint(), metadata: { ...waypoint().metadata, name: 'shop-other-waypoint' } }], {
+      manager: 'istio',
+    })
+    const other = { application: 'other' }
+    await configure(world, { mesh: { modelOnMesh: true } }, other)
+    await configure(world, { mesh: { modelOnMesh: true } })
+    await world.send('relation-changed', requires(7, { application: 'db' }))
+    expect([enrolled(world, 'db'), labelsOf(world)[MANAGED_BY]]).toEqual([OWN, 'shop.other'])
+    await end(world, other)
+    expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([OWN, {}])
+    await world.send('resync', BEACON)
+    expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
+  })
+
+  test('that is refused for the namespace writes to no memory', async () => {
+    const world = createMesh(['db'])
+    refusing(world)
+    await configure(world, { mesh: { modelOnMesh: true } })
+    await world.send('relation-changed', requires(7, { application: 'db' }))
+    await world.send('resync', BEACON)
+    for (const _ of [1, 2]) {
+      world.calls.length = 0
+      await world.send('resync', BEACON)
+      expect(world.calls.filter((call) => isWrite(call) && call.includes('/configmaps'))).toEqual([])
+    }
   })
 
   test('gives applications of other namespaces labels of their own', async () => {

@@ -1,15 +1,15 @@
 import { ownValue } from '../../base/own-value.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
-import { diffLabels, hasChanges, type LabelLocation, readLabels } from '../../kubernetes/apply-labels.ts'
+import { diffLabels, hasChanges, isTemplate, type LabelLocation, readLabels } from '../../kubernetes/apply-labels.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { WantedLabels } from '../../kubernetes/label-difference.ts'
-import type { LabelTarget } from '../../kubernetes/label-target.ts'
+import { isSameTarget, type LabelTarget } from '../../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { fieldManager } from '../../kubernetes/ownership-labels.ts'
 import { mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
-import type { Found, Targets } from '../observed.ts'
+import { type Found, placesOf, type Targets } from '../observed.ts'
 import type { Conflict } from '../result.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
 import { fenceOf, type Situation } from './situation.ts'
@@ -20,12 +20,13 @@ type Labelled = { readonly operations: readonly Operation[]; readonly conflicts:
 export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled => {
   const { held, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
-  const phase = isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
+  const phase = situation.worn !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
   const current = inOrder(situation, phase, placesOf(targets.current))
-  const earlier = without(placesOf(targets.earlier), current)
+  const left = targets.earlier.filter((found) => !isReplaced(situation, found))
+  const earlier = without(placesOf(left), current)
   const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
-    unknown: unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place)],
+    unknown: unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...wornAt(situation, place)],
     inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
   })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
@@ -40,6 +41,18 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
     ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
   ])
 }
+
+/** Tells if the target is pods that a rollout replaces by others with the labels of their template: they stay on the mesh until then. */
+const isReplaced = ({ features, desired, observed }: Situation, { target: { on, ...template } }: Found): boolean =>
+  on === 'pods' &&
+  Object.hasOwn(desired.labels.labels, features.mesh.enrolment.key) &&
+  observed.targets.current.some(({ target, places }) => places !== undefined && isSameTarget(target, template))
+
+/** Labels of a Service that go after those of the pods: these let in nobody but the waypoint that it leads to. */
+const wornAt = ({ subject: { application }, worn }: Situation, place: LabelLocation): string[] =>
+  worn !== undefined && place.object.kind === 'Service'
+    ? [...readLabels(place, fieldManager(application)).holders.own]
+    : []
 
 /** Labels that we hold and no relation may have asked for: the reason of each is in the config. None while that is known. */
 const unexplained = ({ subject: { application }, state }: Situation, place: LabelLocation): string[] => {
@@ -57,7 +70,7 @@ const annotated = (
   { object, path }: LabelLocation,
   wanted: WantedLabels,
 ): Labelled => {
-  if (!path.includes('template')) return NOTHING
+  if (!isTemplate({ path })) return NOTHING
   const place = { object, path: [...path.slice(0, -1), 'annotations'] }
   const manager = `meshstep-annotations/${subject.application}`
   const { conflicts, ...difference } = diffLabels(place, wanted, manager)
@@ -138,7 +151,7 @@ const isEnrolling = (place: LabelLocation, manager: string, { labels }: WantedLa
   Object.keys(labels).length > 0 && readLabels(place, manager).holders.own.size === 0
 
 /** The policies of the application's own pods and Services. */
-export const ownGuards = (situation: Situation): string[] =>
+const ownGuards = (situation: Situation): string[] =>
   situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
 
 /** Tells if a policy allows access without a request for it. Everybody else is denied only once such policies stand. */
@@ -190,8 +203,6 @@ const RELEASED: Wanted = { labels: {}, unknown: [] }
 
 const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly LabelTarget[]): boolean =>
   targets.some((target) => target.kind === kind && target.name === metadata.name)
-
-const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
 
 /** Sorts label locations for safe joining. The Service leads to the waypoint before the pods let only that in, and after they do. */
 const inOrder = ({ subject }: Situation, phase: Phase, places: readonly LabelLocation[]): LabelLocation[] => {

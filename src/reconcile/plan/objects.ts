@@ -33,7 +33,10 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, listed))
   const applies = planApplies(situation, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
-  const held = situation.isHeld ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret') : []
+  const held =
+    situation.isHeld || situation.worn !== undefined
+      ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret')
+      : []
   const library = planLibrary(
     situation,
     kinds.flatMap((one) => one.library),

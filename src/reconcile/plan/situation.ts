@@ -21,6 +21,8 @@ export type Situation = {
   readonly desired: Desired
   /** Nothing goes yet: the mesh of an application that is no beacon any more is left by its consumers first. */
   readonly isHeld: boolean
+  /** The reason why what leads to the pods and guards them stays, though the application leaves the mesh: they run there. */
+  readonly worn: string | undefined
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
   /**

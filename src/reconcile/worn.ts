@@ -1,0 +1,116 @@
+import { ownValue } from '../base/own-value.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { DesiredLabels } from '../feature/feature.ts'
+import type { Mesh } from '../feature/mesh.ts'
+import { isTemplate, type LabelLocation, readLabels } from '../kubernetes/apply-labels.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { fieldManagersAt } from '../kubernetes/field-managers.ts'
+import { isUnknown } from '../kubernetes/label-difference.ts'
+import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
+import { isLive, livePods } from '../kubernetes/pods.ts'
+import { NAME_LABEL } from '../kubernetes/services.ts'
+import { remoteSubject } from '../relations/mirror.ts'
+import type { Peers } from '../relations/peers.ts'
+import { relationsWith } from '../relations/select.ts'
+import { type EffectiveState, stands } from '../state/state.ts'
+import { type Observed, placesOf, type Targets, unlessForbidden } from './observed.ts'
+
+/** The labels of an application: those that it holds by its memory, and those that it is to have. */
+type Wanted = {
+  readonly application: string
+  readonly held: Readonly<Record<string, string>>
+  readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'>
+}
+
+/**
+ * Says why what guards pods, and leads to them, stays, though the application leaves the mesh: they run there. A rollout replaces them one after
+ * another; those of a template that is not changed yet are all there. Undefined where nothing runs on the mesh, or nothing is to leave it.
+ */
+export const wornStill = async (
+  { enrolment }: Pick<Mesh, 'enrolment'>,
+  kubernetes: Kubernetes,
+  { targets }: Pick<Observed, 'targets'>,
+  { application, held, desired }: Wanted,
+): Promise<string | undefined> => {
+  const { key } = enrolment
+  if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
+  const places = allPlaces(targets).map((place) => ({ ...place, ...readLabels(place, fieldManager(application)) }))
+  // a memory may be lost: the Service lets go last
+  if (!Object.hasOwn(held, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
+  const templates = places.filter(isTemplate)
+  // pods will go on to start with a label that somebody else holds as well
+  if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
+  const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
+  return isUnchanged ? REPLACED : await wornNow({ enrolment }, kubernetes, targets)
+}
+
+/** Says the same as wornStill once templates and pods have been changed. */
+export const wornNow = async (
+  { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
+  kubernetes: Kubernetes,
+  targets: Targets,
+): Promise<string | undefined> => {
+  const read = await unlessForbidden(Promise.all(allPlaces(targets).map((place) => podsAt(kubernetes, place))))
+  if ('problem' in read)
+    return `${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`
+  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && isRunning(pod)
+  return read.value.flat().some(isOn) ? REPLACED : undefined
+}
+
+const REPLACED = 'waiting for pods to be replaced that are on the mesh; their policies stay until then'
+
+const allPlaces = ({ current, earlier }: Targets): LabelLocation[] => placesOf([...current, ...earlier])
+
+const podsAt = async (
+  kubernetes: Kubernetes,
+  { object, path }: LabelLocation,
+): Promise<readonly KubernetesObject[]> => {
+  if (isTemplate({ path })) return hasPods(object) ? await livePods(kubernetes, object) : []
+  if (object.kind !== 'Pod') return []
+  const pod = await kubernetes.find(referenceTo(object))
+  return pod && isLive(pod) ? [pod] : []
+}
+
+const hasPods = ({ status }: KubernetesObject): boolean =>
+  Number((status as { replicas?: number } | undefined)?.replicas ?? 0) > 0
+
+const isRunning = ({ status }: KubernetesObject): boolean =>
+  (status as { phase?: string } | undefined)?.phase === 'Running'
+
+/**
+ * Lists the consumers of a mesh that is not for the whole namespace any more, and their workers, of which pods run without labels of their own: the
+ * namespace keeps these on it until a rollout has replaced them. All are listed where pods may not be.
+ */
+export const listBare = async (
+  { enrolment }: Pick<Mesh, 'enrolment'>,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { config, relations }: EffectiveState,
+  peers: Peers,
+  { owned: { namespace: read } }: Pick<Observed, 'owned'>,
+): Promise<string[]> => {
+  const namespace = read && 'object' in read ? read.object : undefined
+  if (config?.mesh === undefined || config.mesh.modelOnMesh || namespace === undefined) return []
+  const { own } = fieldManagersAt(namespace, ['metadata', 'labels'], fieldManager(subject.application))
+  const near = relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
+    .filter(({ isLeaving }) => !isLeaving)
+    .map((relation) => remoteSubject(subject, relation))
+    .flatMap((consumer) => [consumer, ...workersOf(consumer, peers)])
+    .filter((one) => one.namespace === subject.namespace)
+  if (near.length === 0 || !own.has(enrolment.key)) return []
+  const pods = await unlessForbidden(kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`))
+  if ('problem' in pods) return near.map(subjectName)
+  const running = pods.value.filter((pod) => isLive(pod) && isRunning(pod))
+  const names = new Set(running.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
+  return near.filter(({ application }) => names.has(application)).map(subjectName)
+}
+
+/** The workers of a coordinator, as far as its memory can be read. */
+const workersOf = (coordinator: Subject, peers: Peers): Subject[] => {
+  const peer = peers.get(subjectName(coordinator))
+  if (peer === undefined || 'unknown' in peer) return []
+  return Object.values(peer.state.relations)
+    .filter((entry) => entry.interface === 'cluster' && entry.role === 'provides' && stands(peer.state, entry))
+    .map((entry) => remoteSubject(coordinator, entry))
+}
