@@ -54,7 +54,7 @@ const startEmbedded = async ({ settings, names, log }: Local): Promise<RunningSe
   return {
     url: server.url,
     stop: async () => {
-      source.stop()
+      await source.stop()
       istio.stop()
       await server.stop()
       await embedded.close()

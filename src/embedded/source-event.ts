@@ -4,7 +4,7 @@ import type { ChangeEvent } from './api.ts'
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
-/** Tells if the manifests' sources watch an object. Of Pods, their Triggers pass on only additions. */
+/** Tells if the manifests' sources watch an object. Of Pods, their Triggers pass on no changes. */
 const isWatched = ({ kind, metadata }: KubernetesObject): boolean =>
   kind === 'Pod' ||
   (kind === 'ConfigMap' && ['relation', 'config'].includes(metadata.labels?.['meshstep.dev/kind'] ?? ''))
@@ -14,7 +14,7 @@ export const sourceEvent = ({ type, object }: ChangeEvent): Event | undefined =>
   if (!isWatched(object)) return undefined
   const verb = VERBS[type]
   const { apiVersion, kind, metadata } = object
-  if (kind === 'Pod' && verb !== 'add') return undefined
+  if (kind === 'Pod' && verb === 'update') return undefined
   return {
     id: crypto.randomUUID(),
     source: 'http://embedded',

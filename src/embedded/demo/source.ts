@@ -10,33 +10,35 @@ const ATTEMPTS = 5
 
 /**
  * Sends what happens to Pods and documents to the sink, as Knative's ApiServerSource does in mode Resource: in order, a few quick attempts
- * each, and then it is gone.
+ * each, and then it is gone. `stop` drops what is not answered yet.
  */
-export const startSource = ({ api, sink, log }: Options): { stop(): void } => {
+export const startSource = ({ api, sink, log }: Options): { stop(): Promise<void> } => {
+  const stopping = new AbortController()
+  const { signal } = stopping
   let sending: Promise<void> = Promise.resolve()
-  let isStopped = false
   const unsubscribe = api.subscribe((change) => {
     const event = sourceEvent(change)
-    if (event) sending = sending.then(() => (isStopped ? undefined : send(event)))
+    if (event) sending = sending.then(() => send(event))
   })
 
   const send = async (event: Event): Promise<void> => {
     const { headers, body } = writeEvent(event)
-    for (let attempt = 0; attempt < ATTEMPTS && !isStopped; attempt += 1) {
-      if (attempt > 0) await sleep(50 * 2 ** attempt)
-      const status = await fetch(sink, { method: 'POST', headers, body }).then(
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      if (attempt > 0) await sleep(50 * 2 ** attempt, undefined, { signal }).catch(() => undefined)
+      const status = await fetch(sink, { method: 'POST', headers, body, signal }).then(
         (response) => response.status,
         () => 0,
       )
-      if (status > 0 && status < 500 && status !== 429) return
+      if (signal.aborted || (status > 0 && status < 500 && status !== 429)) return
     }
     log.error({ event: event.type, subject: event.subject }, 'failed to send cloudevent')
   }
 
   return {
     stop: () => {
-      isStopped = true
       unsubscribe()
+      stopping.abort()
+      return sending
     },
   }
 }
