@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { serve } from './helpers.ts'
+import { serve, settle } from './helpers.ts'
 import { answerTo, commandsOf, pages } from './pages.ts'
 
 describe.each(pages())('docs/%s', (page) => {
@@ -9,6 +9,7 @@ describe.each(pages())('docs/%s', (page) => {
     expect(commands.length).toBeGreaterThan(0)
     for (const command of commands) {
       const { name, expected, sent } = command
+      await settle(server)
       const { code, body } = await answerTo(command, server.url)
       const status = sent.startsWith('{') ? body.status : expected
       expect([name, code, status], JSON.stringify(body)).toEqual([name, 200, expected])

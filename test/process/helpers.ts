@@ -147,6 +147,20 @@ export const serve = async (program: Program): Promise<Started & { url: string; 
   return { ...started, port, url }
 }
 
+/** Waits until all that has happened in the embedded cluster of a process was told to its functions: the source sends in order. */
+export const settle = async ({ lines, logged }: Pick<Started, 'lines' | 'logged'>): Promise<void> => {
+  const { url } = await logged('embedded Kubernetes API')
+  const pods = `${url}/api/v1/namespaces/default/pods`
+  const name = `latest-${lines.length}`
+  const metadata = { name, labels: { 'app.kubernetes.io/name': name } }
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [{ name: 'c', image: 'x:1' }] } }
+  const headers = { 'content-type': 'application/json' }
+  const created = await fetch(pods, { method: 'POST', headers, body: JSON.stringify(pod) })
+  if (!created.ok) throw new Error(`The embedded cluster refused a pod: ${await created.text()}`)
+  await until('the latest pod is told', () => lines.some(({ application }) => application === name))
+  await fetch(`${pods}/${name}`, { method: 'DELETE' })
+}
+
 /** Sends an event as a broker does. */
 export const post = (url: string, event: Event): Promise<Response> => {
   const { headers, body } = writeEvent(event)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { type FreshFolder, installFresh } from './fresh-folder.ts'
-import { start, startCluster, until } from './helpers.ts'
+import { settle, start, startCluster, until } from './helpers.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
@@ -120,7 +120,10 @@ installed(`the tutorial prints what stands there${because}`, { timeout: 120_000 
   expect(transcript.length).toBeGreaterThan(20)
   for (const file of ['page.js', 'cytoscape.min.js'])
     expect((await fetch(`http://127.0.0.1:${port}/page/${file}`)).status, file).toBe(200)
-  const ground = { folder: folder.path, server: `http://127.0.0.1:${port}`, kubernetes: String(url), program }
+  const ground = {
+    ...{ folder: folder.path, server: `http://127.0.0.1:${port}`, kubernetes: String(url), program },
+    settle: () => settle(server),
+  }
   expect(await replay(transcript, ground)).toEqual(transcript)
   expect((await server.end('SIGTERM')).code).toBe(0)
 })

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { serve, temporaryDirectory } from './helpers.ts'
+import { serve, settle, temporaryDirectory } from './helpers.ts'
 import { hasPython, PYTHON } from './juju.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
@@ -26,6 +26,7 @@ test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below 
   const ground = {
     ...{ folder: await temporaryDirectory(), server: server.url, kubernetes: String(url) },
     path: STAND_INS,
+    settle: () => settle(server),
   }
   expect(await replay(transcript, ground)).toEqual(transcript)
   await server.end('SIGTERM')

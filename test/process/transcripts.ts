@@ -29,6 +29,8 @@ export type Ground = {
   /** The functions, and the embedded Kubernetes API. */
   readonly server: string
   readonly kubernetes: string
+  /** Waits until nothing happens there any more. */
+  settle(): Promise<void>
   /** A folder of commands that go before others. */
   readonly path?: string
   /** The command. @default the one of this checkout */
@@ -43,7 +45,7 @@ const PATIENCE_MILLISECONDS = 10_000
 /** Runs each command in a shell, with what was exported and named before, and answers with all that it printed. */
 export const replay = async (
   entries: readonly Entry[],
-  { folder, server, kubernetes, path, program = `${ROOT}meshstep.mjs` }: Ground,
+  { folder, server, kubernetes, settle, path, program = `${ROOT}meshstep.mjs` }: Ground,
 ): Promise<Entry[]> => {
   const environment: Record<string, string> = {
     PATH: [path, process.env.PATH].filter((one) => one !== undefined).join(':'),
@@ -65,6 +67,7 @@ export const replay = async (
     if (name !== undefined && value !== undefined) environment[name] = value
     else if (command.startsWith('alias ')) aliases.push(command.replaceAll('http://127.0.0.1:8001', kubernetes))
     else {
+      await settle()
       let last = run(command)
       for (
         const end = Date.now() + PATIENCE_MILLISECONDS;

@@ -10,7 +10,7 @@ import { freePorts, serveFile } from '../coordinated-workers/nginx/nginx.ts'
 import { nginxProgram } from '../coordinated-workers/nginx/nginx-program.ts'
 import { prometheusObjection, startPrometheus } from '../coordinated-workers/nginx/prometheus.ts'
 import { hasPrometheus } from '../coordinated-workers/nginx/prometheus-program.ts'
-import { serve, until } from './helpers.ts'
+import { serve, settle, until } from './helpers.ts'
 import { answerTo, commandsOf } from './pages.ts'
 
 type ConfigMap = { data: Record<string, string> }
@@ -23,6 +23,7 @@ const takeTutorial = async () => {
   const { url } = await server.logged('embedded Kubernetes API')
   for (const command of commandsOf('how-to/loki-cluster.md').slice(0, -1))
     expect((await answerTo(command, server.url)).code).toBe(200)
+  await settle(server)
   const find = async (name: string): Promise<ConfigMap> =>
     (await (await fetch(`${url}/api/v1/namespaces/loki/configmaps/${name}`)).json()) as ConfigMap
   const saidBy = async (application: string, key: string): Promise<unknown> => {
