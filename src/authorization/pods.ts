@@ -36,6 +36,10 @@ export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? 
 export const typicalPod = ({ template, running }: ObservedPods, namespace: Labels): PodLike | undefined =>
   running.find((pod) => isOnMesh(pod, namespace)) ?? running[0] ?? template
 
+/** Lists the pods that run and, as one more, the next that is made of the template. */
+export const allPods = ({ template, running }: ObservedPods): readonly PodLike[] =>
+  template ? [template, ...running] : running
+
 /** Kubernetes runs pods as the ServiceAccount `default` where the pod spec names none. */
 export const serviceAccountName = ({ spec }: PodLike): string => spec?.serviceAccountName ?? 'default'
 
@@ -57,8 +61,8 @@ const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
   (ownValue(labels, ENROLMENT_LABEL) !== 'none' && ownValue(namespace, ENROLMENT_LABEL) === 'ambient')
 
 /** Tells if any of the pods, or the next one made of their template, has a sidecar or may get one. */
-export const someMayHaveSidecar = ({ template, running }: ObservedPods, namespace: Labels): boolean =>
-  [...(template ? [template] : []), ...running].some((pod) => mayHaveSidecar(pod, namespace))
+export const someMayHaveSidecar = (pods: ObservedPods, namespace: Labels): boolean =>
+  allPods(pods).some((pod) => mayHaveSidecar(pod, namespace))
 
 /**
  * Tells if a pod has a sidecar of Istio's, or may get one: it has an identity without a ztunnel, and enforces policies itself

@@ -2,12 +2,14 @@ import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/input.ts'
 import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
+import { allPods, podLabels } from '../authorization/pods.ts'
 import type { Query } from '../authorization/query.ts'
 import { Refused } from '../base/errors.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { NAME_LABEL } from '../kubernetes/services.ts'
 import type { Memories } from '../state/memory.ts'
 import { portsIn, type Witness, witnessesOf } from './witnesses.ts'
 
@@ -87,16 +89,14 @@ export const accessNow = async (
 
 /** Policies that may hold for an application: not those of other Services, or of pods that another name of an application labels. */
 const policiesAbout = ({ application }: Subject, { policies = [], to }: ObservedCluster): KubernetesObject[] => {
-  const labels = (to?.template ?? to?.running[0])?.metadata?.labels ?? {}
+  const names = to ? allPods(to).flatMap((pod) => podLabels(pod)[NAME_LABEL] ?? []) : []
   return (policies as AuthorizationPolicy[]).filter(({ spec: { targetRefs = [], selector } = {} }) => {
     const isOfOthers =
       targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== application)
     const name = selector?.matchLabels?.[NAME_LABEL]
-    return !isOfOthers && (name === undefined || name === (labels[NAME_LABEL] ?? name))
+    return !isOfOthers && (name === undefined || names.length === 0 || names.includes(name))
   })
 }
-
-const NAME_LABEL = 'app.kubernetes.io/name'
 
 type Observation = {
   readonly question: Omit<Query, 'port' | 'via'>
@@ -120,8 +120,7 @@ const situation = (
 
 const portsOf = ({ services, to, policies = [] }: ObservedCluster, { application }: Subject) => {
   const service = services.find(({ metadata }) => metadata.name === application)
-  const pod = to?.template ?? to?.running[0]
-  const containers = pod?.spec?.containers ?? []
+  const containers = (to ? allPods(to) : []).flatMap(({ spec }) => spec?.containers ?? [])
   const targets = (service?.spec?.ports ?? []) as { port: number; targetPort?: number | string }[]
   const numbers = targets.flatMap(({ port, targetPort = port }) => (typeof targetPort === 'number' ? [targetPort] : []))
   return {
@@ -200,11 +199,12 @@ const fingerprint = (side: EvaluationInput): string =>
 
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
 const holdsIn =
-  ({ request: { to }, snapshot: { workloads } }: EvaluationInput) =>
+  ({ request, snapshot }: EvaluationInput) =>
   ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
     const isElsewhere =
-      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)
-    const pods = [...workloads.map(({ labels }) => labels), to.gateway?.labels ?? {}]
+      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== request.to.service)
+    const workloads = [snapshot, ...(snapshot.others ?? [])].flatMap((one) => one.workloads)
+    const pods = [...workloads.map(({ labels }) => labels), request.to.gateway?.labels ?? {}]
     return !isElsewhere && pods.some((labels) => hasLabels(labels, selector?.matchLabels))
   }
 

@@ -252,6 +252,41 @@ describe('whoever asks for a plan', () => {
 const hashOf = ({ api }: Place): string =>
   api.objects().flatMap(({ metadata }) => metadata.labels?.['pod-template-hash'] ?? [])[0] ?? 'none'
 
+describe('a plan goes by the pods that run', () => {
+  const denying = (rule: object) =>
+    custom('old', { selector: { matchLabels: { role: 'old' } }, action: 'DENY', rules: [rule] })
+  const HTTP = [{ name: 'c', image: 'x:1', ports: [{ name: 'http', containerPort: 8000 }] }]
+
+  const patched = (place: Place, path: string, change: object): void => {
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    expect(place.api.handle({ method: 'PATCH', path, headers, body: JSON.stringify(change) }).status).toBe(200)
+  }
+
+  test('where a policy selects only some of them', async () => {
+    const place = createPlace([])
+    const unused = { to: [{ operation: { ports: ['1'] } }] }
+    place.api.seed([...application('db'), ...application('web'), denying(unused)])
+    patched(place, '/api/v1/namespaces/shop/pods/db-1', { metadata: { labels: { role: 'old' } } })
+    const { access } = await place.plan({ objects: [denying({})] })
+    expect(access.filter(({ via }) => via === 'service').map(({ before, after }) => [before, after])).toContainEqual([
+      'allowed',
+      'undecided',
+    ])
+  })
+
+  test('where they listen at a port that their template has no more', async () => {
+    const place = createPlace([])
+    place.api.seed([...application('db', { podSpec: { containers: HTTP } }), ...application('web')])
+    const template = { spec: { containers: [{ name: 'c', image: 'x:1' }] } }
+    patched(place, '/apis/apps/v1/namespaces/shop/statefulsets/db', {
+      spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null }, template },
+    })
+    const denied = { ...pods('db'), action: 'DENY' as const, rules: [{}] }
+    const { access } = await place.plan({ objects: [custom('closed', denied)] })
+    expect(access.filter(({ via }) => via === 'pod').map(({ port }) => port)).toContain(8000)
+  })
+})
+
 describe('expectations', () => {
   const expectation = { from: 'shop/web', to: 'shop/db', port: 80, method: 'GET', path: '/a/1', allowed: true } as const
 
