@@ -45,6 +45,7 @@ const replicaCounts = (workload: KubernetesObject, ready: number, updated: numbe
     replicas,
     ...(ready > 0 && { readyReplicas: ready, availableReplicas: ready }),
     ...(updated > 0 && { updatedReplicas: updated }),
+    ...(workload.kind === 'Deployment' && { terminatingReplicas: 0 }),
     ...(workload.kind === 'Deployment' && ready < replicas && { unavailableReplicas: replicas - ready }),
   }
 }

@@ -30,10 +30,19 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
   return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
 }
 
+type Seen = { readonly metadata: object; readonly status?: unknown }
+
+const phaseOf = ({ status }: Seen): string | undefined => (status as { phase?: string } | undefined)?.phase
+
 /** Tells if the pod runs or is to run. One that was evicted, has ended or is being deleted stays an object for some time. */
-export const isLive = ({ metadata, status }: { metadata: object; status?: object | undefined }): boolean =>
-  !('deletionTimestamp' in metadata && metadata.deletionTimestamp) &&
-  !(status !== undefined && 'phase' in status && (status.phase === 'Failed' || status.phase === 'Succeeded'))
+export const isLive = (pod: Seen): boolean =>
+  !('deletionTimestamp' in pod.metadata && pod.metadata.deletionTimestamp) && !isOver(pod)
+
+const isOver = (pod: Seen): boolean => ['Failed', 'Succeeded'].includes(phaseOf(pod) ?? '')
+
+/** Tells if the pod runs, for all that is known, or its node is about to run it: also while it is being deleted. */
+export const isRunning = (pod: KubernetesObject): boolean =>
+  !isOver(pod) && (phaseOf(pod) !== 'Pending' || pod.spec?.nodeName !== undefined)
 
 /** Pods that are read by their names; more of them are listed. */
 const MOST_NAMED = 4
@@ -58,6 +67,10 @@ const readPods = async (kubernetes: Kubernetes, workload: KubernetesObject): Pro
   return found.filter((pod) => pod !== undefined)
 }
 
+/** Reads the pods of a workload, also those that are over or being deleted. */
+export const podsOfWorkload = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> =>
+  (await readPods(kubernetes, workload)).filter((pod) => isPodOf(workload, pod))
+
 /** Reads the live pods of a workload. */
 export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> =>
-  (await readPods(kubernetes, workload)).filter((pod) => isLive(pod) && isPodOf(workload, pod))
+  (await podsOfWorkload(kubernetes, workload)).filter(isLive)

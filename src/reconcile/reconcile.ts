@@ -226,9 +226,9 @@ const lookUp = async (
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
     isHeld: hasLabelledConsumers(subject, next, resolved, peers),
-    worn: await wornStill(features.mesh, kubernetes, observed, {
-      application: subject.application,
-      ...{ held: memory.labels, desired: desired.labels },
+    worn: await wornStill(features.mesh, kubernetes, subject, observed, {
+      held: memory.labels,
+      desired: desired.labels,
     }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
@@ -270,7 +270,7 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const failed = failedIn(first, early)
   const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
   const isLookedAt = situation.worn !== undefined && isChanged
-  const worn = isLookedAt ? await wornNow(features.mesh, kubernetes, observed.targets) : situation.worn
+  const worn = isLookedAt ? await wornNow(features.mesh, kubernetes, subject, observed.targets) : situation.worn
   const now = { ...situation, worn, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })
   const late = await run(left(second, early), failed, isAlone && early.length === 0)

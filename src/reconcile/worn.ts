@@ -8,7 +8,7 @@ import { fieldManagersAt } from '../kubernetes/field-managers.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
-import { isLive, livePods } from '../kubernetes/pods.ts'
+import { isRunning, podsOfWorkload } from '../kubernetes/pods.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import type { Peers } from '../relations/peers.ts'
@@ -18,7 +18,6 @@ import { type Observed, placesOf, type Targets, unlessForbidden } from './observ
 
 /** The labels of an application: those that it holds by its memory, and those that it is to have. */
 type Wanted = {
-  readonly application: string
   readonly held: Readonly<Record<string, string>>
   readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'>
 }
@@ -30,28 +29,40 @@ type Wanted = {
 export const wornStill = async (
   { enrolment }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
+  subject: Subject,
   { targets }: Pick<Observed, 'targets'>,
-  { application, held, desired }: Wanted,
+  { held, desired }: Wanted,
 ): Promise<string | undefined> => {
   const { key } = enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
-  const places = allPlaces(targets).map((place) => ({ ...place, ...readLabels(place, fieldManager(application)) }))
+  const places = allPlaces(targets).map((place) => ({
+    ...place,
+    ...readLabels(place, fieldManager(subject.application)),
+  }))
   // a memory may be lost: the Service lets go last
   if (!Object.hasOwn(held, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
   const templates = places.filter(isTemplate)
   // pods will go on to start with a label that somebody else holds as well
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? REPLACED : await wornNow({ enrolment }, kubernetes, targets)
+  return isUnchanged ? REPLACED : await wornNow({ enrolment }, kubernetes, subject, targets)
 }
 
 /** Says the same as wornStill once templates and pods have been changed. */
 export const wornNow = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
+  subject: Subject,
   targets: Targets,
 ): Promise<string | undefined> => {
-  const read = await unlessForbidden(Promise.all(allPlaces(targets).map((place) => podsAt(kubernetes, place))))
+  const places = allPlaces(targets)
+  const read = await unlessForbidden(
+    Promise.all([
+      ...places.map((place) => podsAt(kubernetes, place)),
+      // pods outlive their workload, and are not labelled any more while they are being deleted
+      ...(places.some(isTemplate) ? [] : [podsNamed(kubernetes, subject)]),
+    ]),
+  )
   if ('problem' in read)
     return `${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`
   const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && isRunning(pod)
@@ -66,17 +77,26 @@ const podsAt = async (
   kubernetes: Kubernetes,
   { object, path }: LabelLocation,
 ): Promise<readonly KubernetesObject[]> => {
-  if (isTemplate({ path })) return hasPods(object) ? await livePods(kubernetes, object) : []
+  if (isTemplate({ path })) return hasPods(object) ? await podsOfWorkload(kubernetes, object) : []
   if (object.kind !== 'Pod') return []
-  const pod = await kubernetes.find(referenceTo(object))
-  return pod && isLive(pod) ? [pod] : []
+  return [(await kubernetes.find(referenceTo(object))) ?? []].flat()
 }
 
-const hasPods = ({ status }: KubernetesObject): boolean =>
-  Number((status as { replicas?: number } | undefined)?.replicas ?? 0) > 0
+const podsNamed = (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<KubernetesObject[]> =>
+  kubernetes.list('Pod', namespace, `${NAME_LABEL}=${application}`)
 
-const isRunning = ({ status }: KubernetesObject): boolean =>
-  (status as { phase?: string } | undefined)?.phase === 'Running'
+type Counts = {
+  readonly observedGeneration?: number
+  readonly replicas?: number
+  readonly terminatingReplicas?: number
+}
+
+/** False only for what the controller has seen, and counted no pods of; a Deployment counts those that are being deleted apart. */
+const hasPods = ({ kind, metadata: { generation = 0 }, status }: KubernetesObject): boolean => {
+  const { observedGeneration = 0, replicas = 0, terminatingReplicas } = (status ?? {}) as Counts
+  const isDeleting = kind === 'Deployment' && terminatingReplicas !== 0
+  return observedGeneration < Number(generation) || replicas > 0 || isDeleting
+}
 
 /**
  * Lists the consumers of a mesh that is not for the whole namespace any more, and their workers, of which pods run without labels of their own: the
@@ -101,7 +121,7 @@ export const listBare = async (
   if (near.length === 0 || !own.has(enrolment.key)) return []
   const pods = await unlessForbidden(kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`))
   if ('problem' in pods) return near.map(subjectName)
-  const running = pods.value.filter((pod) => isLive(pod) && isRunning(pod))
+  const running = pods.value.filter(isRunning)
   const names = new Set(running.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
   return near.filter(({ application }) => names.has(application)).map(subjectName)
 }

@@ -72,6 +72,27 @@ const countedWrongly = (answer: TransportAnswer): TransportAnswer => {
   return { ...answer, body: JSON.stringify({ ...workload, status }) }
 }
 
+/** As it is until its controller has seen it. */
+const uncounted = (answer: TransportAnswer): TransportAnswer => ({
+  ...answer,
+  body: JSON.stringify({ ...JSON.parse(answer.body), status: { replicas: 0 } }),
+})
+
+type Change = { metadata?: object; spec?: object; status?: object }
+
+/** Answers reads of pods, by name or as a list, with these changed. */
+const changePods = (world: World, { metadata, spec, status }: Change): void =>
+  intercept(world, '/pods', (answer) => {
+    const changed = (pod: KubernetesObject) => ({
+      ...pod,
+      metadata: { ...pod.metadata, ...metadata },
+      spec: { ...pod.spec, ...spec },
+      status: { ...(pod.status as object), ...status },
+    })
+    const body = JSON.parse(answer.body)
+    return { ...answer, body: JSON.stringify(body.items ? { ...body, items: body.items.map(changed) } : changed(body)) }
+  })
+
 /** Tells of a pod that went, as a source does. */
 const tellOfPod = (world: World) =>
   world.send('pod-restarted', { ...DB, pod: { name: 'db-0', uid: 'gone' }, gone: true })
@@ -140,6 +161,47 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     await tellOfPod(world)
     expect(policiesOf(world, 'db')).toEqual([])
     expect(world.labels('db').service).not.toMatchObject(USE)
+  })
+
+  test.each<[string, (world: World) => unknown]>([
+    ['outlive it', (world) => remove(world, `${pathOf(kind)}?propagationPolicy=Orphan`)],
+    ['are older than it, and not counted yet', (world) => intercept(world, pathOf(kind), uncounted)],
+  ])('stay guarded where they %s', async (_, meddle) => {
+    const world = await joined(kind)
+    const before = guardsIn(world)
+    holdRollout(world, kind)
+    await meddle(world)
+    await world.send('relation-broken', { ...DB, relation: { id: 1 } })
+    expect(labelsOfPods(world)).toMatchObject([AMBIENT, AMBIENT])
+    expect((await tellOfPod(world)).messages).toContainEqual(WAITING)
+    expect([guardsIn(world), world.labels('db').service]).toEqual([before, expect.objectContaining(USE)])
+    for (const { metadata } of podsOf(world)) remove(world, `/api/v1/namespaces/shop/pods/${metadata.name}`)
+    if (world.intercept) replacePods(world, kind)
+    await tellOfPod(world)
+    expect(policiesOf(world, 'db')).toEqual([])
+    expect(world.labels('db').service).not.toMatchObject(USE)
+  })
+
+  test.each<[string, Change, boolean]>([
+    ['is being deleted, and runs until then', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }, true],
+    ['is on a node that does not answer', { status: { phase: 'Unknown' } }, true],
+    ['is on a node that gets its image', { status: { phase: 'Pending' } }, true],
+    ['waits for a node', { spec: { nodeName: undefined }, status: { phase: 'Pending' } }, false],
+    ['was evicted', { status: { phase: 'Failed' } }, false],
+    ['has ended', { status: { phase: 'Succeeded' } }, false],
+  ])('of which each %s', async (_, change, isGuarded) => {
+    const world = await joined(kind)
+    const before = guardsIn(world)
+    holdRollout(world, kind)
+    changePods(world, change)
+    await world.send('relation-broken', { ...DB, relation: { id: 1 } })
+    await tellOfPod(world)
+    expect(policiesOf(world, 'db').length > 0).toBe(isGuarded)
+    if (isGuarded) expect([guardsIn(world), world.labels('db').service]).toEqual([before, expect.objectContaining(USE)])
+    world.intercept = undefined
+    replacePods(world, kind)
+    await tellOfPod(world)
+    expect(policiesOf(world, 'db')).toEqual([])
   })
 
   test('stay on the mesh until they are replaced by those of a labelled template', async () => {
