@@ -1,6 +1,9 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
+import { type Attribute, attributesOf } from './src/embedded/attributes.ts'
+import { modelOf } from './src/embedded/kind.ts'
+import { kinds } from './src/embedded/kinds.ts'
 import { LIBRARY, OWN_FILES } from './src/page/assets.ts'
 
 /**
@@ -51,6 +54,33 @@ const lazyBuiltins: Plugin = {
     }))
     onLoad({ filter: /^/, namespace: 'lazy' }, ({ path }) => ({
       contents: `module.exports = Object.create(new Proxy({}, { get: (_, name) => name === '__esModule' ? undefined : process.getBuiltinModule('${path}')[name] }))`,
+    }))
+  },
+}
+
+/** The models that are told of by others, each with its fields. */
+const modelsFrom = (roots: readonly string[]): Record<string, readonly Attribute[]> => {
+  const found = new Map<string, readonly Attribute[]>()
+  const visit = (model: string): void => {
+    if (found.has(model)) return
+    const attributes = attributesOf(model)
+    found.set(model, attributes)
+    for (const { type } of attributes) for (const [name] of type.matchAll(MODEL)) visit(name)
+  }
+  roots.forEach(visit)
+  return Object.fromEntries(found)
+}
+
+/** What a type names besides `string` and `Array`; a V1MicroTime is a Date. */
+const MODEL = /\b(?!V1MicroTime)(?:Core|Events)?V\d\w+/g
+
+/** What the official client tells of the kinds that are served, as the bundle is to need no package. */
+const modelsInside: Plugin = {
+  name: 'models-inside',
+  setup: ({ onLoad }) => {
+    const models = modelsFrom(kinds.filter(({ custom }) => !custom).map(modelOf))
+    onLoad({ filter: /\/src\/embedded\/attributes\.ts$/ }, () => ({
+      contents: `const models = ${JSON.stringify(models)}; export const attributesOf = (model) => models[model]`,
     }))
   },
 }
@@ -117,6 +147,7 @@ const fork = await build({
   metafile: true,
   entryPoints: ['src/embedded/fork.ts'],
   outfile: 'dist/fork.mjs',
+  plugins: [modelsInside],
 })
 const otlp = await build({
   ...common,
@@ -131,13 +162,14 @@ const page = await build({
   outfile: 'dist/page.mjs',
   plugins: [besideTheBundle],
 })
-// what the browser gets is served as it is
+// what the browser gets is served as it is, and of the official client there are facts alone
 const library = `node_modules/cytoscape/dist/${LIBRARY}`
 await mkdir('dist/page')
 for (const file of OWN_FILES) await copyFile(`src/page/browser/${file}`, `dist/page/${file}`)
 await copyFile(library, `dist/page/${LIBRARY}`)
-const served = { [library]: { bytes: 0, imports: [] } }
+const nothing = { bytes: 0, imports: [] }
+const copied = { [library]: nothing, 'node_modules/@kubernetes/client-node/dist/gen/models': nothing }
 const inputs = [metafile, fork.metafile, otlp.metafile, page.metafile].map((built) => built.inputs)
-const packages = await packagesIn({ inputs: Object.assign({}, ...inputs, served) })
+const packages = await packagesIn({ inputs: Object.assign({}, ...inputs, copied) })
 await writeFile('dist/NOTICES.txt', noticesOf(packages))
 await writeFile('dist/sbom.cdx.json', billOf(packages, JSON.parse(await readFile('package.json', 'utf8')).version))

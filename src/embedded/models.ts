@@ -1,14 +1,6 @@
-import { createRequire } from 'node:module'
+import { type Attribute, attributesOf } from './attributes.ts'
 import type { Json } from './json.ts'
 import type { Scalar, Shape } from './schema.ts'
-
-type Attribute = { readonly baseName: string; readonly type: string; readonly format: string }
-
-const load = createRequire(import.meta.url)
-
-/** The fields of a model of the official client. */
-const attributesOf = (model: string): readonly Attribute[] =>
-  load(`@kubernetes/client-node/dist/gen/models/${model}.js`)[model].attributeTypeMap
 
 /** `x-kubernetes-list-map-keys` of the API, with the default of each key. */
 const named = { name: '' }
