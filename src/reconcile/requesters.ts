@@ -6,7 +6,7 @@ import { hasWorkload } from '../kubernetes/workloads.ts'
 import { otherSide } from '../relations/effective.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import { requesterName } from '../state/relation.ts'
-import { type State, stands } from '../state/state.ts'
+import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import type { Observed } from './observed.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
@@ -60,11 +60,14 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
     return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })
 
-/** Tells if the application has a workload but no memory, or a lost memory that knows no relations yet. */
+/** Tells if the application has a workload but no memory, or a lost memory that knows no relations yet, or is on the mesh without a config. */
 const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {
   const known = peers.get(subjectName(requester))
   const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
   if (peer === undefined) return false
-  if ('state' in peer) return peer.state.carried === true
+  if ('state' in peer) return peer.state.carried === true || (isConfigUnknown(peer.state) && isCarrying(peer.state))
   return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester))
 }
+
+const isCarrying = ({ relations }: Pick<State, 'relations'>): boolean =>
+  Object.values(relations).some(({ holds }) => holds === true)

@@ -227,7 +227,8 @@ const hasTakenLabels = (
 
 /**
  * Gates enrolment: a requirer first takes labels once its provider has granted its request. Later changes do not wait, unless the
- * workload lost its labels or was recreated; nothing waits for a provider that has withdrawn its labels.
+ * workload lost its labels or was recreated; nothing waits for a provider that has withdrawn its labels. While the config is lost that another
+ * provider has granted, a grant of nothing is none.
  */
 export const gateEnrolment = (
   subject: Subject,
@@ -236,16 +237,19 @@ export const gateEnrolment = (
   peers: Peers,
   { labels, isBare }: { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean },
 ): Effective => {
+  const kept = keptGrants(subject, state, peers)
   const relations = Object.entries(resolved.state.relations).map(([key, relation]) => {
     const entry = ownValue(state.relations, key)
+    if (entry?.role !== 'requires' || !isEnrolling(entry)) return [key, relation] as const
+    const other = otherSide(subject, state, key, peers)
+    // another relation has a grant of what was asked for, and nothing is known of it but that
+    const isUnasked = kept.length > 0 && (other.entry?.granted ?? NOTHING_ASKED) === NOTHING_ASKED
     const isWaiting =
-      entry?.role === 'requires' &&
-      isEnrolling(entry) &&
-      (isBare || isUnenrolled(entry)) &&
+      (isBare || isUnenrolled(entry) || isUnasked) &&
       relation.publishes &&
       Object.hasOwn(relation.remote.data, labelsKey(relation)) &&
       !hasTakenLabels(state, entry, relation, labels)
-    if (!isWaiting || isGranted(entry, otherSide(subject, state, key, peers))) return [key, relation] as const
+    if (!isWaiting || (!isUnasked && isGranted(entry, other))) return [key, relation] as const
     return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const
   })
   const awaiting = relations.flatMap(([, { awaits, ...relation }]) =>
@@ -258,7 +262,7 @@ export const gateEnrolment = (
       ...resolved.waiting,
       ...awaiting,
       ...(isBare ? [] : keptLabels(subject, state, resolved, labels)),
-      ...keptGrants(subject, state, peers),
+      ...kept,
       ...leavingWorkers(subject, state, resolved, peers).map((worker) => `waiting for ${worker} to leave the mesh`),
     ],
   }
