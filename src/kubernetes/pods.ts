@@ -38,11 +38,8 @@ const phaseOf = ({ status }: Seen): string | undefined => (status as { phase?: s
 export const isLive = (pod: Seen): boolean =>
   !('deletionTimestamp' in pod.metadata && pod.metadata.deletionTimestamp) && !isOver(pod)
 
-const isOver = (pod: Seen): boolean => ['Failed', 'Succeeded'].includes(phaseOf(pod) ?? '')
-
-/** Tells if the pod runs, for all that is known, or its node is about to run it: also while it is being deleted. */
-export const isRunning = (pod: KubernetesObject): boolean =>
-  !isOver(pod) && (phaseOf(pod) !== 'Pending' || pod.spec?.nodeName !== undefined)
+/** Tells if the pod was evicted or has ended. Another one runs or may run yet, also while it is being deleted, or waits for a node. */
+export const isOver = (pod: Seen): boolean => ['Failed', 'Succeeded'].includes(phaseOf(pod) ?? '')
 
 /** Pods that are read by their names; more of them are listed. */
 const MOST_NAMED = 4

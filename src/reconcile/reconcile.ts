@@ -226,10 +226,7 @@ const lookUp = async (
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
     isHeld: hasLabelledConsumers(subject, next, resolved, peers),
-    worn: await wornStill(features.mesh, kubernetes, subject, observed, {
-      held: memory.labels,
-      desired: desired.labels,
-    }),
+    worn: await wornStill(features.mesh, kubernetes, subject, observed, { memory, desired: desired.labels }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }
@@ -270,7 +267,9 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const failed = failedIn(first, early)
   const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
   const isLookedAt = situation.worn !== undefined && isChanged
-  const worn = isLookedAt ? await wornNow(features.mesh, kubernetes, subject, observed.targets) : situation.worn
+  const worn = isLookedAt
+    ? await wornNow(features.mesh, kubernetes, subject, { memory: saved, targets: observed.targets })
+    : situation.worn
   const now = { ...situation, worn, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })
   const late = await run(left(second, early), failed, isAlone && early.length === 0)

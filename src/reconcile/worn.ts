@@ -8,17 +8,20 @@ import { fieldManagersAt } from '../kubernetes/field-managers.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
-import { isRunning, podsOfWorkload } from '../kubernetes/pods.ts'
+import { isOver, podsOfWorkload } from '../kubernetes/pods.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import type { Peers } from '../relations/peers.ts'
 import { relationsWith } from '../relations/select.ts'
+import type { Memory } from '../state/memory.ts'
 import { type EffectiveState, stands } from '../state/state.ts'
 import { type Observed, placesOf, type Targets, unlessForbidden } from './observed.ts'
 
+/** The memory as it was read. */
+type Remembered = { readonly memory: Pick<Memory, 'labels' | 'stored'> }
+
 /** The labels of an application: those that it holds by its memory, and those that it is to have. */
-type Wanted = {
-  readonly held: Readonly<Record<string, string>>
+type Wanted = Remembered & {
   readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'>
 }
 
@@ -31,7 +34,7 @@ export const wornStill = async (
   kubernetes: Kubernetes,
   subject: Subject,
   { targets }: Pick<Observed, 'targets'>,
-  { held, desired }: Wanted,
+  { memory, desired }: Wanted,
 ): Promise<string | undefined> => {
   const { key } = enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
@@ -40,12 +43,12 @@ export const wornStill = async (
     ...readLabels(place, fieldManager(subject.application)),
   }))
   // a memory may be lost: the Service lets go last
-  if (!Object.hasOwn(held, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
+  if (!Object.hasOwn(memory.labels, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
   const templates = places.filter(isTemplate)
   // pods will go on to start with a label that somebody else holds as well
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? REPLACED : await wornNow({ enrolment }, kubernetes, subject, targets)
+  return isUnchanged ? waitingFor([]) : await wornNow({ enrolment }, kubernetes, subject, { memory, targets })
 }
 
 /** Says the same as wornStill once templates and pods have been changed. */
@@ -53,23 +56,33 @@ export const wornNow = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
-  targets: Targets,
+  { memory, targets }: Remembered & { readonly targets: Targets },
 ): Promise<string | undefined> => {
   const places = allPlaces(targets)
+  const templates = places.filter(isTemplate)
+  const isOldest = templates.length > 0 && templates.every(({ object }) => isOlder(object, memory.stored))
   const read = await unlessForbidden(
     Promise.all([
       ...places.map((place) => podsAt(kubernetes, place)),
-      // pods outlive their workload, and are not labelled any more while they are being deleted
-      ...(places.some(isTemplate) ? [] : [podsNamed(kubernetes, subject)]),
+      // pods outlive their workload, also where another one has taken its name since the application is known
+      ...(isOldest ? [] : [podsNamed(kubernetes, subject)]),
     ]),
   )
   if ('problem' in read)
     return `${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`
-  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && isRunning(pod)
-  return read.value.flat().some(isOn) ? REPLACED : undefined
+  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && !isOver(pod)
+  const names = [...new Set(read.value.flat().flatMap((pod) => (isOn(pod) ? [pod.metadata.name] : [])))]
+  return names.length > 0 ? waitingFor(names.toSorted()) : undefined
 }
 
-const REPLACED = 'waiting for pods to be replaced that are on the mesh; their policies stay until then'
+const MOST_NAMED = 3
+
+const waitingFor = (names: readonly string[]): string => {
+  const left = names.length - MOST_NAMED
+  const named = [...names.slice(0, MOST_NAMED), ...(left > 0 ? [`${left} more`] : [])]
+  const which = named.length > 0 ? ` (${named.join(', ')})` : ''
+  return `waiting for pods to be replaced that are on the mesh${which}; their policies stay until then`
+}
 
 const allPlaces = ({ current, earlier }: Targets): LabelLocation[] => placesOf([...current, ...earlier])
 
@@ -84,6 +97,10 @@ const podsAt = async (
 
 const podsNamed = (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<KubernetesObject[]> =>
   kubernetes.list('Pod', namespace, `${NAME_LABEL}=${application}`)
+
+/** Times of a cluster are whole seconds: of the same one nothing is known. */
+const isOlder = (one: KubernetesObject, other: KubernetesObject | undefined): boolean =>
+  Date.parse(String(one.metadata.creationTimestamp)) < Date.parse(String(other?.metadata.creationTimestamp))
 
 type Counts = {
   readonly observedGeneration?: number
@@ -121,7 +138,7 @@ export const listBare = async (
   if (near.length === 0 || !own.has(enrolment.key)) return []
   const pods = await unlessForbidden(kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`))
   if ('problem' in pods) return near.map(subjectName)
-  const running = pods.value.filter(isRunning)
+  const running = pods.value.filter((pod) => !isOver(pod))
   const names = new Set(running.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
   return near.filter(({ application }) => names.has(application)).map(subjectName)
 }

@@ -118,6 +118,7 @@ describe('the calls of a step', () => {
   ])('leave with %s', async (_, replicas, calls, trips) => {
     const { spec, ...rest } = workload()
     const world = createWorld([{ ...rest, spec: { ...spec, replicas } }, service()])
+    await world.clock.sleep(LATER_MILLISECONDS)
     await world.send('relation-changed', meshRelation())
     await world.clock.sleep(LATER_MILLISECONDS)
     // two to remember that the beacon was told

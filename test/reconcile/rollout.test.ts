@@ -17,7 +17,8 @@ const DB = { application: 'db' }
 const AMBIENT = { 'istio.io/dataplane-mode': 'ambient' }
 const USE = { 'istio.io/use-waypoint': 'shop-beacon-waypoint' }
 const ASKED = { policies: [{ type: 'app', relation: 'db', endpoints: [{ ports: [80] }] }] }
-const WAITING = 'waiting for pods to be replaced that are on the mesh; their policies stay until then'
+const waitingFor = (names: string) =>
+  `waiting for pods to be replaced that are on the mesh (${names}); their policies stay until then`
 
 type Kind = 'Deployment' | 'StatefulSet'
 
@@ -31,6 +32,12 @@ const podsOf = ({ api }: World) =>
   api.objects().filter(({ kind, metadata }) => kind === 'Pod' && metadata.name.startsWith('db-'))
 
 const labelsOfPods = (world: World) => podsOf(world).map(({ metadata }) => metadata.labels ?? {})
+
+const namesOfPods = (world: World) =>
+  podsOf(world)
+    .map(({ metadata }) => metadata.name)
+    .toSorted()
+    .join(', ')
 
 /** Lets no pod of `db` be replaced, until it is let through. */
 const holdRollout = (world: World, kind: Kind): void =>
@@ -127,7 +134,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       expect([guardsIn(world), sourcesOf(policiesOf(world, 'db'))]).toEqual(before)
       // they let in the waypoint alone, to which the Service leads
       expect(world.labels('db').service).toMatchObject(USE)
-      expect((await tellOfPod(world)).messages).toContainEqual(WAITING)
+      expect((await tellOfPod(world)).messages).toContainEqual(waitingFor(namesOfPods(world)))
     }
     replacePods(world, kind)
     await tellOfPod(world)
@@ -165,6 +172,16 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
 
   test.each<[string, (world: World) => unknown]>([
     ['outlive it', (world) => remove(world, `${pathOf(kind)}?propagationPolicy=Orphan`)],
+    [
+      'outlive it, and another one has its name',
+      async (world) => {
+        await world.clock.sleep(60_000)
+        remove(world, `${pathOf(kind)}?propagationPolicy=Orphan`)
+        const other = named(workload(kind === 'Deployment' ? 'StatefulSet' : 'Deployment', 'db'))
+        world.api.seed([{ ...other, spec: { ...other.spec, replicas: 0 } }], { manager: 'juju' })
+        await world.send('resync', DB)
+      },
+    ],
     ['are older than it, and not counted yet', (world) => intercept(world, pathOf(kind), uncounted)],
   ])('stay guarded where they %s', async (_, meddle) => {
     const world = await joined(kind)
@@ -173,7 +190,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     await meddle(world)
     await world.send('relation-broken', { ...DB, relation: { id: 1 } })
     expect(labelsOfPods(world)).toMatchObject([AMBIENT, AMBIENT])
-    expect((await tellOfPod(world)).messages).toContainEqual(WAITING)
+    expect((await tellOfPod(world)).messages).toContainEqual(waitingFor(namesOfPods(world)))
     expect([guardsIn(world), world.labels('db').service]).toEqual([before, expect.objectContaining(USE)])
     for (const { metadata } of podsOf(world)) remove(world, `/api/v1/namespaces/shop/pods/${metadata.name}`)
     if (world.intercept) replacePods(world, kind)
@@ -186,7 +203,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     ['is being deleted, and runs until then', { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }, true],
     ['is on a node that does not answer', { status: { phase: 'Unknown' } }, true],
     ['is on a node that gets its image', { status: { phase: 'Pending' } }, true],
-    ['waits for a node', { spec: { nodeName: undefined }, status: { phase: 'Pending' } }, false],
+    ['waits for a node', { spec: { nodeName: undefined }, status: { phase: 'Pending' } }, true],
     ['was evicted', { status: { phase: 'Failed' } }, false],
     ['has ended', { status: { phase: 'Succeeded' } }, false],
   ])('of which each %s', async (_, change, isGuarded) => {
