@@ -15,6 +15,7 @@ import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { applicationStatus } from '../reconcile/application-status.ts'
 import { observeRunning, withUnits } from '../reconcile/observe-units.ts'
 import { missingIn, observeTargets, wornIn } from '../reconcile/observed.ts'
+import { wornStill } from '../reconcile/worn.ts'
 import { mergeSettings } from '../relations/application-data.ts'
 import { effective, gateEnrolment } from '../relations/effective.ts'
 import { listPeers, listRemotes, type Peer, readPeers } from '../relations/peers.ts'
@@ -200,6 +201,7 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
   const resolved = gateEnrolment(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
   const wanted = features.labels(subject, resolved)
   const missing = missingIn(features, subject, state, targets.current, wanted)
+  const worn = await wornStill(features.mesh, kubernetes, subject, { targets }, { memory, desired: wanted })
   const saved = savedAt(memory)
   return {
     ...subject,
@@ -219,7 +221,7 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
     config: state.config ?? {},
     relations: relationViews(subject, state, known),
     policies: policyViews(subject, policies),
-    waiting: [...resolved.waiting, ...resolved.blocked, ...resolved.problems],
+    waiting: [...resolved.waiting, ...(worn === undefined ? [] : [worn]), ...resolved.blocked, ...resolved.problems],
     ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
     services: offeredServices(subject, resolved.state).services,
     databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, customData }) =>

@@ -39,6 +39,10 @@ const namesOfPods = (world: World) =>
     .toSorted()
     .join(', ')
 
+/** What others are told to do first by whoever asks about the application. */
+const waitingOf = async ({ app }: World): Promise<string[]> =>
+  ((await (await app.request('/applications/shop/db')).json()) as { waiting: string[] }).waiting
+
 /** Lets no pod of `db` be replaced, until it is let through. */
 const holdRollout = (world: World, kind: Kind): void =>
   edit(world, pathOf(kind), {
@@ -135,9 +139,11 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       // they let in the waypoint alone, to which the Service leads
       expect(world.labels('db').service).toMatchObject(USE)
       expect((await tellOfPod(world)).messages).toContainEqual(waitingFor(namesOfPods(world)))
+      expect(await waitingOf(world)).toContainEqual(waitingFor(namesOfPods(world)))
     }
     replacePods(world, kind)
     await tellOfPod(world)
+    expect(await waitingOf(world)).toEqual([])
     expect(policiesOf(world, 'db')).toEqual([])
     expect(world.labels('db').service).not.toMatchObject(USE)
     expect(await world.send('resync', {})).toMatchObject({ status: 'unchanged' })
