@@ -4,17 +4,13 @@ import { lateMessage } from '../src/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { type AnnouncementResult, endRelation, keysOfDocument } from '../src/relations/announcements.ts'
-import { RelationIdentity } from '../src/state/relation.ts'
+import { RelationIdentity, withoutOwnNamespace } from '../src/state/relation.ts'
 
 /** A relation is named by its id, and by its document, whose content may have become unreadable. */
 const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id: RelationIdentity.shape.id })
 
 /** The other side of the relation, where it is known. */
 const BrokenRemote = z.strictObject({ application: Application, namespace: Namespace.optional() })
-
-/** Names an application of the own namespace by itself, as the other side does. */
-const withoutOwnNamespace = (own: string, { application, namespace }: z.infer<typeof BrokenRemote>) =>
-  namespace === own ? { application } : { application, namespace }
 
 /** The platform reports the end of a relation: a tombstone keeps late events from bringing it back. */
 export const relationBroken = defineFunction({

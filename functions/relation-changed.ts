@@ -2,7 +2,7 @@ import { lateMessage } from '../src/base/event-order.ts'
 import { ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { announceRelation } from '../src/relations/announcements.ts'
-import { RelationIdentity, Remote } from '../src/state/relation.ts'
+import { RelationIdentity, Remote, withoutOwnNamespace } from '../src/state/relation.ts'
 
 /** The platform reports a relation, with the databags of a remote application that does not publish its own. */
 export const relationChanged = defineFunction({
@@ -11,7 +11,8 @@ export const relationChanged = defineFunction({
   isNudge: true,
   look: ({ remote, document }) => ({ remotes: [remote], ...(document !== undefined && { document, isTold: true }) }),
   binds: ({ remote }) => remote,
-  fold: (state, { relation, remote, document }, { position, now, known }) => {
+  fold: (state, { relation, remote: named, document }, { namespace, position, now, known }) => {
+    const remote = withoutOwnNamespace(namespace, named)
     const announced = { ...relation, remote, ...(document !== undefined && { document }) }
     const heard = announceRelation(state, announced, position, now, known)
     return { state: heard.state, ...lateMessage(heard.late, `relation ${relation.id}`) }

@@ -8,7 +8,7 @@ import { Resource } from '../cloudevents/knative/translation.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
-import { RelationIdentity, Remote } from '../state/relation.ts'
+import { RelationIdentity, Remote, withoutOwnNamespace } from '../state/relation.ts'
 import type { AnnouncedRelation } from './announcements.ts'
 
 /** The relation or config in a ConfigMap document, or the reason why it cannot be read. */
@@ -50,7 +50,7 @@ export const findDocuments = async (
 
 /** Parses a document; undefined for any other ConfigMap. */
 export const readDocument = (object: KubernetesObject, schema: ConfigDocument): Document | undefined => {
-  const { name } = object.metadata
+  const { name, namespace = '' } = object.metadata
   try {
     const translated = fromDocument(Resource.parse(object), 'update')
     if ('ignored' in translated) return undefined
@@ -61,7 +61,7 @@ export const readDocument = (object: KubernetesObject, schema: ConfigDocument): 
     return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({
       name,
       application,
-      announced: { ...relation, remote, document: name },
+      announced: { ...relation, remote: withoutOwnNamespace(namespace, remote), document: name },
     }))
   } catch (error) {
     const named = applicationNamedIn(object)

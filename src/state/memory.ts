@@ -12,6 +12,7 @@ import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { memoryLabels } from '../kubernetes/ownership-labels.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate, NewerVersion } from './migrate.ts'
+import { withNearNames } from './near-names.ts'
 import { emptyState, isEmptyState, PublicState, type State, type StateParts, VERSION } from './state.ts'
 
 /**
@@ -104,7 +105,7 @@ export const readPublicState = (
   stored.data?.state === undefined
     ? undefined
     : orConfigurationError(() => ({
-        state: parse(stored, TEXTS.shown, memo),
+        state: withNearNames(parse(stored, TEXTS.shown, memo), stored.metadata),
         labels: parse(stored, TEXTS.labels, memo),
       }))
 
@@ -125,7 +126,7 @@ const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): M
   const labels = parse(stored, TEXTS.labels, memo)
   // without `state` the charm library wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
-  return { state: parse(stored, text, memo), labels, stored }
+  return { state: withNearNames(parse(stored, text, memo), stored.metadata), labels, stored }
 }
 
 type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }

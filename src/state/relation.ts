@@ -18,6 +18,16 @@ export const Remote = z.strictObject({
   units: z.record(z.string(), Databag).optional(),
 })
 
+/** Names an application of the own namespace by itself, as the other side does: a relation has one name, whichever way it is told. */
+export const withoutOwnNamespace = <T extends { readonly namespace?: string | undefined }>(
+  own: string,
+  remote: T,
+): Omit<T, 'namespace'> & { namespace?: string | undefined } => {
+  if (remote.namespace !== own) return remote
+  const { namespace: _, ...named } = remote
+  return named
+}
+
 export const RelationIdentity = z.strictObject({
   id: z.int().nonnegative(),
   endpoint: z.string().min(1).max(253),

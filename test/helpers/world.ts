@@ -47,6 +47,15 @@ export const workload = (kind: 'StatefulSet' | 'Deployment' = 'StatefulSet', nam
   },
 })
 
+/** Its pods carry its own name, and run as a ServiceAccount of that name. */
+export const named = (object: KubernetesObject): KubernetesObject => {
+  const { name } = object.metadata
+  const text = JSON.stringify(object)
+    .replaceAll('"app.kubernetes.io/name":"web"', `"app.kubernetes.io/name":"${name}"`)
+    .replace('"containers":', `"serviceAccountName":"${name}","containers":`)
+  return JSON.parse(text)
+}
+
 export const service = (name = APPLICATION): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Service',

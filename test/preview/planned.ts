@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import type { Proposal } from '../../src/preview/input.ts'
 import { createPreview, type Plan, type Preview } from '../../src/preview/preview.ts'
 import { functions } from '../helpers/functions.ts'
-import { createWorld, event, service, type World, workload } from '../helpers/world.ts'
+import { createWorld, event, named, service, type World, workload } from '../helpers/world.ts'
 
 /** Applications in `shop`, an Istio, and the sources of Knative: what a cluster does by itself. */
 export type Place = World & {
@@ -78,15 +78,6 @@ export const createPlace = (
       }
     },
   }
-}
-
-/** Its pods carry its own name, and run as a ServiceAccount of that name. */
-const named = (object: KubernetesObject): KubernetesObject => {
-  const { name } = object.metadata
-  const text = JSON.stringify(object)
-    .replaceAll('"app.kubernetes.io/name":"web"', `"app.kubernetes.io/name":"${name}"`)
-    .replace('"containers":', `"serviceAccountName":"${name}","containers":`)
-  return JSON.parse(text)
 }
 
 type Step = { readonly status: string; readonly application: string }

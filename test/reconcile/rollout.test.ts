@@ -11,7 +11,7 @@ import {
   requires,
   sourcesOf,
 } from '../helpers/beacon-world.ts'
-import { service, type World, workload } from '../helpers/world.ts'
+import { named, service, type World, workload } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
 const AMBIENT = { 'istio.io/dataplane-mode': 'ambient' }
@@ -21,10 +21,6 @@ const waitingFor = (names: string) =>
   `waiting for pods to be replaced that are on the mesh (${names}); their policies stay until then`
 
 type Kind = 'Deployment' | 'StatefulSet'
-
-/** The same with pods that say whose they are. */
-const named = (object: KubernetesObject): KubernetesObject =>
-  JSON.parse(JSON.stringify(object).replaceAll('"app.kubernetes.io/name":"web"', '"app.kubernetes.io/name":"db"'))
 
 const pathOf = (kind: Kind) => `/apis/apps/v1/namespaces/shop/${kind.toLowerCase()}s/db`
 

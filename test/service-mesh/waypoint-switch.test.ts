@@ -12,7 +12,7 @@ import {
   waypoint,
 } from '../helpers/beacon-world.ts'
 import { passes, worldOf } from '../helpers/safety.ts'
-import { FORBIDDEN, service, type World } from '../helpers/world.ts'
+import { FORBIDDEN, named, service, type World, workload } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -25,7 +25,9 @@ const LED = { ...PAST, 'istio.io/use-waypoint': WAYPOINT, 'istio.io/use-waypoint
 
 /** `web` may reach `db`, at its Service and at its pods. */
 const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
-  const world = createMesh(['db', 'web'])
+  const world = createMesh()
+  for (const { application } of [DB, WEB])
+    world.api.seed([workload('StatefulSet', application), service(application)].map(named), { manager: 'juju' })
   await configure(world, { mesh })
   await configure(world, { policies: POLICIES }, DB)
   await world.send('relation-changed', related(3, 'db', WEB, DB))
