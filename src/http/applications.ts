@@ -201,7 +201,7 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
   const resolved = gateEnrolment(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
   const wanted = features.labels(subject, resolved)
   const missing = missingIn(features, subject, state, targets.current, wanted)
-  const worn = await wornStill(features.mesh, kubernetes, subject, { targets }, { memory, desired: wanted })
+  const worn = await wornStill(features.mesh, kubernetes, subject, { targets, memory, desired: wanted })
   const saved = savedAt(memory)
   return {
     ...subject,

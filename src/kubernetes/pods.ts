@@ -32,14 +32,13 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
 
 type Seen = { readonly metadata: object; readonly status?: unknown }
 
-const phaseOf = ({ status }: Seen): string | undefined => (status as { phase?: string } | undefined)?.phase
-
 /** Tells if the pod runs or is to run. One that was evicted, has ended or is being deleted stays an object for some time. */
 export const isLive = (pod: Seen): boolean =>
   !('deletionTimestamp' in pod.metadata && pod.metadata.deletionTimestamp) && !isOver(pod)
 
 /** Tells if the pod was evicted or has ended. Another one runs or may run yet, also while it is being deleted, or waits for a node. */
-export const isOver = (pod: Seen): boolean => ['Failed', 'Succeeded'].includes(phaseOf(pod) ?? '')
+export const isOver = ({ status }: Seen): boolean =>
+  ['Failed', 'Succeeded'].includes((status as { phase?: string } | undefined)?.phase ?? '')
 
 /** Pods that are read by their names; more of them are listed. */
 const MOST_NAMED = 4

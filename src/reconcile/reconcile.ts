@@ -226,7 +226,7 @@ const lookUp = async (
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
     isHeld: hasLabelledConsumers(subject, next, resolved, peers),
-    worn: await wornStill(features.mesh, kubernetes, subject, observed, { memory, desired: desired.labels }),
+    worn: await wornStill(features.mesh, kubernetes, subject, { ...observed, memory, desired: desired.labels }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }
@@ -268,7 +268,7 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
   const isLookedAt = situation.worn !== undefined && isChanged
   const worn = isLookedAt
-    ? await wornNow(features.mesh, kubernetes, subject, { memory: saved, targets: observed.targets })
+    ? await wornNow(features.mesh, kubernetes, subject, { ...observed, memory: saved })
     : situation.worn
   const now = { ...situation, worn, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })

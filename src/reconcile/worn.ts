@@ -17,13 +17,11 @@ import type { Memory } from '../state/memory.ts'
 import { type EffectiveState, stands } from '../state/state.ts'
 import { type Observed, placesOf, type Targets, unlessForbidden } from './observed.ts'
 
-/** The memory as it was read. */
-type Remembered = { readonly memory: Pick<Memory, 'labels' | 'stored'> }
+/** What is known of an application: where its labels are, and its memory. */
+type Known = { readonly targets: Targets; readonly memory: Pick<Memory, 'labels' | 'stored'> }
 
-/** The labels of an application: those that it holds by its memory, and those that it is to have. */
-type Wanted = Remembered & {
-  readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'>
-}
+/** The labels that it is to have. */
+type Wanted = { readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'> }
 
 /**
  * Says why what guards pods, and leads to them, stays, though the application leaves the mesh: they run there. A rollout replaces them one after
@@ -33,8 +31,7 @@ export const wornStill = async (
   { enrolment }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
-  { targets }: Pick<Observed, 'targets'>,
-  { memory, desired }: Wanted,
+  { targets, memory, desired }: Known & Wanted,
 ): Promise<string | undefined> => {
   const { key } = enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
@@ -48,7 +45,7 @@ export const wornStill = async (
   // pods will go on to start with a label that somebody else holds as well
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? waitingFor([]) : await wornNow({ enrolment }, kubernetes, subject, { memory, targets })
+  return isUnchanged ? waitingFor([]) : await wornNow({ enrolment }, kubernetes, subject, { targets, memory })
 }
 
 /** Says the same as wornStill once templates and pods have been changed. */
@@ -56,7 +53,7 @@ export const wornNow = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
-  { memory, targets }: Remembered & { readonly targets: Targets },
+  { targets, memory }: Known,
 ): Promise<string | undefined> => {
   const places = allPlaces(targets)
   const templates = places.filter(isTemplate)
