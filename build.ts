@@ -2,8 +2,6 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { type Attribute, attributesOf } from './src/embedded/attributes.ts'
-import { modelOf } from './src/embedded/kind.ts'
-import { kinds } from './src/embedded/kinds.ts'
 import { LIBRARY, OWN_FILES } from './src/page/assets.ts'
 
 /**
@@ -58,29 +56,30 @@ const lazyBuiltins: Plugin = {
   },
 }
 
-/** The models that are told of by others, each with its fields. */
-const modelsFrom = (roots: readonly string[]): Record<string, readonly Attribute[]> => {
-  const found = new Map<string, readonly Attribute[]>()
-  const visit = (model: string): void => {
-    if (found.has(model)) return
-    const attributes = attributesOf(model)
-    found.set(model, attributes)
-    for (const { type } of attributes) for (const [name] of type.matchAll(MODEL)) visit(name)
-  }
-  roots.forEach(visit)
-  return Object.fromEntries(found)
+const MODELS = 'node_modules/@kubernetes/client-node/dist/gen/models'
+
+/** The fields of all models of the official client, by their names. */
+const readModels = async (): Promise<Record<string, readonly Attribute[]>> => {
+  const names = (await readdir(MODELS)).filter((file) => file.endsWith('.js')).map((file) => basename(file, '.js'))
+  return Object.fromEntries(names.toSorted().flatMap((name) => fieldsOf(name)))
 }
 
-/** What a type names besides `string` and `Array`; a V1MicroTime is a Date. */
-const MODEL = /\b(?!V1MicroTime)(?:Core|Events)?V\d\w+/g
+/** The fields of a model; beside the models there are a list of them, and a time, which have none. */
+const fieldsOf = (name: string): [string, readonly Attribute[]][] => {
+  try {
+    const fields = attributesOf(name)?.map(({ baseName, type, format }) => ({ baseName, type, format }))
+    return fields ? [[name, fields]] : []
+  } catch {
+    return []
+  }
+}
 
-/** What the official client tells of the kinds that are served, as the bundle is to need no package. */
+/** The bundle is to need no package. */
 const modelsInside: Plugin = {
   name: 'models-inside',
   setup: ({ onLoad }) => {
-    const models = modelsFrom(kinds.filter(({ custom }) => !custom).map(modelOf))
-    onLoad({ filter: /\/src\/embedded\/attributes\.ts$/ }, () => ({
-      contents: `const models = ${JSON.stringify(models)}; export const attributesOf = (model) => models[model]`,
+    onLoad({ filter: /\/src\/embedded\/attributes\.ts$/ }, async () => ({
+      contents: `const models = ${JSON.stringify(await readModels())}; export const attributesOf = (model) => models[model]`,
     }))
   },
 }
@@ -168,7 +167,7 @@ await mkdir('dist/page')
 for (const file of OWN_FILES) await copyFile(`src/page/browser/${file}`, `dist/page/${file}`)
 await copyFile(library, `dist/page/${LIBRARY}`)
 const nothing = { bytes: 0, imports: [] }
-const copied = { [library]: nothing, 'node_modules/@kubernetes/client-node/dist/gen/models': nothing }
+const copied = { [library]: nothing, [MODELS]: nothing }
 const inputs = [metafile, fork.metafile, otlp.metafile, page.metafile].map((built) => built.inputs)
 const packages = await packagesIn({ inputs: Object.assign({}, ...inputs, copied) })
 await writeFile('dist/NOTICES.txt', noticesOf(packages))

@@ -5,6 +5,6 @@ export type Attribute = { readonly baseName: string; readonly type: string; read
 
 const load = createRequire(import.meta.url)
 
-/** The fields of a model, e.g. `V1PodSpec`. A bundle has those that it needs in the place of this file. */
+/** The fields of a model, e.g. `V1PodSpec`. A bundle has those of all models in the place of this file. */
 export const attributesOf = (model: string): readonly Attribute[] =>
   load(`@kubernetes/client-node/dist/gen/models/${model}.js`)[model].attributeTypeMap

@@ -36,7 +36,7 @@ export type Kind = {
 type Entry = Pick<Kind, 'kind' | 'plural'> & Partial<Kind>
 
 /** The model of a kind, as the official client calls it: `V1Pod`. */
-export const modelOf = ({ group, version, kind }: Pick<Kind, 'group' | 'version' | 'kind'>): string => {
+const modelOf = (group: string, kind: string, version: string): string => {
   if (kind === 'Event') return group === '' ? 'CoreV1Event' : 'EventsV1Event'
   return `${version.toUpperCase()}${kind}`
 }
@@ -52,7 +52,7 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   status: false,
   counted: false,
   names: 'subdomain',
-  shape: modelShape(modelOf({ group, version, kind: entry.kind })),
+  shape: modelShape(modelOf(group, entry.kind, version)),
   zero: {},
   createOnPut: false,
   putNeedsVersion: false,

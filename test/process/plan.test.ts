@@ -1,6 +1,7 @@
 import { copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { BEACON, provides, wire } from '../helpers/beacon-world.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, post, serve, startCluster, temporaryDirectory } from './helpers.ts'
 
@@ -13,6 +14,25 @@ const placeBundle = async (): Promise<string> => {
   for (const file of files) await copyFile(join('dist', file), join(folder, file))
   return join(folder, 'server.cjs')
 }
+
+test('a bundle alone plans what goes', async () => {
+  const cluster = await startCluster()
+  const server = await serve({ entry: await placeBundle(), environment: cluster.environment, isFromSnapshot: false })
+  const asked = JSON.stringify([wire({ source_app_name: 'db', target_app_name: 'web' })])
+  for (const [type, data] of [
+    ['config-changed', { ...BEACON, config: { mesh: { waypoint: false } } }],
+    ['relation-changed', provides(7, { application: 'web' }, asked)],
+  ] as const)
+    expect((await post(server.url, event(type, data))).status).toBe(200)
+  const response = await post(`${server.url}/plan`, event('relation-broken', { ...BEACON, relation: { id: 7 } }))
+  const plan = (await response.json()) as { objects: { object: string; change: string }[] }
+  const removed = plan.objects?.flatMap(({ object, change }) => (change === 'removed' ? [object.split(' ')[0]] : []))
+  expect([response.status, removed], JSON.stringify(plan)).toEqual([
+    200,
+    ['AuthorizationPolicy', 'AuthorizationPolicy'],
+  ])
+  await server.end('SIGTERM')
+})
 
 test.each([[true], [false]])('a bundle alone makes plans (from a snapshot: %s)', async (isFromSnapshot) => {
   const cluster = await startCluster()
