@@ -4,9 +4,10 @@ import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { otherSide } from '../relations/effective.ts'
+import { remoteSubject } from '../relations/mirror.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import { requesterName } from '../state/relation.ts'
-import { isConfigUnknown, type State, stands } from '../state/state.ts'
+import { type State, stands } from '../state/state.ts'
 import type { Observed } from './observed.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
@@ -35,7 +36,9 @@ export const unknownRequesters = async (
   })
   const requesters = new Map(unheard.map(({ requester }) => [subjectName(requester), requester]))
   const silent = await Promise.all(
-    [...requesters].map(async ([key, requester]) => ((await isSilent(kubernetes, requester, peers)) ? [key] : [])),
+    [...requesters].map(async ([key, requester]) =>
+      (await isSilent(kubernetes, subject, requester, peers)) ? [key] : [],
+    ),
   )
   const kept = new Set(silent.flat())
   return [
@@ -60,14 +63,29 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
     return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })
 
-/** Tells if the application has a workload but no memory, or a lost memory that knows no relations yet, or is on the mesh without a config. */
-const isSilent = async (kubernetes: Kubernetes, requester: Subject, peers: Peers): Promise<boolean> => {
+/**
+ * Tells if the application has a workload but no memory, or a lost memory that knows no relations yet, or carries labels of the beacon and
+ * has not said what it asks for.
+ */
+const isSilent = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  requester: Subject,
+  peers: Peers,
+): Promise<boolean> => {
   const known = peers.get(subjectName(requester))
   const [peer] = known ? [known] : await readPeers(kubernetes, [requester])
   if (peer === undefined) return false
-  if ('state' in peer) return peer.state.carried === true || (isConfigUnknown(peer.state) && isCarrying(peer.state))
+  if ('state' in peer)
+    return (
+      peer.state.carried === true ||
+      Object.values(peer.state.relations).some(
+        (entry) =>
+          entry.interface === 'service_mesh' &&
+          entry.holds === true &&
+          entry.says === undefined &&
+          isSameSubject(remoteSubject(requester, entry), subject),
+      )
+    )
   return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester))
 }
-
-const isCarrying = ({ relations }: Pick<State, 'relations'>): boolean =>
-  Object.values(relations).some(({ holds }) => holds === true)

@@ -88,3 +88,15 @@ test('what is granted to a consumer that leaves stays until it has left, though 
   await world.send('resync', {})
   expect([guardsIn(world), policiesOf(world, 'db'), enrolled(world, 'db')]).toEqual([[], [], {}])
 })
+
+test('what a beacon granted goes with its relation, whatever it forgot of it, where the consumer is on the mesh of another', async () => {
+  const world = await createBeacons()
+  await world.send('relation-changed', requires(32, DB, SECOND))
+  loseMemory(world, FIRST)
+  await world.send('relation-broken', endFirst)
+  await configure(world, { mesh: {} }, FIRST)
+  for (const data of [{}, DB, FIRST]) await world.send('resync', data)
+  expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/cart'])
+  await world.send('relation-broken', { ...DB, relation: { id: 3 } })
+  expect([enrolled(world, 'db'), sourcesOf(policiesOf(world, 'db'))]).toEqual([expect.objectContaining(AMBIENT), []])
+})
