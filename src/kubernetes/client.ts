@@ -41,6 +41,8 @@ export type Kubernetes = {
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Lists a kind in one namespace, or in all without one, a page at a time. */
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
+  /** Lists what the API server has cached, without waiting until that is of this moment: what is there was, and may be gone. */
+  listCached(kind: Kind, namespace: string | undefined, labelSelector: string): Promise<KubernetesObject[]>
   /** Lists as well, and keeps of each page what `of` makes of it: the objects themselves may be more than fit into memory. */
   pages<T>(
     kind: Kind,
@@ -173,6 +175,11 @@ export const createKubernetes = ({
     },
     list: async (kind, namespace, labelSelector) =>
       (await pages(kind, namespace, labelSelector, (objects) => objects)).flat(),
+    listCached: async (kind, namespace, labelSelector) => {
+      const query = `?labelSelector=${encodeURIComponent(labelSelector)}&resourceVersion=0`
+      const { items } = await call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
+      return (items ?? []) as KubernetesObject[]
+    },
     pages,
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)

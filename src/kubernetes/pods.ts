@@ -20,14 +20,26 @@ export const formatSelector = ({ spec }: KubernetesObject): string => {
   return [...labels, ...expressions].join(',')
 }
 
+const controllerOf = ({ metadata }: KubernetesObject): Owner | undefined =>
+  ((metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
+
 /**
  * Tells if the workload controls the pod. A StatefulSet does so itself, a Deployment through a ReplicaSet named after it and the
  * template's hash; a pod with the same labels of a Job, or started by hand, is not part of it.
  */
 export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObject): boolean => {
-  const owner = ((pod.metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
+  const owner = controllerOf(pod)
   if (kind !== 'Deployment') return owner?.uid === metadata.uid
   return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
+}
+
+/** The kind and name of what controls a pod: a Deployment in the place of its ReplicaSet. Undefined for a pod by itself. */
+export const controllerNamed = (pod: KubernetesObject): Pick<Owner, 'kind' | 'name'> | undefined => {
+  const owner = controllerOf(pod)
+  const hash = `-${pod.metadata.labels?.['pod-template-hash']}`
+  return owner?.kind === 'ReplicaSet' && owner.name.endsWith(hash)
+    ? { kind: 'Deployment', name: owner.name.slice(0, -hash.length) }
+    : owner
 }
 
 type Seen = { readonly metadata: object; readonly status?: unknown }

@@ -267,9 +267,7 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const failed = failedIn(first, early)
   const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
   const isLookedAt = situation.worn !== undefined && isChanged
-  const worn = isLookedAt
-    ? await wornNow(features.mesh, kubernetes, subject, { ...observed, memory: saved })
-    : situation.worn
+  const worn = isLookedAt ? await wornNow(features.mesh, kubernetes, subject, observed.targets) : situation.worn
   const now = { ...situation, worn, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })
   const late = await run(left(second, early), failed, isAlone && early.length === 0)

@@ -8,7 +8,7 @@ import { fieldManagersAt } from '../kubernetes/field-managers.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
-import { isOver, podsOfWorkload } from '../kubernetes/pods.ts'
+import { controllerNamed, isOver, podsOfWorkload } from '../kubernetes/pods.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import type { Peers } from '../relations/peers.ts'
@@ -17,11 +17,12 @@ import type { Memory } from '../state/memory.ts'
 import { type EffectiveState, stands } from '../state/state.ts'
 import { type Observed, placesOf, type Targets, unlessForbidden } from './observed.ts'
 
-/** What is known of an application: where its labels are, and its memory. */
-type Known = { readonly targets: Targets; readonly memory: Pick<Memory, 'labels' | 'stored'> }
-
-/** The labels that it is to have. */
-type Wanted = { readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'> }
+/** The labels of an application: where they are, those that it holds by its memory, and those that it is to have. */
+type Wanted = {
+  readonly targets: Targets
+  readonly memory: Pick<Memory, 'labels'>
+  readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'>
+}
 
 /**
  * Says why what guards pods, and leads to them, stays, though the application leaves the mesh: they run there. A rollout replaces them one after
@@ -31,7 +32,7 @@ export const wornStill = async (
   { enrolment }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
-  { targets, memory, desired }: Known & Wanted,
+  { targets, memory, desired }: Wanted,
 ): Promise<string | undefined> => {
   const { key } = enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
@@ -45,7 +46,7 @@ export const wornStill = async (
   // pods will go on to start with a label that somebody else holds as well
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? waitingFor([]) : await wornNow({ enrolment }, kubernetes, subject, { targets, memory })
+  return isUnchanged ? waitingFor([]) : await wornNow({ enrolment }, kubernetes, subject, targets)
 }
 
 /** Says the same as wornStill once templates and pods have been changed. */
@@ -53,23 +54,14 @@ export const wornNow = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
-  { targets, memory }: Known,
+  targets: Targets,
 ): Promise<string | undefined> => {
-  const places = allPlaces(targets)
-  const templates = places.filter(isTemplate)
-  const isOldest = templates.length > 0 && templates.every(({ object }) => isOlder(object, memory.stored))
-  const read = await unlessForbidden(
-    Promise.all([
-      ...places.map((place) => podsAt(kubernetes, place)),
-      // pods outlive their workload, also where another one has taken its name since the application is known
-      ...(isOldest ? [] : [podsNamed(kubernetes, subject)]),
-    ]),
-  )
+  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && !isOver(pod)
+  const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
   if ('problem' in read)
     return `${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`
-  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && !isOver(pod)
-  const names = [...new Set(read.value.flat().flatMap((pod) => (isOn(pod) ? [pod.metadata.name] : [])))]
-  return names.length > 0 ? waitingFor(names.toSorted()) : undefined
+  const names = new Set(read.value.map(({ metadata }) => metadata.name))
+  return names.size > 0 ? waitingFor([...names].toSorted()) : undefined
 }
 
 const MOST_NAMED = 3
@@ -83,6 +75,40 @@ const waitingFor = (names: readonly string[]): string => {
 
 const allPlaces = ({ current, earlier }: Targets): LabelLocation[] => placesOf([...current, ...earlier])
 
+/** Lists the pods that are on the mesh: those of the targets, or else those that outlive what controlled them. */
+const podsOn = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+  targets: Targets,
+  isOn: (pod: KubernetesObject) => boolean,
+): Promise<KubernetesObject[]> => {
+  const selector = `${NAME_LABEL}=${application}`
+  const [own, cached] = await Promise.all([
+    Promise.all(allPlaces(targets).map((place) => podsAt(kubernetes, place))),
+    kubernetes.listCached('Pod', namespace, selector),
+  ])
+  const on = own.flat().filter(isOn)
+  if (on.length > 0 || !cached.some(isOn)) return on
+  const named = (await kubernetes.list('Pod', namespace, selector)).filter(isOn)
+  const isOthers = await Promise.all(named.map((pod) => isOfOthers(kubernetes, targets, pod)))
+  return named.filter((_, index) => !isOthers[index])
+}
+
+/** Tells if a pod is of something that is there, and is no target: another application may have the same name in its labels. */
+const isOfOthers = async (
+  kubernetes: Kubernetes,
+  { current, earlier }: Targets,
+  pod: KubernetesObject,
+): Promise<boolean> => {
+  const controller = controllerNamed(pod)
+  if (controller === undefined) return false
+  const { kind, name } = controller
+  if ([...current, ...earlier].some(({ target }) => target.name === name)) return false
+  if (kind !== 'StatefulSet' && kind !== 'Deployment') return true
+  const found = await kubernetes.find({ kind, namespace: pod.metadata.namespace, name })
+  return found !== undefined && !('deletionTimestamp' in found.metadata)
+}
+
 const podsAt = async (
   kubernetes: Kubernetes,
   { object, path }: LabelLocation,
@@ -91,13 +117,6 @@ const podsAt = async (
   if (object.kind !== 'Pod') return []
   return [(await kubernetes.find(referenceTo(object))) ?? []].flat()
 }
-
-const podsNamed = (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<KubernetesObject[]> =>
-  kubernetes.list('Pod', namespace, `${NAME_LABEL}=${application}`)
-
-/** Times of a cluster are whole seconds: of the same one nothing is known. */
-const isOlder = (one: KubernetesObject, other: KubernetesObject | undefined): boolean =>
-  Date.parse(String(one.metadata.creationTimestamp)) < Date.parse(String(other?.metadata.creationTimestamp))
 
 type Counts = {
   readonly observedGeneration?: number

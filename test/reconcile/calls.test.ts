@@ -113,8 +113,8 @@ describe('the calls of a step', () => {
   })
 
   test.each([
-    ['no pods', 0, 8, 5],
-    ['a pod, which is looked at before the Service lets go of it', 1, 9, 6],
+    ['no pods', 0, 9, 6],
+    ['a pod, which is looked at before the Service lets go of it', 1, 10, 6],
   ])('leave with %s', async (_, replicas, calls, trips) => {
     const { spec, ...rest } = workload()
     const world = createWorld([{ ...rest, spec: { ...spec, replicas } }, service()])

@@ -184,6 +184,16 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
         await world.send('resync', DB)
       },
     ],
+    [
+      'outlive the workload that had the labels before another one',
+      async (world) => {
+        world.api.seed([workload(kind, 'green')], { manager: 'juju' })
+        await world.clock.sleep(60_000)
+        await configure(world, { ...ASKED, workload: { kind, name: 'green' } }, DB)
+        holdRollout(world, kind)
+        remove(world, `${pathOf(kind)}?propagationPolicy=Orphan`)
+      },
+    ],
     ['are older than it, and not counted yet', (world) => intercept(world, pathOf(kind), uncounted)],
   ])('stay guarded where they %s', async (_, meddle) => {
     const world = await joined(kind)
@@ -199,6 +209,17 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     await tellOfPod(world)
     expect(policiesOf(world, 'db')).toEqual([])
     expect(world.labels('db').service).not.toMatchObject(USE)
+  })
+
+  test('of another application that has the same name in its labels are not waited for', async () => {
+    const world = await joined(kind)
+    const twin = named(workload(kind, 'db'))
+    world.api.seed([{ ...twin, metadata: { ...twin.metadata, name: 'twin' } }, service('twin')], { manager: 'juju' })
+    await world.send('relation-changed', requires(9, { application: 'twin' }))
+    expect(world.labels('twin').template).toMatchObject(AMBIENT)
+    await world.send('relation-broken', { ...DB, relation: { id: 1 } })
+    expect(policiesOf(world, 'db')).toEqual([])
+    expect(await waitingOf(world)).toEqual([])
   })
 
   test.each<[string, Change, boolean]>([
