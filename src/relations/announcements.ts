@@ -11,7 +11,7 @@ import {
 } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
-import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
+import { isSameRelation, type RelationEntry, type RelationIdentity } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { isEnrolling } from './effective.ts'
 import { lastReadableValues } from './last-readable.ts'
@@ -269,12 +269,6 @@ const endOf = ({ word, since }: RelationEntry, now: Date): string =>
 
 const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>
   Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
-
-const isSameRelation = (one: RelationEntry, other: AnnouncedRelation): boolean =>
-  one.remote.application === other.remote.application &&
-  one.remote.namespace === other.remote.namespace &&
-  one.interface === other.interface &&
-  one.role === other.role
 
 /** Keeps the progress of both sides, and the last end, whichever side announces the relation again. */
 const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {

@@ -1,5 +1,5 @@
 import { ownValue } from '../base/own-value.ts'
-import { type RelationEntry, withoutOwnNamespace } from './relation.ts'
+import { isSameRelation, type RelationEntry, withoutOwnNamespace } from './relation.ts'
 import type { State } from './state.ts'
 
 /**
@@ -13,15 +13,11 @@ export const withNearNames = <T extends Pick<State, 'relations'>>(state: T, { na
     ([key, entry]) => [key, { ...entry, remote: withoutOwnNamespace(own, entry.remote) }] as const,
   )
   const relations: State['relations'] = Object.fromEntries(named)
-  const isTwin = (key: string, entry: RelationEntry): boolean =>
-    key !== String(entry.id) && isSame(ownValue(relations, String(entry.id)), entry)
+  const isTwin = (key: string, entry: RelationEntry): boolean => {
+    const first = key === String(entry.id) ? undefined : ownValue(relations, String(entry.id))
+    return first !== undefined && isSameRelation(first, entry)
+  }
   return { ...state, relations: Object.fromEntries(named.filter(([key, entry]) => !isTwin(key, entry))) }
 }
 
 type Place = { readonly namespace?: string | undefined }
-
-const isSame = (one: RelationEntry | undefined, { interface: name, role, remote }: RelationEntry): boolean =>
-  one?.interface === name &&
-  one.role === role &&
-  one.remote.application === remote.application &&
-  one.remote.namespace === remote.namespace

@@ -85,6 +85,15 @@ export const RelationEntry = z.strictObject({
 
 export type RelationEntry = z.infer<typeof RelationEntry>
 
+type Named = Pick<RelationEntry, 'interface' | 'role' | 'remote'>
+
+/** Tells if two words are about one relation: an id may go to another one. */
+export const isSameRelation = (one: Named, other: Named): boolean =>
+  one.remote.application === other.remote.application &&
+  one.remote.namespace === other.remote.namespace &&
+  one.interface === other.interface &&
+  one.role === other.role
+
 /** An existing relation with the remote data, from whichever source. */
 export type Relation = RelationIdentity & {
   readonly remote: z.infer<typeof Remote>
