@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Environment, OwnSide } from '../feature/feature.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -37,7 +38,7 @@ export type ClusterDesiredState = {
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
   /** Missing preconditions, a sentence each. */
-  readonly waiting: readonly string[]
+  readonly waiting: readonly Wait[]
   /** Annotations to hold on the template of the application's pods. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -157,7 +158,13 @@ const coordinatorDesiredState = (
       ...reloadProblems(state),
     ],
     waiting: isLate
-      ? [`the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`]
+      ? [
+          {
+            held: 'the addresses of the cluster',
+            for: ['pods'],
+            message: `the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`,
+          },
+        ]
       : [],
     annotations: file && config.reload ? { [NGINX_HASH]: file.hash } : {},
   }

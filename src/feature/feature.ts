@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import type { WantedLabels } from '../kubernetes/label-difference.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
@@ -60,8 +61,8 @@ export type Contribution = {
   readonly unknown?: readonly string[]
   /** Requesters whose policies are written as dry runs. */
   readonly audited?: 'all' | readonly string[]
-  /** Missing preconditions, a sentence each: the step is not done before they hold. */
-  readonly waiting?: readonly string[]
+  /** Missing preconditions: the step is not done before they hold. */
+  readonly waiting?: readonly Wait[]
   readonly messages?: readonly string[]
   /** Consumers are to tell when they carry other labels. */
   readonly isAwaitingLabels?: boolean

@@ -1,4 +1,5 @@
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -45,8 +46,8 @@ export type Mesh = {
   requestersOf(object: KubernetesObject): string[]
   /** The first of several policies of one target, letting in the peers of all; undefined for a single one. */
   widened(policies: readonly KubernetesObject[]): KubernetesObject | undefined
-  /** The reason why the mesh does not enforce the policy; undefined when it does. */
-  acceptanceProblem(policy: KubernetesObject): string | undefined
+  /** The wait for the mesh to enforce the policy; undefined when it does. */
+  acceptance(policy: KubernetesObject): Wait | undefined
   /** The labels of the application's namespace; `isKept` while its consumers still need them. */
   namespaceLabels(
     subject: Subject,

@@ -6,19 +6,17 @@ import { isConfigurationError, Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { Application, Namespace } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
-import { type Subject, subjectName } from '../base/subject.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
 import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
-import { applicationStatus } from '../reconcile/application-status.ts'
-import { observeRunning, withUnits } from '../reconcile/observe-units.ts'
-import { missingIn, observeTargets, wornIn } from '../reconcile/observed.ts'
-import { wornStill } from '../reconcile/worn.ts'
+import { assess } from '../reconcile/assess.ts'
 import { mergeSettings } from '../relations/application-data.ts'
-import { effective, gateEnrolment } from '../relations/effective.ts'
-import { listPeers, listRemotes, type Peer, readPeers } from '../relations/peers.ts'
+import { listPeers, type Peer } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
 import type { Service } from '../services/announced.ts'
 import { offeredServices } from '../services/offered.ts'
@@ -50,8 +48,8 @@ export type ApplicationView = {
   readonly config: Config
   readonly relations: readonly RelationView[]
   readonly policies: readonly PolicyView[]
-  /** Sentences, one for each thing that others have to do first. */
-  readonly waiting: readonly string[]
+  /** All that is held back until others act. */
+  readonly waiting: readonly Wait[]
   /** The time at which a step last saved the memory. */
   readonly saved?: string
   /** The Services that are offered to the application, by relation id. */
@@ -84,6 +82,7 @@ type Dependencies = {
   authenticate?: Authenticate | undefined
   guard?: DocumentGuard | undefined
   clock: Clock
+  environment: Environment
   timeoutMilliseconds: number
 }
 
@@ -104,12 +103,13 @@ export const createApplications = ({
   authenticate,
   guard,
   clock,
+  environment,
   timeoutMilliseconds,
 }: Dependencies): Applications => {
   const begin = async (authorization: string | undefined) => {
     const kubernetes = connect(clock.now() + timeoutMilliseconds)
     const sender = await authenticate?.(kubernetes, authorization)
-    return { sender, look: { features, kubernetes: readingOnce(kubernetes), guard, now: new Date(clock.now()) } }
+    return { sender, look: { features, kubernetes: readingOnce(kubernetes), guard, clock, environment } }
   }
   return {
     one: async (named, authorization) => {
@@ -166,7 +166,8 @@ type Look = {
   readonly features: Features
   readonly kubernetes: Kubernetes
   readonly guard: DocumentGuard | undefined
-  readonly now: Date
+  readonly clock: Clock
+  readonly environment: Environment
 }
 
 const viewOrProblem = async (look: Look, { subject }: Peer) => {
@@ -178,37 +179,32 @@ const viewOrProblem = async (look: Look, { subject }: Peer) => {
   }
 }
 
-const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subject): Promise<ApplicationView> => {
+const viewOf = async (
+  { features, kubernetes, guard, clock, environment }: Look,
+  subject: Subject,
+): Promise<ApplicationView> => {
   const memory = await features.memories.load(kubernetes, subject)
   const { state: remembered, labels, stored } = memory
   const { namespace, application } = subject
   if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
-  const [peers, targets, policies, unguarded] = await Promise.all([
-    readPeers(kubernetes, listRemotes(subject, remembered)),
-    observeTargets(features, kubernetes, subject, remembered),
-    policiesIn(kubernetes, namespace),
-    unguardedIn(namespace, remembered, guard),
-  ])
-  const running = await observeRunning(features, kubernetes, subject, remembered, targets.current[0], true)
-  const state = withUnits(features, subject, remembered, running)
+  const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
+    [
+      assess({ features, kubernetes, clock, environment }, subject, memory),
+      policiesIn(kubernetes, namespace),
+      unguardedIn(namespace, remembered, guard),
+    ],
+  )
   // a pod of a Deployment that no step has seen yet has no number of its own
   const isKnown = (uid: string) =>
     running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
   const leader = Object.keys(state.units.present).some(isKnown)
     ? currentLeader({ application, leader: state.leader, units: state.units })
     : undefined
-  const known = new Map(peers.map((peer) => [subjectName(peer.subject), peer]))
-  const resolved = gateEnrolment(subject, state, effective(subject, state, known), known, wornIn(subject, targets))
-  const wanted = features.labels(subject, resolved)
-  const missing = missingIn(features, subject, state, targets.current, wanted)
-  const worn = await wornStill(features.mesh, kubernetes, subject, { targets, memory, desired: wanted })
   const saved = savedAt(memory)
   return {
     ...subject,
-    status: isInherited(memory)
-      ? notOurs(subject)
-      : applicationStatus(features, subject, state, resolved, { running, missing, now }),
-    messages: [...closedTargets(subject, resolved.state), ...unguarded],
+    status: isInherited(memory) ? notOurs(subject) : status,
+    messages: [...resolved.blocked, ...resolved.problems, ...closedTargets(subject, resolved.state), ...unguarded],
     ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
     settings: mergeSettings(state),
     units: Object.entries(state.units.present)
@@ -219,9 +215,9 @@ const viewOf = async ({ features, kubernetes, guard, now }: Look, subject: Subje
     labels,
     wanted: wanted.labels,
     config: state.config ?? {},
-    relations: relationViews(subject, state, known),
+    relations: relationViews(subject, state, peers),
     policies: policyViews(subject, policies),
-    waiting: [...resolved.waiting, ...(worn === undefined ? [] : [worn]), ...resolved.blocked, ...resolved.problems],
+    waiting,
     ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
     services: offeredServices(subject, resolved.state).services,
     databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, customData }) =>

@@ -85,6 +85,7 @@ export type Questions = {
     connect(deadline: number): Kubernetes
     readonly authenticate?: Authenticate | undefined
     readonly clock: Clock
+    readonly environment: Environment
     readonly timeoutMilliseconds: number
   }
 }
@@ -152,11 +153,11 @@ export const createService = ({
       steps.publish(step)
     },
   })
-  const reading = { features, connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
+  const reading = { features, connect, authenticate, clock, environment, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
   const lint = createLint(reading)
-  const preview = createPreview({ ...reading, functions: all, transport, environment })
+  const preview = createPreview({ ...reading, functions: all, transport })
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
     ...taking,

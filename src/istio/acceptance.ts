@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Wait } from '../base/wait.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 
 /** A status condition of a policy (istio's pilot/pkg/model/service.go): a proxy has accepted it, or not. */
@@ -7,6 +8,7 @@ const Condition = z.object({
   status: z.string(),
   reason: z.string().optional(),
   message: z.string().optional(),
+  lastTransitionTime: z.string().optional(),
   observedGeneration: z.union([z.string(), z.number()]).optional(),
 })
 
@@ -15,8 +17,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   TargetNotFound: 'it is enforced once that is there',
 }
 
-/** Returns the reason why Istio does not enforce a policy, or only in part, if its current status has one. */
-export const acceptanceProblem = ({ kind, metadata, status }: KubernetesObject): string | undefined => {
+/** Returns the wait for Istio to enforce a policy, or the rest of it, if its current status has a reason for one. */
+export const acceptance = ({ kind, metadata, status }: KubernetesObject): Wait | undefined => {
   const { conditions } = (status ?? {}) as { conditions?: unknown }
   if (kind !== 'AuthorizationPolicy' || !Array.isArray(conditions)) return undefined
   const [problem] = conditions
@@ -24,8 +26,14 @@ export const acceptanceProblem = ({ kind, metadata, status }: KubernetesObject):
     .filter(({ observedGeneration: seen }) => seen === undefined || Number(seen) === metadata.generation)
     .filter(({ status: is, reason = 'Accepted' }) => is === 'False' || reason !== 'Accepted')
   if (problem === undefined) return undefined
-  const { reason = 'no reason', message = '', status: is } = problem
+  const { reason = 'no reason', message = '', status: is, lastTransitionTime: since } = problem
+  const held = nameOf({ kind, ...metadata })
   const what = is === 'False' ? 'is not enforced' : 'is enforced in part'
   const remedy = REMEDIES[reason]
-  return `${nameOf({ kind, ...metadata })} ${what}: ${message.slice(0, 300)} (${reason})${remedy ? `; ${remedy}` : ''}`
+  return {
+    held,
+    for: ['Istio'],
+    ...(since !== undefined && { since }),
+    message: `${held} ${what}: ${message.slice(0, 300)} (${reason})${remedy ? `; ${remedy}` : ''}`,
+  }
 }

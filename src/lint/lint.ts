@@ -10,6 +10,7 @@ import { Namespace } from '../base/names.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
 import { isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -21,6 +22,7 @@ import { accountFindings } from './accounts.ts'
 import { endpointFindings } from './endpoints.ts'
 import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
+import { waitFindings } from './waits.ts'
 
 /** A probable mistake: the rule, the application or object that it is about, and what to do. */
 export type Finding = { readonly rule: string; readonly about: string; readonly message: string }
@@ -33,13 +35,14 @@ type Dependencies = {
   authenticate?: Authenticate | undefined
   features: Features
   clock: Clock
+  environment: Environment
   timeoutMilliseconds: number
 }
 
 const Query = z.strictObject({ namespace: Namespace })
 
 export const createLint =
-  ({ features, connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Lint =>
+  ({ features, connect, authenticate, clock, environment, timeoutMilliseconds }: Dependencies): Lint =>
   async (query, authorization) => {
     const parsed = Query.safeParse(Object.fromEntries(query))
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
@@ -56,6 +59,10 @@ export const createLint =
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await documentFindings(configDocument, kubernetes, namespace)),
       ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
+      ...(await waitFindings(
+        { features, kubernetes, clock, environment },
+        states.map(({ subject }) => subject),
+      )),
       ...(await policyFindings(kubernetes, namespace, policies)),
       ...(await accountFindings(kubernetes, namespace, policies)),
       ...(await hiddenFindings(memories, kubernetes, namespace)),

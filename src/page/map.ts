@@ -7,6 +7,7 @@ import { describeIssues } from '../base/issues.ts'
 import { Namespace } from '../base/names.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
 import { type ApplicationView, createApplications, type UnreadableView } from '../http/applications.ts'
 import { waypointOf } from '../http/views/waypoint.ts'
 import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
@@ -30,6 +31,7 @@ type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
   clock: Clock
+  environment: Environment
   timeoutMilliseconds: number
   /** The namespace that is shown where not all may be listed. */
   home?: string | undefined
@@ -38,7 +40,7 @@ type Dependencies = {
 const Query = z.object({ namespace: z.array(Namespace) })
 
 export const createMaps =
-  ({ features, connect, authenticate, clock, timeoutMilliseconds, home }: Dependencies): Maps =>
+  ({ features, connect, authenticate, clock, environment, timeoutMilliseconds, home }: Dependencies): Maps =>
   async (query, authorization, version) => {
     const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
@@ -52,7 +54,13 @@ export const createMaps =
     const shown = asked.length > 0 ? asked : namespaces
     const now = await versionOf(kubernetes, namespaces, shown)
     if (now === version) return undefined
-    const applications = createApplications({ features, connect: () => kubernetes, clock, timeoutMilliseconds })
+    const applications = createApplications({
+      features,
+      connect: () => kubernetes,
+      clock,
+      environment,
+      timeoutMilliseconds,
+    })
     const views = (await Promise.all(shown.map((namespace) => applications.all({ namespace })))).flat()
     const services = (await Promise.all(shown.map((namespace) => kubernetes.list('Service', namespace)))).flat()
     const access: Asking = (from, to) => accessNow(from, to, { memories: features.memories, kubernetes })

@@ -1,6 +1,6 @@
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
-import type { LabelTarget } from '../kubernetes/label-target.ts'
 import { nameOf } from '../kubernetes/objects.ts'
 import type { Effective } from '../relations/effective.ts'
 import type { State } from '../state/state.ts'
@@ -12,8 +12,8 @@ import { desiredReplicas, reportHealth } from '../workload/health.ts'
 import { combineStatuses } from '../workload/status.ts'
 import type { Running } from './observe-units.ts'
 
-/** The observation of an application: its workload and pods, missing objects that are to carry labels, and the time. */
-export type Sight = { readonly running: Running; readonly missing: readonly LabelTarget[]; readonly now: Date }
+/** The observation of an application: its workload and pods, what it waits for, and the time. */
+export type Sight = { readonly running: Running; readonly waiting: readonly Wait[]; readonly now: Date }
 
 /**
  * The status of an application, as a pure function of its memory, of what the other sides of its relations say, and of what is seen. It is the
@@ -24,9 +24,9 @@ export const applicationStatus = (
   subject: Subject,
   memory: State,
   resolved: Effective,
-  { running, missing, now }: Sight,
+  { running, waiting, now }: Sight,
 ): ApplicationStatus => {
-  const { blocked, waiting } = resolved
+  const { blocked } = resolved
   const { config, units, refusedSpec, refused, specs, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
@@ -49,8 +49,5 @@ export const applicationStatus = (
     reports: features.reports(subject, resolved),
     pending,
     waiting,
-    missing: missing.map(
-      ({ kind, name }) => `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${subject.namespace}/${name}`,
-    ),
   })
 }

@@ -1,4 +1,5 @@
-import type { Subject } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Contribution, DesiredLabels, FeatureInput } from '../feature/feature.ts'
 import type { WantedLabels } from '../kubernetes/label-difference.ts'
@@ -16,8 +17,8 @@ export type Desired = {
   readonly objects: readonly KubernetesObject[]
   /** Requesters whose requests cannot be read: what was made for them stays. */
   readonly unknown: readonly string[]
-  /** A sentence for each object that does not exist yet: the step is not done before it does. */
-  readonly waiting: readonly string[]
+  /** Waits for what does not exist yet: the step is not done before it does. */
+  readonly waiting: readonly Wait[]
   readonly messages: readonly string[]
   /** Others carry labels that they are to let go of. */
   readonly isAwaitingLabels: boolean
@@ -47,7 +48,14 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
     // two features may have the same to say of a relation
-    waiting: distinct([...lostEnrolment(subject, state), ...parts.flatMap((part) => part.waiting ?? [])]),
+    waiting: [
+      ...new Map(
+        [...lostEnrolment(subject, state), ...parts.flatMap((part) => part.waiting ?? [])].map((one) => [
+          one.message,
+          one,
+        ]),
+      ).values(),
+    ],
     isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),
     messages: distinct([
       ...blocked,
@@ -63,8 +71,10 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
 }
 
 /** A relation that may have put it there is known where only its data are not. */
-const lostEnrolment = ({ namespace, application }: Subject, { carried, relations }: EffectiveState): string[] =>
-  carried && !Object.values(relations).some(isRequirer) ? [`${namespace}/${application} ${STAYS_ON_MESH}`] : []
+const lostEnrolment = (subject: Subject, { carried, relations }: EffectiveState): Wait[] =>
+  carried && !Object.values(relations).some(isRequirer)
+    ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
+    : []
 
 const STAYS_ON_MESH =
   'stays on the mesh, as its memory was lost and nothing says what put it there: tell that relation, or its end with its interface'

@@ -1,51 +1,44 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
-import { defined, ownValue } from '../base/own-value.ts'
+import { changed, defined, ownValue } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Environment, FeatureInput } from '../feature/feature.ts'
+import type { Environment } from '../feature/feature.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
-import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
 import { withRevisions } from '../relations/mirror.ts'
 import { withSending } from '../relations/nudges.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
-import {
-  awaitedByBeacon,
-  dueIntents,
-  hasLabelledConsumers,
-  type Intent,
-  namespaceAwaits,
-  recordProgress,
-  withEntries,
-  workersAwaited,
-} from '../relations/progress.ts'
+import { dueIntents, type Intent, recordProgress, withEntries, workersAwaited } from '../relations/progress.ts'
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { desiredState } from './desired-state.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
-import { findNamesakes, missingIn, type Observed, observeTargets, seenIn, type Targets, wornIn } from './observed.ts'
+import { missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
-import type { Planned, Situation } from './plan/situation.ts'
+import type { Situation } from './plan/situation.ts'
 import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
 import type { Conflict } from './result.ts'
-import { listBare, wornNow, wornStill } from './worn.ts'
+import { readSituation } from './situation.ts'
+import { beginnings, hasEnded, waitsOf, withBeginnings } from './waits.ts'
+import { wornNow } from './worn.ts'
 
 /** The result of bringing the cluster to the memory, and the memory as it is then. */
 export type Settled = {
   state: State
   conflicts: readonly Conflict[]
-  missing: readonly LabelTarget[]
-  /** A sentence for each object that does not exist or is not ready yet, and for each that was refused. */
-  waiting: readonly string[]
+  /** All that is held back until others act. */
+  waiting: readonly Wait[]
+  /** A sentence for each object that was refused, or cannot be read, and for each that depends on one. */
+  problems: readonly string[]
   messages: readonly string[]
   /** The status of the application itself. */
   application: ApplicationStatus
@@ -86,7 +79,7 @@ export type Input = {
 type Step = Dependencies & Input & { situation: Situation }
 
 /** The executed part of a plan, its reports, and the targets as they were then. */
-type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; worn: string | undefined }
+type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; worn: Wait | undefined }
 
 /**
  * Saves the memory, brings the cluster to it, and saves how far that came. Answers undefined, or rejects with an error that isStale, when
@@ -102,7 +95,7 @@ export const settle = async (outer: Dependencies, input: Input): Promise<Settled
   const { subject, memory, next, peers } = input
   const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
   const resolved = gateEnrolment(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
-  const situation = await lookUp(dependencies, { ...input, resolved })
+  const situation = await readSituation(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
   // each is some tens of milliseconds where there is much of all: others have a turn in between
   await outer.clock.breathe()
@@ -201,37 +194,6 @@ const isCurrent = async (step: Step, { stored }: Memory): Promise<boolean> => {
   return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
 }
 
-const plannedOf = ({ config, removed, inherited, pending, specs }: State): Planned =>
-  defined({ config, removed, inherited, pending, specs })
-
-const lookUp = async (
-  { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
-): Promise<Situation> => {
-  const input = { subject, resolved, environment, seen: seenIn(observed) }
-  await clock.breathe()
-  const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
-  const desired = { ...all, unknown: [...all.unknown, ...requesters] }
-  const { writing, refused } = memory.state
-  const isFenced = writing !== undefined && writing !== ownMark
-  const only = Object.keys(refused?.objects ?? {})
-  const awaited = namespaceAwaits(subject, next, resolved, peers)
-  const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
-  return {
-    features,
-    subject,
-    state: plannedOf(next),
-    held: memory.labels,
-    observed,
-    namesakes: await findNamesakes(kubernetes, observed.owned, desired),
-    desired,
-    isHeld: hasLabelledConsumers(subject, next, resolved, peers),
-    worn: await wornStill(features.mesh, kubernetes, subject, { ...observed, memory, desired: desired.labels }),
-    namespaceAwaits: [...new Set([...awaited, ...bare])],
-    fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
-  }
-}
-
 /** Write-ahead record: the labels that are newly wanted, and whether others wait for more, and that something is being written. */
 const ahead = (step: Step, state: State, mark: string): Content => ({
   state: { ...state, writing: mark, ...(isAwaitingWorkers(step) && { awaits: 'carried' }) },
@@ -328,32 +290,33 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   )
   const { state: shown, labels } = withRevisions(saved, { state, labels: held.labels })
   const awaits = planned.awaits ?? (isHandedOn || isAwaitingWorkers(step) ? 'carried' : undefined)
+  const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
+  const waits = waitsOf({
+    ...{ subject, state: next, resolved, peers, desired: situation.desired, plan: planned, worn, missing },
+  })
   const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }
   let settled = saved
-  if (!features.memories.isStored(saved, content)) {
-    settled = await features.memories.save(kubernetes, subject, saved, content)
+  if (!features.memories.isStored(saved, content) || hasEnded(waits, content.state)) {
+    const waitingSince = beginnings(waits, content.state.waitingSince, now)
+    const dated = { ...content, state: changed(content.state, { waitingSince }) }
+    settled = await features.memories.save(kubernetes, subject, saved, dated)
     step.wrote(memoryObject(subject))
   }
-  const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
+  const waiting = withBeginnings(waits, settled.state)
   const reporting: Pick<Features, 'reports'> = {
     reports: (...about) => recall('reports', (given) => features.reports(...given), about),
   }
   return {
     state: settled.state,
     conflicts,
-    missing,
-    waiting: [
-      ...resolved.waiting,
-      ...awaitedByBeacon(subject, next, resolved, peers),
-      ...situation.desired.waiting,
-      ...planned.waiting,
-      ...(worn === undefined ? [] : [worn]),
+    waiting,
+    problems: [
       ...planned.problems,
       ...reports.flatMap(({ refused }) => refused ?? []),
       ...reports.flatMap((report) => skippedMessage(report) ?? []),
     ],
     messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(reporting, subject, settled.state, resolved, { running, missing, now }),
+    application: applicationStatus(reporting, subject, settled.state, resolved, { running, waiting, now }),
   }
 }
 

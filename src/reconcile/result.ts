@@ -1,7 +1,7 @@
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { ObjectLabelConflict as LabelConflict } from '../kubernetes/apply-labels.ts'
 import type { ObjectConflict } from '../kubernetes/apply-objects.ts'
-import type { LabelTarget } from '../kubernetes/label-target.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import type { Delivered, RefusedMessage } from './deliver.ts'
@@ -31,6 +31,8 @@ export type Outcome = {
   conflicts: readonly Conflict[]
   /** Messages for people, a sentence each. */
   messages: readonly string[]
+  /** The waits for others. Absent where there are none. The first 20. */
+  waiting?: readonly Wait[]
   /** The differences from the desired state that a resync found and repaired. The first 20. */
   drift?: readonly Drift[]
   /** The application's own status, when there is more to say than that it is active. */
@@ -53,20 +55,21 @@ type Done = Omit<Settled, 'state' | 'application'> & {
   application?: ApplicationStatus
 }
 
-const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], missing: [], waiting: [], messages: [] }
+const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], waiting: [], problems: [], messages: [] }
 
 /** The outcome of one event out of what its step did, which it may share with others. */
 export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
   const { stale, message } = taken
-  const missing = done.missing.map((target) => missingMessage(subject, target))
-  const messages = [stale, message, ...missing, ...done.waiting, ...done.messages].filter((text) => text !== undefined)
+  const waiting = done.waiting.map((wait) => wait.message)
+  const messages = [stale, message, ...waiting, ...done.problems, ...done.messages].filter((text) => text !== undefined)
   return {
     status: stale ? 'stale' : statusOf(subject, done),
     written: done.written,
     ...(done.removed.length > 0 && { removed: done.removed }),
     conflicts: done.conflicts.slice(0, MOST),
     messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts'), ...rest(done.drift, 'drifts')],
+    ...(done.waiting.length > 0 && { waiting: done.waiting.slice(0, MOST) }),
     ...(done.drift.length > 0 && { drift: done.drift.slice(0, MOST) }),
     ...(done.application && isTelling(done.application) && { applicationStatus: done.application }),
   }
@@ -111,15 +114,8 @@ const shortened = (text: string): string =>
 const rest = ({ length }: readonly unknown[], what: string): string[] =>
   length > MOST ? [`and ${length - MOST} more ${what}`] : []
 
-const statusOf = (subject: Subject, { conflicts, missing, waiting, written }: Done): Status => {
+const statusOf = (subject: Subject, { conflicts, waiting, problems, written }: Done): Status => {
   if (conflicts.length > 0) return 'conflict'
-  if (missing.length > 0 || waiting.length > 0) return 'waiting'
+  if (waiting.length > 0 || problems.length > 0) return 'waiting'
   return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
-}
-
-const missingMessage = ({ namespace }: Subject, { kind, name }: LabelTarget): string => {
-  if (kind === 'Service')
-    return `Service ${namespace}/${name} does not exist: its labels are applied by the next event after it does; if there is to be none, set service to null in the config`
-  const object = kind === 'Workload' ? 'StatefulSet or Deployment' : kind
-  return `${object} ${namespace}/${name} does not exist: its labels are applied by the next pod-restarted`
 }

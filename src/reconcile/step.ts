@@ -127,7 +127,7 @@ export const createStep = ({
     const written = [...progress.written]
     const done = settled && {
       ...settled,
-      waiting: [...settled.waiting, ...unmet],
+      problems: [...settled.problems, ...unmet],
       messages: [...settled.messages, ...misspeltEndpoints(subject, settled.state)],
       written,
       removed: [...progress.removed],
@@ -295,7 +295,7 @@ const attempt = async (
   if (settled === undefined) return undefined
   progress.taken ??= taken
   return {
-    ...{ settled: { ...settled, waiting: [...settled.waiting, ...problems] }, found, units: carried.units },
+    ...{ settled: { ...settled, problems: [...settled.problems, ...problems] }, found, units: carried.units },
     // what was refused again has changed nothing to look at
     hasHeldBack: progress.hasRetried !== true && features.isHeldBack(input),
   }

@@ -1,5 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { DesiredLabels } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import { isTemplate, type LabelLocation, readLabels } from '../kubernetes/apply-labels.ts'
@@ -25,7 +26,7 @@ type Wanted = {
 }
 
 /**
- * Says why what guards pods, and leads to them, stays, though the application leaves the mesh: they run there. A rollout replaces them one after
+ * Returns the wait for pods for which what guards them, and leads to them, stays, though the application leaves the mesh. A rollout replaces them one after
  * another; those of a template that is not changed yet are all there. Undefined where nothing runs on the mesh, or nothing is to leave it.
  */
 export const wornStill = async (
@@ -33,7 +34,7 @@ export const wornStill = async (
   kubernetes: Kubernetes,
   subject: Subject,
   { targets, memory, desired }: Wanted,
-): Promise<string | undefined> => {
+): Promise<Wait | undefined> => {
   const { key } = enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
   const places = allPlaces(targets).map((place) => ({
@@ -46,31 +47,33 @@ export const wornStill = async (
   // pods will go on to start with a label that somebody else holds as well
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? waitingFor([]) : await wornNow({ enrolment }, kubernetes, subject, targets)
+  return isUnchanged ? waitingForPods([]) : await wornNow({ enrolment }, kubernetes, subject, targets)
 }
 
-/** Says the same as wornStill once templates and pods have been changed. */
+/** Returns the same as wornStill once templates and pods have been changed. */
 export const wornNow = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
   targets: Targets,
-): Promise<string | undefined> => {
+): Promise<Wait | undefined> => {
   const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && !isOver(pod)
   const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
   if ('problem' in read)
-    return `${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`
+    return waitingFor(`${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`)
   const names = new Set(read.value.map(({ metadata }) => metadata.name))
-  return names.size > 0 ? waitingFor([...names].toSorted()) : undefined
+  return names.size > 0 ? waitingForPods([...names].toSorted()) : undefined
 }
 
 const MOST_NAMED = 3
 
-const waitingFor = (names: readonly string[]): string => {
+const waitingFor = (message: string): Wait => ({ held: 'the policies of the pods', for: ['pods'], message })
+
+const waitingForPods = (names: readonly string[]): Wait => {
   const left = names.length - MOST_NAMED
   const named = [...names.slice(0, MOST_NAMED), ...(left > 0 ? [`${left} more`] : [])]
   const which = named.length > 0 ? ` (${named.join(', ')})` : ''
-  return `waiting for pods to be replaced that are on the mesh${which}; their policies stay until then`
+  return waitingFor(`waiting for pods to be replaced that are on the mesh${which}; their policies stay until then`)
 }
 
 const allPlaces = ({ current, earlier }: Targets): LabelLocation[] => placesOf([...current, ...earlier])

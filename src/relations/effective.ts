@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defined, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { Interface, Versions } from '../state/config.ts'
 import { type Databag, type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
@@ -93,8 +94,8 @@ export type Effective = {
   /** Both sides must speak a version in common first. */
   readonly blocked: readonly string[]
   readonly problems: readonly string[]
-  /** The applications that must act first, one sentence each. */
-  readonly waiting: readonly string[]
+  /** Waits for other applications. */
+  readonly waiting: readonly Wait[]
   /** Relations with unknown data: what was applied for them is kept. */
   readonly unknown: readonly Relation[]
   /** Relations with beacons that are over, though their labels are carried still: until these are gone, what is asked for is told. */
@@ -157,11 +158,16 @@ export const hasShown = ({ heard, seen }: Pick<RelationEntry, 'heard' | 'seen'>)
 /** Tells if the requirer may carry labels of the relation. */
 export const mayHold = (entry: RelationEntry, { holds }: OtherSide): boolean => holds ?? hasShown(entry)
 
-const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): string | undefined => {
+const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable)
-    return `${relationName(relation)}: waiting for the data of ${remote}; what was applied for it stays in effect`
-  return relation.isLeaving ? `${relationName(relation)}: waiting for ${remote} to leave the mesh` : undefined
+    return relationWait(relation, remote, `waiting for the data of ${remote}; what was applied for it stays in effect`)
+  return relation.isLeaving ? relationWait(relation, remote, `waiting for ${remote} to leave the mesh`) : undefined
+}
+
+const relationWait = (relation: Pick<Relation, 'id' | 'endpoint'>, remote: string, what: string): Wait => {
+  const held = relationName(relation)
+  return { held, for: [remote], message: `${held}: ${what}` }
 }
 
 type Resolved = { relation: Relation; read: RelationData }
@@ -253,7 +259,7 @@ export const gateEnrolment = (
     return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const
   })
   const awaiting = relations.flatMap(([, { awaits, ...relation }]) =>
-    awaits === undefined ? [] : [`${relationName(relation)}: waiting for the policies of ${awaits}`],
+    awaits === undefined ? [] : [relationWait(relation, awaits, `waiting for the policies of ${awaits}`)],
   )
   return {
     ...resolved,
@@ -263,7 +269,11 @@ export const gateEnrolment = (
       ...awaiting,
       ...(isBare ? [] : keptLabels(subject, state, resolved, labels)),
       ...kept,
-      ...leavingWorkers(subject, state, resolved, peers).map((worker) => `waiting for ${worker} to leave the mesh`),
+      ...leavingWorkers(subject, state, resolved, peers).map((worker) => ({
+        held: CLUSTER_POLICIES,
+        for: [worker],
+        message: `waiting for ${worker} to leave the mesh`,
+      })),
     ],
   }
 }
@@ -282,19 +292,20 @@ const keptLabels = (
   { config }: State,
   { state: { relations } }: Effective,
   worn: Readonly<Record<string, string>>,
-): string[] => {
+): Wait[] => {
   const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
   const isKept =
     Object.hasOwn(worn, ENROLMENT_LABEL) && !asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))
   if (!isKept) return []
-  return Object.values(relations).flatMap((relation) =>
-    isUnheard(relation) && !relation.isUnknown
-      ? [
-          `${relationName(relation)}: waiting for the data of ${subjectName(remoteSubject(subject, relation))}; the labels stay`,
-        ]
-      : [],
-  )
+  return Object.values(relations).flatMap((relation) => {
+    const remote = subjectName(remoteSubject(subject, relation))
+    return isUnheard(relation) && !relation.isUnknown
+      ? [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
+      : []
+  })
 }
+
+const CLUSTER_POLICIES = 'the policies of the cluster'
 
 /** Lists the workers on a mesh that their coordinator has left: until they leave, they must reach each other. */
 export const leavingWorkers = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
@@ -307,13 +318,14 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Effecti
 }
 
 /** Explains grants that are kept while the application's config is unknown. */
-const keptGrants = (subject: Subject, state: State, peers: Peers): string[] => {
+const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   if (state.config !== undefined || state.removed !== undefined) return []
   return Object.entries(state.relations).flatMap(([key, entry]) => {
     const granted = otherSide(subject, state, key, peers).entry?.granted
     const isKept = granted !== undefined && granted !== NOTHING_ASKED && entry.says === undefined
     if (!isKept || entry.role !== 'requires') return []
-    return [`${relationName(entry)}: waiting for the config of ${subjectName(subject)}; its grants stay in effect`]
+    const own = subjectName(subject)
+    return [relationWait(entry, own, `waiting for the config of ${own}; its grants stay in effect`)]
   })
 }
 

@@ -1,5 +1,6 @@
 import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
@@ -218,16 +219,21 @@ const requesterNames = (subject: Subject, relation: Relation): string[] => [
   `${relationName(relation)} of ${subjectName(subject)}`,
 ]
 
-/** Tells if consumers still carry labels of a mesh or cluster that the application may not run any more. */
-export const hasLabelledConsumers = (subject: Subject, state: State, resolved: Effective, peers: Peers): boolean =>
-  leavingWorkers(subject, state, resolved, peers).length > 0 ||
-  isConfigUnknown(state) ||
-  Object.entries(state.relations).some(([key, entry]) => {
+/**
+ * Lists those for whom nothing of a mesh or cluster goes that the application may not run any more: consumers that still carry its labels,
+ * and the application itself while its config is unknown.
+ */
+export const keptFor = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => [
+  ...leavingWorkers(subject, state, resolved, peers),
+  ...(isConfigUnknown(state) ? [`the config of ${subjectName(subject)}`] : []),
+  ...Object.entries(state.relations).flatMap(([key, entry]) => {
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
-    if (!isProvider(entry) || isRun) return false
+    if (!isProvider(entry) || isRun) return []
     const other = otherSide(subject, state, key, peers)
-    return other.holds ?? (entry.granted !== undefined && hasShown(entry))
-  })
+    const isKept = other.holds ?? (entry.granted !== undefined && hasShown(entry))
+    return isKept ? [subjectName(remoteSubject(subject, entry))] : []
+  }),
+]
 
 /** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */
 export const namespaceAwaits = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
@@ -244,16 +250,18 @@ export const workersAwaited = (subject: Subject, state: State, resolved: Effecti
   return withoutLabels(subject, state, resolved, peers, { interface: 'cluster', isDone: isOnMesh })
 }
 
-/** Names the workers whose labels a beacon of the coordinator waits for, a sentence each. */
-export const awaitedByBeacon = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+/** Lists the workers whose labels a beacon of the coordinator waits for. */
+export const awaitedByBeacon = (subject: Subject, state: State, resolved: Effective, peers: Peers): Wait[] => {
   const beacons = Object.values(state.relations).filter(
     (entry) => entry.interface === 'service_mesh' && isRequirer(entry),
   )
   const isAwaited = beacons.some((entry) => awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))))
   if (!isAwaited) return []
-  return workersAwaited(subject, state, resolved, peers).map(
-    (worker) => `waiting for ${worker} to carry labels of the mesh`,
-  )
+  return workersAwaited(subject, state, resolved, peers).map((worker) => ({
+    held: 'the labels of the namespace',
+    for: [worker],
+    message: `waiting for ${worker} to carry labels of the mesh`,
+  }))
 }
 
 const awaitsLabels = (peer: Peer | undefined): boolean =>

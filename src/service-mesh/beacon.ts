@@ -1,6 +1,7 @@
 import { groups } from '../base/groups.ts'
 import { joinOr } from '../base/printed.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
@@ -77,12 +78,13 @@ const meshConfigs = ({ hardened, rootNamespace = ROOT_NAMESPACE }: MeshConfig): 
   hardened === true ? [...new Set([rootNamespace, ROOT_NAMESPACE])].map(meshConfigReference) : []
 
 /** The reason why hardened mode has no effect, as far as Istio's own config says so. */
-const rootProblems = (mesh: MeshConfig, lookups: Lookups): string[] => {
+const rootProblems = (mesh: MeshConfig, lookups: Lookups): Wait[] => {
   const { rootNamespace = ROOT_NAMESPACE } = mesh
   const found = meshConfigs(mesh).flatMap((reference) => findLookup(lookups, nameOf(reference)) ?? [])
   const roots = found.flatMap((object) => readMeshConfig(object)?.rootNamespace ?? [])
   if (roots.length === 0 || roots.includes(rootNamespace)) return []
-  return [`the mesh is not hardened: Istio's root namespace is ${joinOr(roots)}, and rootNamespace is ${rootNamespace}`]
+  const message = `the mesh is not hardened: Istio's root namespace is ${joinOr(roots)}, and rootNamespace is ${rootNamespace}`
+  return [{ held: 'hardened mode', for: ['rootNamespace in the config'], message }]
 }
 
 /** The Gateway that external traffic passes; none where the config has no rule for that traffic. */
@@ -98,7 +100,7 @@ export type BeaconDesiredState = {
   /** Relations whose requests are unknown. */
   unknown: string[]
   objects: KubernetesObject[]
-  waiting: string[]
+  waiting: Wait[]
   messages: string[]
   isAwaitingLabels: boolean
 }
@@ -116,30 +118,46 @@ export const beaconDesiredState = (
   const waypoint = waypointDeployment(subject, config)
     .map(nameOf)
     .filter((name) => !isUnreadable(lookups, name))
-    .map((name) => waypointProblem(name, mesh, findLookup(lookups, name)))
+    .flatMap((name): Wait[] => {
+      const message = waypointProblem(name, mesh, findLookup(lookups, name))
+      return message === undefined ? [] : [{ held: HELD_WAYPOINT, for: [name], message }]
+    })
   return {
     ...managed,
     guards: [...managed.guards, ...backendGuards(subject, mesh)],
     objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
     waiting: [
       ...managed.waiting,
-      ...keepingOwnLabels(subject, mesh, state, lookups).map(
-        (name) =>
-          `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
-      ),
-      ...waypoint.filter((problem) => problem !== undefined),
+      ...keepingOwnLabels(subject, mesh, state, lookups).map((name) => ({
+        held: `the labels of ${name}`,
+        for: [nameOf(ownNamespace(subject))],
+        message: `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
+      })),
+      ...waypoint,
       ...(leading.length > 0
-        ? [`the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`]
+        ? [
+            {
+              held: HELD_WAYPOINT,
+              for: leading,
+              message: `the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`,
+            },
+          ]
         : []),
       ...rootProblems(mesh, lookups),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
         .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
-        .map((name) => `${name} does not exist: until it does, nothing guards what comes from outside`),
+        .map((name) => ({
+          held: 'the policies for external traffic',
+          for: [name],
+          message: `${name} does not exist: until it does, nothing guards what comes from outside`,
+        })),
     ],
     isAwaitingLabels: leading.length > 0,
   }
 }
+
+const HELD_WAYPOINT = 'the waypoint'
 
 /** The beacon grants what its relations request. */
 export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>

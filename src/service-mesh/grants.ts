@@ -1,5 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import type { MeshConfig } from '../istio/config.ts'
 import { runsWaypoint } from '../istio/waypoint.ts'
 import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
@@ -22,7 +23,7 @@ export type Grants = {
   guards: Guard[]
   /** Relations with unknown data, by the names of their requests. */
   unknown: string[]
-  waiting: string[]
+  waiting: Wait[]
   messages: string[]
 }
 
@@ -59,8 +60,7 @@ const grantsTo = (subject: Subject, relation: Relation, lookups: Lookups, mesh: 
   const services = otherServices(requester, declared)
   const checked = policies.map((policy) => ({ policy, ...findProblem({ requester, policy }, services, lookups, mesh) }))
   const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
-  const named = (problem: 'refused' | 'waiting') =>
-    checked.flatMap((one) => (one[problem] === undefined ? [] : [`${requester.relation}: ${one[problem]}`]))
+  const { relation: held } = requester
   // the owner of a missing Service is unknown: nobody is let in until it exists
   const own = declared.filter(({ policy }) => !findProblem({ requester, policy }, services, lookups, {}).refused)
   const requests = granted.map(({ policy }) => policy)
@@ -70,8 +70,14 @@ const grantsTo = (subject: Subject, relation: Relation, lookups: Lookups, mesh: 
     requests: requests.map((policy) => ({ policy, relation: requester.relation })),
     guards: guardsFor(subject, mesh, requester, guarded),
     unknown: isUnknown || checked.some((one) => one.isUnknown) ? [requester.relation] : [],
-    waiting: named('waiting'),
-    messages: [...problems, ...named('refused'), ...(isGuarding ? unreachable(requester, own, requests) : [])],
+    waiting: checked.flatMap(({ waiting }) =>
+      waiting === undefined ? [] : [{ held, for: [waiting.for], message: `${held}: ${waiting.message}` }],
+    ),
+    messages: [
+      ...problems,
+      ...checked.flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
+      ...(isGuarding ? unreachable(requester, own, requests) : []),
+    ],
   }
 }
 
@@ -104,7 +110,7 @@ const serviceReference = ({ namespace }: Pick<Requester, 'namespace'>, name: str
 
 type Requested = { requester: Requester; policy: MeshPolicy }
 
-type Problem = { refused?: string; waiting?: string; isUnknown?: true }
+type Problem = { refused?: string; waiting?: { for: string; message: string }; isUnknown?: true }
 
 const findProblem = (
   { requester, policy }: Requested,
@@ -118,10 +124,12 @@ const findProblem = (
   if (!isItself(requester, policy))
     return { refused: `asks for ${targetName(policy)}, and may only name ${namespace}/${application}: not granted` }
   if (policy.target_type === 'app' && !runsWaypoint(mesh))
-    return { waiting: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` }
+    return { waiting: { for: WAYPOINT, message: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` } }
   const other = otherService(requester, policy)
   return other === undefined ? {} : findServiceProblem(requester, other, services, lookups)
 }
+
+export const WAYPOINT = 'a waypoint'
 
 export const NO_WAYPOINT =
   'which nothing guards without a waypoint: not granted; set waypoint and units of the beacon, or ask for type unit'
@@ -133,22 +141,21 @@ const findServiceProblem = (
   lookups: Lookups,
 ): Problem => {
   const reference = serviceReference({ namespace }, name)
+  const waitingFor = (why: string) => ({ waiting: { for: nameOf(reference), message: `${nameOf(reference)} ${why}` } })
   if (!services.includes(name))
     return {
       refused: `names ${nameOf(reference)}, and more than ${MOST_OTHER_SERVICES} Services before it: not granted`,
     }
   if (isUnreadable(lookups, nameOf(reference)))
-    return { waiting: `${nameOf(reference)} cannot be read: what is granted there stays as it is`, isUnknown: true }
+    return { ...waitingFor('cannot be read: what is granted there stays as it is'), isUnknown: true }
   const service = findLookup(lookups, nameOf(reference))
   if (service === undefined)
-    return {
-      waiting: `${nameOf(reference)} does not exist, so its application is unknown: its policy is not granted yet`,
-    }
+    return waitingFor('does not exist, so its application is unknown: its policy is not granted yet')
   if (!isServiceOf({ namespace, application }, service))
     return {
       refused: `asks for ${nameOf(reference)}, which does not select the pods of ${application} by ${NAME_LABEL}: not granted`,
     }
-  return isHeadless(service) ? { waiting: `${nameOf(reference)} ${HEADLESS}` } : {}
+  return isHeadless(service) ? waitingFor(HEADLESS) : {}
 }
 
 const targetName = ({

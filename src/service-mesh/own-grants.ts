@@ -7,7 +7,7 @@ import { relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { declareTargets } from './consumer-requests.ts'
-import { type Grants, NO_WAYPOINT } from './grants.ts'
+import { type Grants, NO_WAYPOINT, WAYPOINT } from './grants.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import { declaredGuards, guardTitle } from './guards.ts'
 
@@ -36,9 +36,11 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
     unknown: [],
     waiting: [
       ...waiting,
-      ...guards
-        .filter(isUnenforced)
-        .map((one) => `config ${of}: asks for ${guardTitle(subject, one)} as a Service, ${NO_WAYPOINT}`),
+      ...guards.filter(isUnenforced).map((one) => ({
+        held: `config ${of}`,
+        for: [WAYPOINT],
+        message: `config ${of}: asks for ${guardTitle(subject, one)} as a Service, ${NO_WAYPOINT}`,
+      })),
     ],
     messages: [
       ...messages,

@@ -1,4 +1,5 @@
 import { ownValue } from '../base/own-value.ts'
+import type { Wait } from '../base/wait.ts'
 import { meshEndpoint } from '../policies/endpoint.ts'
 import type { MeshPolicy, Policy } from '../policies/models.ts'
 import type { CrossModelIdentity } from '../relations/cross-model.ts'
@@ -23,10 +24,10 @@ export type RequestPoliciesInput = {
   readonly identities: Readonly<Record<string, CrossModelIdentity>>
 }
 
-/** `relation` is the one that a policy follows from; `waiting` has a sentence for each that gets no policy yet. */
+/** `relation` is the one that a policy follows from; `waiting` has those that get no policy yet. */
 export type RequestedPolicies = {
   readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
-  readonly waiting: string[]
+  readonly waiting: Wait[]
 }
 
 /**
@@ -53,22 +54,21 @@ export const requestPolicies = (request: RequestPoliciesInput): RequestedPolicie
 const findSource = (
   { id, endpoint, role, remote, crossModel }: PolicyRelation,
   { namespace, application, identities }: RequestPoliciesInput,
-): CrossModelIdentity | { waiting: string } => {
+): CrossModelIdentity | { waiting: Wait } => {
   if (role === 'peers') return { namespace, application }
-  const name = relationName({ id, endpoint })
+  const held = relationName({ id, endpoint })
+  const waitingFor = (why: string) => ({
+    waiting: { held, for: [remote.application], message: `${held}: ${remote.application} ${why}` },
+  })
   const identity =
     ownValue(identities, `${remote.namespace}/${remote.application}`) ?? ownValue(identities, remote.application)
   if (identity === undefined) {
     if (crossModel !== true && (remote.namespace ?? namespace) === namespace)
       return { namespace, application: remote.application }
-    return {
-      waiting: `${name}: ${remote.application} is in another model; waiting for its cmr_data (cross_model_mesh) to name it`,
-    }
+    return waitingFor('is in another model; waiting for its cmr_data (cross_model_mesh) to name it')
   }
   if (remote.namespace !== undefined && remote.namespace !== identity.namespace)
-    return {
-      waiting: `${name}: ${remote.application} is in ${remote.namespace}, its cmr_data says ${identity.namespace}; waiting for them to agree`,
-    }
+    return waitingFor(`is in ${remote.namespace}, its cmr_data says ${identity.namespace}; waiting for them to agree`)
   return identity
 }
 

@@ -1,4 +1,5 @@
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
@@ -29,19 +30,20 @@ export const servicesOfPolicies = ({ namespace, application }: Subject, { config
 }
 
 /** Services without a waypoint, where nothing enforces what is granted, with the remedy. */
-export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): string[] =>
+export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): Wait[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
     if (!lookups.has(name) || isUnreadable(lookups, name)) return []
     const service = findLookup(lookups, name)
-    if (service && isHeadless(service)) return [`${name} ${HEADLESS}`]
+    const waitingFor = (why: string): Wait[] => [{ held: 'policies', for: [name], message: `${name} ${why}` }]
+    if (service && isHeadless(service)) return waitingFor(HEADLESS)
     if (!isNamed(subject, state, reference)) return []
     if (service === undefined)
-      return [`${name} does not exist: its waypoint's label is applied by the next event after it does`]
+      return waitingFor(`does not exist: its waypoint's label is applied by the next event after it does`)
     if (isServiceOf(subject, service)) return []
-    return [
-      `${name} does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`,
-    ]
+    return waitingFor(
+      `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`,
+    )
   })
 
 /** The Service that the config labels is reported by whoever labels it. */

@@ -42,6 +42,4 @@ export const services = {
   announcements: (subject, state) => announcements(subject, state.announced ?? nothingAnnounced()),
   announced: (state, numbers) =>
     state.announced && numbers.length > 0 ? { ...state, announced: markAccepted(state.announced, numbers) } : state,
-  reports: (subject, { state }) =>
-    offeredServices(subject, state).waiting.map((message) => ({ status: 'waiting', message })),
 } satisfies Feature

@@ -1,5 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import { decodePayload } from '../relations/codec.ts'
 import { spokenVersions } from '../relations/versions.ts'
 import type { Versions } from '../state/config.ts'
@@ -17,11 +18,11 @@ export type Requirer = {
   readonly announced: Announced
 }
 
-/** The services that an application may use, and a sentence for each relation without one. */
+/** The services that an application may use, and a wait for each relation without one. */
 export type OfferedServices = {
   /** By relation id. */
   readonly services: readonly Service[]
-  readonly waiting: readonly string[]
+  readonly waiting: readonly Wait[]
   /** Unreadable data; the announced service stays. */
   readonly problems: readonly string[]
 }
@@ -34,7 +35,7 @@ export const offeredServices = ({ namespace }: Subject, state: EffectiveState): 
     announced: state.announced ?? nothingAnnounced(),
   })
 
-type Read = { service?: Service | undefined; waiting?: string; problem?: string }
+type Read = { service?: Service | undefined; waiting?: Wait; problem?: string }
 
 /** Reads the services that `k8s-service` relations offer the application now. Their order does not depend on the order of events. */
 export const readServices = (requirer: Requirer): OfferedServices => {
@@ -42,11 +43,10 @@ export const readServices = (requirer: Requirer): OfferedServices => {
     .filter((relation) => relation.interface === 'k8s-service' && relation.role === 'requires')
     .toSorted((one, other) => one.id - other.id)
     .map((relation) => readService(relation, requirer))
-  const told = (which: 'waiting' | 'problem') => read.map((one) => one[which]).filter((text) => text !== undefined)
   return {
     services: read.map(({ service }) => service).filter((service) => service !== undefined),
-    waiting: told('waiting'),
-    problems: told('problem'),
+    waiting: read.flatMap(({ waiting }) => waiting ?? []),
+    problems: read.flatMap(({ problem }) => problem ?? []),
   }
 }
 
@@ -66,6 +66,9 @@ const readService = (
   if ('unreadable' in address)
     return { service, problem: `${name}: ${address.unreadable}; the announced service stays in effect` }
   if ('waiting' in address && isPartial && service) return { service }
-  if ('waiting' in address) return { waiting: `${name}: waiting for ${address.waiting.join(' and ')}` }
+  if ('waiting' in address) {
+    const message = `${name}: waiting for ${address.waiting.join(' and ')}`
+    return { waiting: { held: name, for: [`${remote.namespace ?? namespace}/${remote.application}`], message } }
+  }
   return { service: { relation, endpoint, application: remote.application, ...address } }
 }

@@ -90,6 +90,8 @@ export const commonState = (config: z.ZodType<Config>) => {
     removed: part(z.iso.datetime().optional(), 'kept', true),
     /** The condition awaited at all consumers: own labels before the namespace leaves the mesh, or none before the mesh goes. */
     awaits: part(z.enum(['carried', 'let-go']).optional(), 'dropped'),
+    /** The beginnings of waits that no object dates, by what is held back. */
+    waitingSince: part(z.record(z.string(), z.iso.datetime()).optional(), 'dropped'),
     /** A step is writing, or was interrupted: the next one writes to every object that it could still reach. */
     writing: part(z.string().optional(), 'kept'),
     leader: part(Leader.optional(), 'told', true),

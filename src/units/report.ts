@@ -17,5 +17,9 @@ export type Report = z.infer<typeof Report>
 
 /** Ranks a status by severity, 0 being the worst. */
 export const statusRank = (status: WorkloadStatus): number => STATUSES.indexOf(status)
-/** The status of an application, as Juju has it; the message of an active one may be empty. */
-export type ApplicationStatus = { readonly status: WorkloadStatus; readonly message: string }
+/** The status of an application, as Juju has it; the message of an active one may be empty. `since` (RFC 3339) is when a wait began. */
+export type ApplicationStatus = {
+  readonly status: WorkloadStatus
+  readonly message: string
+  readonly since?: string | undefined
+}

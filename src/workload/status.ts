@@ -1,3 +1,5 @@
+import { defined } from '../base/own-value.ts'
+import type { Wait } from '../base/wait.ts'
 import type { Leader } from '../units/leader.ts'
 import { type ApplicationStatus, type Report, statusRank, type WorkloadStatus } from '../units/report.ts'
 import { unitStatuses } from '../units/unit-status.ts'
@@ -27,10 +29,8 @@ export type StatusInput = {
   readonly reports?: readonly ApplicationStatus[] | undefined
   /** The unit whose data wait for a leader. */
   readonly pending?: Leader | undefined
-  /** Preconditions that others have to meet, a sentence each. */
-  readonly waiting?: readonly string[] | undefined
-  /** Objects that do not exist yet, by name. */
-  readonly missing?: readonly string[] | undefined
+  /** All that is held back until others act. */
+  readonly waiting?: readonly Wait[] | undefined
 }
 
 /** The most severe status: error, then blocked, maintenance, waiting and active; of equals the first fact's. */
@@ -40,7 +40,7 @@ export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
   if (worst === undefined) return { status: 'active', message: '' }
   const alike = others.filter(({ status }) => status === worst.status).length
   const isGood = worst.status === 'active' || alike === 0
-  return { status: worst.status, message: isGood ? worst.message : `${worst.message} (and ${alike} more)` }
+  return { ...worst, message: isGood ? worst.message : `${worst.message} (and ${alike} more)` }
 }
 
 const candidates = (facts: StatusInput): ApplicationStatus[] => [
@@ -58,8 +58,11 @@ const candidates = (facts: StatusInput): ApplicationStatus[] => [
     facts.pending,
     ({ unit }) => `no leader: what ${unit} asked for is applied once a leader is elected`,
   ),
-  ...each('waiting', facts.missing, (name) => `${name} does not exist yet`),
-  ...each('waiting', facts.waiting, (message) => message),
+  ...(facts.waiting ?? []).map(({ message, since }) => ({
+    status: 'waiting' as const,
+    message,
+    ...defined({ since }),
+  })),
   ...when('waiting', facts.hasNoUnits || undefined, () => 'no unit is there yet'),
 ]
 

@@ -83,7 +83,8 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
   const kubernetes = as(undefined)(Number.POSITIVE_INFINITY)
   const connect = as(noCluster ? undefined : `system:serviceaccount:${namespace}:meshstep`)
   const timeoutMilliseconds = 20_000
-  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
+  const environment = { resolver: '10.96.0.10' }
+  const step = createStep({ features, connect, clock, environment })
   const handle = createHandler({
     features,
     functions,
@@ -95,7 +96,7 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
     timeoutMilliseconds,
   })
 
-  const applications = createApplications({ features, connect, clock, timeoutMilliseconds })
+  const applications = createApplications({ features, connect, clock, environment, timeoutMilliseconds })
 
   type Call = { method: TransportRequest['method']; path: string; body?: unknown; contentType?: string }
   const call = async ({ method, path, body, contentType = 'application/json' }: Call): Promise<TransportAnswer> => {

@@ -20,6 +20,7 @@ import {
   type TransportRequest,
 } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createLint } from '../../src/lint/lint.ts'
 import type { Later } from '../../src/reconcile/deliver.ts'
 import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
 import { createPublisher } from '../../src/reconcile/publish.ts'
@@ -147,9 +148,10 @@ export const createWorld = (
   }
   const memo = createMemo()
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
+  const environment = { resolver: '10.96.0.10' }
   const guard = allows && createDocumentGuard({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
-  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, guard })
+  const step = createStep({ features, connect, clock, environment, guard })
   const handle = createHandler({
     features,
     functions: createFunctions(features),
@@ -173,12 +175,15 @@ export const createWorld = (
     authenticate,
     guard,
     clock,
+    environment,
     timeoutMilliseconds: 10_000,
   })
+  const lint = createLint({ features, connect, authenticate, clock, environment, timeoutMilliseconds: 10_000 })
   const app = createApp({
     handle,
     explain,
     applications,
+    lint,
     clock,
     log,
     newId: () => 'id',

@@ -65,7 +65,13 @@ describe('GET /applications', () => {
       headers: {},
     })
     const view = await get<ApplicationView>(place, 'shop/db')
-    expect(view.waiting).toEqual([expect.stringContaining('waiting for the data of shop/beacon')])
+    expect(view.waiting).toEqual([
+      {
+        held: 'relation 1 (service-mesh)',
+        for: ['shop/beacon'],
+        message: expect.stringContaining('waiting for the data of shop/beacon'),
+      },
+    ])
   })
 
   test('lists all of a namespace, also where a memory cannot be read', async () => {
@@ -83,10 +89,10 @@ describe('GET /applications', () => {
 
 describe('GET /lint', () => {
   const lint = async (place: Place): Promise<Finding[]> =>
-    await createLint({ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 })(
-      new URLSearchParams({ namespace: 'shop' }),
-      undefined,
-    )
+    await createLint({
+      ...{ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 },
+      environment: { resolver: '10.96.0.10' },
+    })(new URLSearchParams({ namespace: 'shop' }), undefined)
   const policy = (name: string, spec: Record<string, unknown>): KubernetesObject => ({
     apiVersion: 'security.istio.io/v1',
     kind: 'AuthorizationPolicy',

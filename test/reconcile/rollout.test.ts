@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ApplicationView } from '../../src/http/applications.ts'
 import type { TransportAnswer } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import {
@@ -37,7 +38,9 @@ const namesOfPods = (world: World) =>
 
 /** What others are told to do first by whoever asks about the application. */
 const waitingOf = async ({ app }: World): Promise<string[]> =>
-  ((await (await app.request('/applications/shop/db')).json()) as { waiting: string[] }).waiting
+  ((await (await app.request('/applications/shop/db')).json()) as Pick<ApplicationView, 'waiting'>).waiting.map(
+    ({ message }) => message,
+  )
 
 /** Lets no pod of `db` be replaced, until it is let through. */
 const holdRollout = (world: World, kind: Kind): void =>

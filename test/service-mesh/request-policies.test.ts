@@ -20,7 +20,7 @@ const relation = (id: number, endpoint: string, application: string, namespace?:
 
 const ask = (request: RequestPoliciesInput): { policies: MeshPolicy[]; waiting: string[] } => {
   const { requested, waiting } = requestPolicies(request)
-  return { policies: requested.map(({ policy }) => policy), waiting }
+  return { policies: requested.map(({ policy }) => policy), waiting: waiting.map(({ message }) => message) }
 }
 
 const request = (changes: Partial<RequestPoliciesInput>) =>

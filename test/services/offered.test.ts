@@ -80,7 +80,7 @@ describe('what is not complete is not offered', () => {
     const announced = announce(nothingAnnounced(), [SERVICE], 1)
     expect(offeredBy([relation(7, data)], announced)).toEqual({
       services: [],
-      waiting: [`relation 7 (db): waiting for ${keys}`],
+      waiting: [{ held: 'relation 7 (db)', for: ['shop/postgres'], message: `relation 7 (db): waiting for ${keys}` }],
       problems: [],
     })
   })
@@ -121,7 +121,7 @@ test('no databag throws, and each relation is told of once', () => {
       const relations = databags.map((data, id) => relation(id, data))
       const { services, waiting, problems } = offeredBy(relations)
       expect(services.length + waiting.length + problems.length).toBeLessThanOrEqual(databags.length)
-      for (const text of [...waiting, ...problems]) expect(text.length).toBeLessThan(400)
+      for (const text of [...waiting.map(({ message }) => message), ...problems]) expect(text.length).toBeLessThan(400)
       for (const { host } of services) expect(host).toMatch(/^[-.a-z0-9]+$/)
     }),
     { numRuns: runs(2000) },

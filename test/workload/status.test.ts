@@ -58,7 +58,6 @@ describe('the status of an application', () => {
       'waiting',
       'no leader: what web/1 asked for is applied once a leader is elected',
     ],
-    ['no workload', { missing: ['StatefulSet shop/web'] }, 'waiting', 'StatefulSet shop/web does not exist yet'],
     ['no pod', { hasNoUnits: true }, 'waiting', 'no unit is there yet'],
     ['a pod that says nothing', { units: unitsOf({ a: [] }) }, 'active', ''],
     ['what is refused', { refused: ['Gateway a: no', 'Gateway b: no'] }, 'error', 'Gateway a: no (and 1 more)'],
@@ -68,7 +67,12 @@ describe('the status of an application', () => {
       'blocked',
       "Deployment shop/web is somebody else's: the application's own is not deployed",
     ],
-    ['an address', { waiting: ['relation 3 (db): waiting for port'] }, 'waiting', 'relation 3 (db): waiting for port'],
+    [
+      'an address',
+      { waiting: [{ held: 'relation 3 (db)', for: ['shop/db'], message: 'relation 3 (db): waiting for port' }] },
+      'waiting',
+      'relation 3 (db): waiting for port',
+    ],
     [
       'pods',
       { health: [{ status: 'waiting', message: '0 of 2 pods are available' }] },

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { describeWait } from '../../base/wait.ts'
 import type { ApplicationView } from '../../http/applications.ts'
 
 type Html = ReturnType<typeof html>
@@ -10,7 +11,7 @@ export const application = (view: ApplicationView): Html => {
   return html`<article data-about="${id}">
   <h2><span class="muted">${namespace}/</span>${name}</h2>
   <p><span class="status ${status.status}">${status.status}</span> ${status.message}</p>
-  ${sentences('Waits for', waiting)}
+  ${sentences('Waits for', waiting.map(describeWait))}
   ${sentences('To know', messages)}
   ${relations(view)}
   ${policies(view)}

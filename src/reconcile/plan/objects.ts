@@ -1,5 +1,6 @@
 import { ownValue } from '../../base/own-value.ts'
 import type { Subject } from '../../base/subject.ts'
+import type { Wait } from '../../base/wait.ts'
 import type { Features } from '../../feature/combine.ts'
 import { namesakeConflict, type ObjectPlan, objectDifference, objectKey } from '../../kubernetes/apply-objects.ts'
 import { listAppliers } from '../../kubernetes/field-managers.ts'
@@ -22,7 +23,7 @@ export type PlannedObjects = {
   readonly operations: readonly Operation[]
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly string[]
+  readonly waiting: readonly Wait[]
   readonly messages: readonly string[]
   /** Something stale is kept for the consumers. */
   readonly isHolding: boolean
@@ -34,7 +35,7 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
   const applies = planApplies(situation, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
   const held =
-    situation.isHeld || situation.worn !== undefined
+    situation.keptFor.length > 0 || situation.worn !== undefined
       ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret')
       : []
   const library = planLibrary(
@@ -50,10 +51,21 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
-    waiting: kinds.flatMap(({ waiting }) => waiting),
+    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held)],
     messages: library.messages,
     isHolding: held.length > 0,
   }
+}
+
+const MOST_NAMED = 3
+
+/** The wait of stale objects for those that they stay for; pods have one of their own. */
+const keeping = ({ keptFor, worn }: Situation, held: readonly KubernetesObject[]): Wait[] => {
+  if (held.length === 0 || keptFor.length === 0 || worn !== undefined) return []
+  const left = held.length - MOST_NAMED
+  const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
+  const message = `${names}: not wanted any more, and kept until nobody carries labels of it: waiting for ${keptFor.join(', ')}`
+  return [{ held: names, for: keptFor, message }]
 }
 
 type Pair = ObjectPlan['apply'][number]
@@ -89,7 +101,7 @@ const compare = (
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
     waiting: [
       ...(isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)]),
-      ...plan.same.flatMap(({ live: found }) => mesh.acceptanceProblem(found) ?? []),
+      ...plan.same.flatMap(({ live: found }) => mesh.acceptance(found) ?? []),
     ],
   }
 }
@@ -207,5 +219,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   Gateway: 'install the Gateway API',
 }
 
-const unservedKind = (kind: Listed['kind'], count: number): string =>
-  `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`
+const unservedKind = (kind: Listed['kind'], count: number): Wait => ({
+  held: `${kind} objects`,
+  for: ['the API server'],
+  message: `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`,
+})

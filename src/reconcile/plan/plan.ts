@@ -1,3 +1,4 @@
+import type { Wait } from '../../base/wait.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import { listProblems } from '../../kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
@@ -14,7 +15,7 @@ export type Plan = {
   readonly operations: readonly Operation[]
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly string[]
+  readonly waiting: readonly Wait[]
   readonly messages: readonly string[]
   /** The reasons why something cannot be read, or be applied. */
   readonly problems: readonly string[]
@@ -49,7 +50,13 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
     waiting: [
       ...objects.waiting,
       ...(namespace.isKept
-        ? [`Namespace ${subject.namespace} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`]
+        ? [
+            {
+              held: `Namespace ${subject.namespace}`,
+              for: namespaceAwaits,
+              message: `Namespace ${subject.namespace} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`,
+            },
+          ]
         : []),
     ],
     messages: objects.messages,

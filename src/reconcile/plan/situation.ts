@@ -1,4 +1,5 @@
 import type { Subject } from '../../base/subject.ts'
+import type { Wait } from '../../base/wait.ts'
 import type { Features } from '../../feature/combine.ts'
 import { fieldManager } from '../../kubernetes/ownership-labels.ts'
 import type { OwnedKind, State } from '../../state/state.ts'
@@ -19,10 +20,10 @@ export type Situation = {
   readonly observed: Observed
   readonly namesakes: Namesakes
   readonly desired: Desired
-  /** Nothing goes yet: the mesh of an application that is no beacon any more is left by its consumers first. */
-  readonly isHeld: boolean
+  /** Whom stale objects stay for: the mesh of an application that is no beacon any more is left by its consumers first. */
+  readonly keptFor: readonly string[]
   /** The reason why what leads to the pods and guards them stays, though the application leaves the mesh: they run there. */
-  readonly worn: string | undefined
+  readonly worn: Wait | undefined
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
   /**

@@ -89,7 +89,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
       messages: [],
       isAwaitingLabels: false,
     },
-    isHeld: false,
+    keptFor: [],
     namespaceAwaits: [],
   }
 }

@@ -1,0 +1,28 @@
+import type { Clock } from '../base/clock.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import { describeWait } from '../base/wait.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Environment } from '../feature/feature.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { assess } from '../reconcile/assess.ts'
+import type { Finding } from './lint.ts'
+
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Clock
+  environment: Environment
+}
+
+/** Waits of applications for others. */
+export const waitFindings = async (dependencies: Dependencies, subjects: readonly Subject[]): Promise<Finding[]> => {
+  const findings: Finding[] = []
+  for (const subject of subjects) {
+    const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
+    const { waiting } = await assess(dependencies, subject, memory)
+    findings.push(
+      ...waiting.map((wait) => ({ rule: 'waiting', about: subjectName(subject), message: describeWait(wait) })),
+    )
+  }
+  return findings
+}

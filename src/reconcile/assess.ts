@@ -1,0 +1,70 @@
+import type { Clock } from '../base/clock.ts'
+import type { Recall } from '../base/recall.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
+import type { Features } from '../feature/combine.ts'
+import type { DesiredLabels, Environment } from '../feature/feature.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type Effective, effective, gateEnrolment } from '../relations/effective.ts'
+import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+import { applicationStatus } from './application-status.ts'
+import { observeRunning, type Running, withUnits } from './observe-units.ts'
+import { missingIn, observeCluster, wornIn } from './observed.ts'
+import { plan } from './plan/plan.ts'
+import { unknownRequesters } from './requesters.ts'
+import { readSituation } from './situation.ts'
+import { waitsOf } from './waits.ts'
+
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Pick<Clock, 'breathe' | 'now'>
+  environment: Environment
+}
+
+/** The assessment of an application: what a step would find and say of it. */
+export type Assessment = {
+  readonly state: State
+  readonly resolved: Effective
+  readonly peers: Peers
+  readonly running: Running
+  readonly labels: DesiredLabels
+  readonly waiting: readonly Wait[]
+  readonly status: ApplicationStatus
+}
+
+const recall: Recall = (_, of, input) => of(input)
+
+/** Reads and plans as a step does, and writes nothing. */
+export const assess = async (
+  { features, kubernetes, clock, environment }: Dependencies,
+  subject: Subject,
+  memory: Memory,
+): Promise<Assessment> => {
+  const remembered = memory.state
+  const read = await readPeers(kubernetes, listRemotes(subject, remembered))
+  const peers: Peers = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
+  const seen = effective(subject, remembered, peers)
+  const observed = await observeCluster(features, kubernetes, subject, remembered, seen)
+  const { targets } = observed
+  const running = await observeRunning(features, kubernetes, subject, remembered, targets.current[0], true)
+  const state = withUnits(features, subject, remembered, running)
+  const worn = wornIn(subject, targets)
+  const resolved = gateEnrolment(subject, state, effective(subject, state, peers), peers, worn)
+  const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
+  const situation = await readSituation(
+    { features, kubernetes, clock, environment, recall },
+    { subject, memory, next: state, resolved, peers, requesters, observed },
+  )
+  const { desired } = situation
+  const missing = missingIn(features, subject, state, targets.current, desired.labels)
+  const waiting = waitsOf({
+    ...{ subject, state, resolved, peers, desired, plan: plan(situation), worn: situation.worn, missing },
+  })
+  const now = new Date(clock.now())
+  const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
+  return { state, resolved, peers, running, labels: desired.labels, waiting, status }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../base/clock.ts'
+import { defined } from '../base/own-value.ts'
+import type { Recall } from '../base/recall.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Environment, FeatureInput } from '../feature/feature.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import type { Effective } from '../relations/effective.ts'
+import type { Peers } from '../relations/peers.ts'
+import { keptFor, namespaceAwaits } from '../relations/progress.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import { desiredState } from './desired-state.ts'
+import { findNamesakes, type Observed, seenIn } from './observed.ts'
+import type { Planned, Situation } from './plan/situation.ts'
+import { listBare, wornStill } from './worn.ts'
+
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Pick<Clock, 'breathe'>
+  environment: Environment
+  recall: Recall
+}
+
+type Input = {
+  readonly subject: Subject
+  /** The memory as it was read; `next` is what it is to be. */
+  readonly memory: Memory
+  readonly next: State
+  readonly resolved: Effective
+  readonly peers: Peers
+  /** The applications with unknown requests, which are granted as they are. */
+  readonly requesters: readonly string[]
+  readonly observed: Observed
+  /** The mark of an attempt of this step, all of whose calls were answered. */
+  readonly ownMark?: string | undefined
+}
+
+/** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
+export const readSituation = async (
+  { features, kubernetes, clock, environment, recall }: Dependencies,
+  { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
+): Promise<Situation> => {
+  const input = { subject, resolved, environment, seen: seenIn(observed) }
+  await clock.breathe()
+  const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
+  const desired = { ...all, unknown: [...all.unknown, ...requesters] }
+  const { writing, refused } = memory.state
+  const isFenced = writing !== undefined && writing !== ownMark
+  const only = Object.keys(refused?.objects ?? {})
+  const awaited = namespaceAwaits(subject, next, resolved, peers)
+  const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
+  return {
+    features,
+    subject,
+    state: plannedOf(next),
+    held: memory.labels,
+    observed,
+    namesakes: await findNamesakes(kubernetes, observed.owned, desired),
+    desired,
+    keptFor: keptFor(subject, next, resolved, peers),
+    worn: await wornStill(features.mesh, kubernetes, subject, { ...observed, memory, desired: desired.labels }),
+    namespaceAwaits: [...new Set([...awaited, ...bare])],
+    fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
+  }
+}
+
+const plannedOf = ({ config, removed, inherited, pending, specs }: State): Planned =>
+  defined({ config, removed, inherited, pending, specs })

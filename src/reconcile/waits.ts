@@ -1,0 +1,67 @@
+import { defined, ownValue } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
+import type { LabelTarget } from '../kubernetes/label-target.ts'
+import type { Effective } from '../relations/effective.ts'
+import type { Peers } from '../relations/peers.ts'
+import { awaitedByBeacon } from '../relations/progress.ts'
+import type { State } from '../state/state.ts'
+import type { Desired } from './desired-state.ts'
+import type { Plan } from './plan/plan.ts'
+
+export type WaitsInput = {
+  readonly subject: Subject
+  readonly state: State
+  readonly resolved: Effective
+  readonly peers: Peers
+  readonly desired: Pick<Desired, 'waiting'>
+  readonly plan: Pick<Plan, 'waiting'>
+  /** The wait for pods that are on the mesh. */
+  readonly worn: Wait | undefined
+  /** Objects that are to carry labels, and do not exist. */
+  readonly missing: readonly LabelTarget[]
+}
+
+/**
+ * Lists all that an application holds back or keeps until others act: a pure function of its memory, its peers and what is observed. Outcomes,
+ * the application's status, questions, lint and the page tell these and no others.
+ */
+export const waitsOf = ({ subject, state, resolved, peers, desired, plan, worn, missing }: WaitsInput): Wait[] => {
+  const waits = [
+    ...missing.map((target) => missingWait(subject, target)),
+    ...resolved.waiting,
+    ...awaitedByBeacon(subject, state, resolved, peers),
+    ...desired.waiting,
+    ...plan.waiting,
+    ...(worn === undefined ? [] : [worn]),
+  ]
+  return withBeginnings(waits, state)
+}
+
+/** Adds the beginnings that the memory knows to the waits that no object dates. */
+export const withBeginnings = (waits: readonly Wait[], { waitingSince }: Pick<State, 'waitingSince'>): Wait[] =>
+  waits.map((wait) => ({ ...defined({ since: ownValue(waitingSince, wait.held) }), ...wait }))
+
+/** Bounds the dates in the memory: of more waits the later ones have none. */
+const MOST_DATED = 100
+
+/** Dates the waits that no object dates: those known keep their beginning. Undefined where there are none. */
+export const beginnings = (waits: readonly Wait[], known: State['waitingSince'], now: Date): State['waitingSince'] => {
+  const dated = waits
+    .map(({ held, since }) => [held, ownValue(known, held) ?? (since === undefined ? now.toISOString() : undefined)])
+    .filter(([, since]) => since !== undefined)
+  return dated.length === 0 ? undefined : Object.fromEntries(dated.slice(0, MOST_DATED))
+}
+
+/** Tells if a wait that the memory dates has ended. */
+export const hasEnded = (waits: readonly Wait[], { waitingSince = {} }: Pick<State, 'waitingSince'>): boolean =>
+  Object.keys(waitingSince).some((held) => !waits.some((wait) => wait.held === held))
+
+const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Wait => {
+  const object = `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${namespace}/${name}`
+  const next =
+    kind === 'Service'
+      ? 'its labels are applied by the next event after it does; if there is to be none, set service to null in the config'
+      : 'its labels are applied by the next pod-restarted'
+  return { held: `the labels of ${object}`, for: [object], message: `${object} does not exist: ${next}` }
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import { describeWait } from '../../src/base/wait.ts'
+import type { ApplicationView } from '../../src/http/applications.ts'
+import type { Finding } from '../../src/lint/lint.ts'
+import { application as page } from '../../src/page/views/application.ts'
+import { beginnings, hasEnded, waitsOf } from '../../src/reconcile/waits.ts'
+import { emptyState } from '../../src/state/state.ts'
+import { writesOf } from '../helpers/application.ts'
+import { configure, createMesh, requires } from '../helpers/beacon-world.ts'
+import type { World } from '../helpers/world.ts'
+
+const NOW = new Date('2026-01-01T00:00:00Z')
+const SINCE = NOW.toISOString()
+const wait = (held: string, more = {}) => ({ held, for: ['shop/db'], message: `${held} waits`, ...more })
+
+const viewOf = async ({ app }: World, name: string): Promise<ApplicationView> =>
+  (await (await app.request(`/applications/shop/${name}`)).json()) as ApplicationView
+
+const lintOf = async ({ app }: World): Promise<Finding[]> =>
+  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
+
+describe('what is waited for is told alike', () => {
+  test('a wait is in the outcome, the status, the questions, lint and the page, with its beginning', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: { waypoint: true } })
+    await configure(world, { labels: { team: 'blue' } }, { application: 'db' })
+    const outcome = await world.send('relation-changed', {
+      application: 'db',
+      relation: { id: 3, endpoint: 'cache', interface: 'k8s-service', role: 'requires' },
+      remote: { application: 'redis', data: {} },
+    })
+    const told = {
+      held: 'relation 3 (cache)',
+      for: ['shop/redis'],
+      since: expect.any(String),
+      message: 'relation 3 (cache): waiting for service-name and service-port',
+    }
+    expect(outcome.waiting).toEqual([told])
+    const { message, since } = outcome.waiting?.[0] ?? { message: '' }
+    expect(outcome.messages).toEqual([message])
+    expect(outcome.applicationStatus).toEqual({ status: 'waiting', message, since })
+    const view = await viewOf(world, 'db')
+    expect(view).toMatchObject({ waiting: outcome.waiting, status: outcome.applicationStatus })
+    const sentence = `${message} (since ${since})`
+    expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/db', message: sentence })
+    expect(String(await page(view))).toContain(sentence)
+  })
+
+  test('what the plan waits for is told to whoever asks', async () => {
+    const world = createMesh(['db'], false)
+    const next = async (application: string) => await world.send('resync', { application })
+    await configure(world, { mesh: { modelOnMesh: true } })
+    await world.send('relation-changed', requires(7, { application: 'db' }))
+    for (const name of ['beacon', 'db', 'beacon']) await next(name)
+    const { waiting } = await configure(world, { mesh: {} })
+    expect(waiting).toMatchObject([{ held: 'Namespace shop', for: ['shop/db'], since: expect.any(String) }])
+    const view = await viewOf(world, 'beacon')
+    expect(view).toMatchObject({ waiting, status: { status: 'waiting', since: waiting?.[0]?.since } })
+    for (const name of ['db', 'beacon']) await next(name)
+    expect((await viewOf(world, 'beacon')).waiting).toEqual([])
+  })
+
+  test('a quiet step writes nothing while something is waited for', async () => {
+    const world = createMesh()
+    world.api.handle({
+      method: 'DELETE',
+      path: '/apis/apps/v1/namespaces/shop/deployments/shop-beacon-waypoint',
+      headers: {},
+    })
+    const first = await configure(world, { mesh: {} })
+    expect(first.waiting).toMatchObject([{ held: 'the waypoint', since: expect.any(String) }])
+    world.clock.sleep(60_000)
+    let again: typeof first | undefined
+    const writes = await writesOf(world, async () => {
+      again = await world.send('resync', { application: 'beacon' })
+    })
+    expect(writes).toEqual([])
+    expect(again?.waiting).toEqual(first.waiting)
+  })
+})
+
+describe('the beginning of a wait', () => {
+  test('a wait that goes on keeps its beginning, a new one begins now, and one that ended has none', () => {
+    const known = { a: '2025-12-31T00:00:00.000Z', b: '2025-12-30T00:00:00.000Z' }
+    expect(beginnings([wait('a'), wait('c')], known, NOW)).toEqual({ a: known.a, c: SINCE })
+    expect(hasEnded([wait('a'), wait('c')], { waitingSince: known })).toBe(true)
+    expect(hasEnded([wait('a'), wait('b')], { waitingSince: known })).toBe(false)
+    expect(beginnings([], known, NOW)).toBeUndefined()
+  })
+
+  test('a wait that an object dates is not dated by the memory', () => {
+    expect(beginnings([wait('a', { since: '2025-12-31T00:00:00Z' })], undefined, NOW)).toBeUndefined()
+  })
+
+  test('the memory dates no more than a hundred waits', () => {
+    const waits = Array.from({ length: 150 }, (_, index) => wait(`relation ${index}`))
+    expect(Object.keys(beginnings(waits, undefined, NOW) ?? {})).toHaveLength(100)
+  })
+
+  test('a sentence ends with the beginning where that is known', () => {
+    expect(describeWait(wait('a'))).toBe('a waits')
+    expect(describeWait(wait('a', { since: SINCE }))).toBe(`a waits (since ${SINCE})`)
+  })
+})
+
+test('all sources of waits are listed, each with its beginning', () => {
+  const state = { ...emptyState(), waitingSince: { plan: SINCE } }
+  const listed = waitsOf({
+    subject: { namespace: 'shop', application: 'db' },
+    state,
+    resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], parting: {} } as never,
+    peers: new Map(),
+    desired: { waiting: [wait('desired')] },
+    plan: { waiting: [wait('plan')] },
+    worn: wait('pods'),
+    missing: [{ kind: 'Service', name: 'db' }],
+  })
+  expect(listed.map(({ held, since }) => [held, since])).toEqual([
+    ['the labels of Service shop/db', undefined],
+    ['relation', undefined],
+    ['desired', undefined],
+    ['plan', SINCE],
+    ['pods', undefined],
+  ])
+})
