@@ -36,6 +36,11 @@ export const Operation = z.strictObject({
   notPaths: Texts,
 })
 export type Operation = z.infer<typeof Operation>
+export type OperationField = Exclude<keyof Operation, `not${string}`>
+
+/** The field that excludes values of `field`: `notMethods` of `methods`. */
+export const negated = (field: OperationField): keyof Operation =>
+  `not${field.charAt(0).toUpperCase()}${field.slice(1)}` as `not${Capitalize<OperationField>}`
 
 export const Condition = z.strictObject({ key: z.string(), values: Texts, notValues: Texts })
 export type Condition = z.infer<typeof Condition>

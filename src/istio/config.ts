@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Application, Namespace, ObjectName, subdomainName } from '../base/names.ts'
 import { Ports } from '../policies/endpoint.ts'
-import { MeshPolicy } from '../policies/models.ts'
+import { MeshPolicy, WIRE_FIELDS } from '../policies/models.ts'
 import { namesProblem } from '../policies/name-problem.ts'
 import { AuthorizationPolicySpec } from './authorization-policy.ts'
 
@@ -71,14 +71,9 @@ export const ServiceAccounts = z.record(
   subdomainName('a ServiceAccount'),
 )
 
-const WIRE_FIELDS = new Set([
-  ...['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name'],
-  ...['target_selector_labels', 'target_service', 'target_type', 'endpoints'],
-])
-
 const withoutUnknown = (value: unknown, context: z.RefinementCtx): unknown => {
   const unknown = Object.keys(typeof value === 'object' && value !== null ? value : {}).filter(
-    (key) => !WIRE_FIELDS.has(key),
+    (key) => !WIRE_FIELDS.some((field) => field === key),
   )
   if (unknown.length > 0)
     context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: value as Record<string, unknown> })

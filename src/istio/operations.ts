@@ -1,7 +1,6 @@
+import { ENDPOINT_FIELDS, httpFields, type MeshEndpoint } from '../policies/endpoint.ts'
 import type { MeshPolicy } from '../policies/models.ts'
 import type { Operation } from './authorization-policy.ts'
-
-type MeshEndpoint = MeshPolicy['endpoints'][number]
 
 /** The operations granted to a source at a target, sorted and without duplicates. */
 export type Rights = 'everything' | readonly Operation[]
@@ -12,28 +11,27 @@ export type Rights = 'everything' | readonly Operation[]
  */
 export const parseRights = ({ endpoints, target_type }: MeshPolicy): Rights => {
   if (endpoints.length === 0) return 'everything'
-  const enforced = endpoints.filter((endpoint) => target_type === 'app' || !hasHttpFields(endpoint))
+  const enforced = endpoints.filter((endpoint) => target_type === 'app' || httpFields(endpoint).length === 0)
   return distinct(enforced.map(parseOperation).filter((operation) => Object.keys(operation).length > 0))
 }
 
 export const mergeRights = (rights: readonly Rights[]): Rights =>
   rights.includes('everything') ? 'everything' : distinct(rights.flatMap((one) => (one === 'everything' ? [] : one)))
 
-const hasHttpFields = ({ hosts, methods, paths }: MeshEndpoint): boolean =>
-  [hosts, methods, paths].some((list) => list != null && list.length > 0)
+/** The fields of an endpoint have the names of Istio's. */
+const FIELDS: readonly (keyof MeshEndpoint & keyof Operation)[] = ENDPOINT_FIELDS
 
-const parseOperation = ({ hosts, ports, methods, paths }: MeshEndpoint): Operation => ({
-  ...(hosts?.length && { hosts: sorted(hosts) }),
-  ...(ports?.length && { ports: sortedPorts(ports) }),
-  ...(methods?.length && { methods: sorted(methods) }),
-  ...(paths?.length && { paths: sorted(paths) }),
-})
+const parseOperation = (endpoint: MeshEndpoint): Operation =>
+  Object.fromEntries(
+    FIELDS.flatMap((field) => {
+      const values = endpoint[field] ?? []
+      return values.length === 0 ? [] : [[field, sorted(values)]]
+    }),
+  )
 
-const sorted = (texts: readonly string[]): string[] => [...new Set(texts)].toSorted()
-
-/** As the strings that Istio wants, in the order of the numbers. */
-export const sortedPorts = (ports: readonly number[]): string[] =>
-  [...new Set(ports)].toSorted((one, other) => one - other).map(String)
+/** As the strings that Istio wants, and numbers in their order. */
+export const sorted = (values: readonly (string | number)[]): string[] =>
+  [...new Set(values)].toSorted((one, other) => (one < other ? -1 : Number(one > other))).map(String)
 
 const distinct = (operations: readonly Operation[]): Operation[] => {
   const byText = new Map(operations.map((operation) => [JSON.stringify(operation), operation]))

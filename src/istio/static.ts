@@ -2,7 +2,7 @@ import { NAME_LABEL } from '../kubernetes/services.ts'
 import { REQUESTED_BY, requestedBy } from '../policies/requested-by.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import { principal } from './names.ts'
-import { sortedPorts } from './operations.ts'
+import { sorted } from './operations.ts'
 
 /** The owner of an object, and the labels that mark it. */
 export type StaticOwner = {
@@ -86,7 +86,7 @@ export const ingressToBackend = (
     policy(`${backend.application}-${application}-${backend.namespace}-l4`, backend.namespace, labels, {
       selector: { matchLabels: { [NAME_LABEL]: backend.application } },
       action: 'ALLOW',
-      rules: [{ from: [{ source: { principals } }], to: [{ operation: { ports: sortedPorts(backend.ports) } }] }],
+      rules: [{ from: [{ source: { principals } }], to: [{ operation: { ports: sorted(backend.ports) } }] }],
     }),
   ]
 }

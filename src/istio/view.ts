@@ -1,17 +1,11 @@
 import { joinOr } from '../base/printed.ts'
-import type { Operation, Rule, Source } from './authorization-policy.ts'
+import { Operation, type Rule, type Source } from './authorization-policy.ts'
 
 /** A rule as a proxy evaluates it; `never` is the reason why it never matches. */
 export type VisibleRule = { readonly rule: Rule } | { readonly never: string }
 
-export const HTTP_OPERATION = [
-  'hosts',
-  'notHosts',
-  'methods',
-  'notMethods',
-  'paths',
-  'notPaths',
-] as const satisfies readonly (keyof Operation)[]
+/** Fields of an operation that only a proxy sees that speaks HTTP: all but ports. */
+export const HTTP_OPERATION = Operation.keyof().options.filter((name) => name !== 'ports' && name !== 'notPorts')
 
 const HTTP_SOURCE = ['requestPrincipals', 'notRequestPrincipals'] as const satisfies readonly (keyof Source)[]
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { joinOr } from '../base/printed.ts'
 import { pathProblem } from './path-template.ts'
 
 const METHODS = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'] as const
@@ -26,48 +27,64 @@ const Path = z.string('expected a path: a string').superRefine((path, context) =
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
 
-const Hosts = z.array(Host, 'expected hosts: a list')
-export const Ports = z.array(Port, 'expected ports: a list')
-const Methods = z.array(Method, 'expected methods: a list')
-const Paths = z.array(Path, 'expected paths: a list')
+const list = <Value extends z.ZodType>(value: Value, name: string) => z.array(value, `expected ${name}: a list`)
 
-type Lists = { [field in 'hosts' | 'ports' | 'methods' | 'paths']?: readonly unknown[] | null | undefined }
+export const Ports = list(Port, 'ports')
+
+const LISTS = { host: list(Host, 'hosts'), port: Ports, method: list(Method, 'methods'), path: list(Path, 'paths') }
+
+/** The kind of the values in each field of an endpoint, in the order of the wire. All that is done with endpoints follows from it. */
+const FIELDS = { hosts: 'host', ports: 'port', methods: 'method', paths: 'path' } as const
+
+export type EndpointField = keyof typeof FIELDS
+type Kind<Field extends EndpointField> = (typeof FIELDS)[Field]
+type Shape = { [Field in EndpointField]: z.ZodOptional<z.ZodNullable<(typeof LISTS)[Kind<Field>]>> }
+
+export const ENDPOINT_FIELDS = Object.keys(FIELDS) as EndpointField[]
+
+const mapFields = <Value>(value: (field: EndpointField) => Value) =>
+  Object.fromEntries(ENDPOINT_FIELDS.map((field) => [field, value(field)])) as Record<EndpointField, Value>
+
+const SHAPE = mapFields((field) => LISTS[FIELDS[field]].nullish()) as Shape
 
 /** Istio refuses an operation without content, and every other rule of the object with it. */
-const restrictsSomething = ({ hosts, ports, methods, paths }: Lists): boolean =>
-  [hosts, ports, methods, paths].some((list) => list != null && list.length > 0)
+const restrictsSomething = (endpoint: { readonly [field in EndpointField]?: readonly unknown[] | null | undefined }) =>
+  ENDPOINT_FIELDS.some((field) => endpoint[field]?.length)
 
-const EMPTY = 'expected hosts, ports, methods or paths in an endpoint; to allow everything, give no endpoint at all: []'
+const EMPTY = `expected ${joinOr(ENDPOINT_FIELDS)} in an endpoint; to allow everything, give no endpoint at all: []`
 
 /** An endpoint in the config: all given lists must match, each by any of its values. Null is absent. */
-export const Endpoint = z
-  .strictObject({
-    hosts: Hosts.nullish(),
-    ports: Ports.nullish(),
-    methods: Methods.nullish(),
-    paths: Paths.nullish(),
-  })
-  .refine(restrictsSomething, EMPTY)
+export const Endpoint = z.strictObject(SHAPE).refine(restrictsSomething, EMPTY)
 export type Endpoint = z.infer<typeof Endpoint>
 
-/** The endpoint in the charm library's wire form: all keys are present, null without a value. An empty list stays one. */
-export const MeshEndpoint = z
-  .object(
-    {
-      hosts: Hosts.nullable().default(null),
-      ports: Ports.nullable().default(null),
-      methods: Methods.nullable().default(null),
-      paths: Paths.nullable().default(null),
-    },
-    'expected an endpoint: an object',
-  )
-  .refine(restrictsSomething, EMPTY)
-export type MeshEndpoint = z.infer<typeof MeshEndpoint>
+/** The wire form of `endpoint`: all keys in the order of the wire, null without a value. An empty list stays one. */
+export const meshEndpoint = (endpoint: Endpoint): MeshEndpoint =>
+  mapFields((field) => endpoint[field] ?? null) as MeshEndpoint
+export type MeshEndpoint = { [Field in EndpointField]: NonNullable<Endpoint[Field]> | null }
 
-/** The wire form of `endpoint`, its keys in the order of the wire. */
-export const meshEndpoint = ({ hosts, ports, methods, paths }: Endpoint): MeshEndpoint => ({
-  hosts: hosts ?? null,
-  ports: ports ?? null,
-  methods: methods ?? null,
-  paths: paths ?? null,
-})
+/** An endpoint as the charm library tells it: unknown keys are ignored. */
+export const MeshEndpoint = z
+  .object(SHAPE, 'expected an endpoint: an object')
+  .refine(restrictsSomething, EMPTY)
+  .transform(meshEndpoint)
+
+/** The fields of `endpoint` that nothing enforces at a pod, where a ztunnel sees ports alone. */
+export const httpFields = (endpoint: MeshEndpoint): EndpointField[] =>
+  ENDPOINT_FIELDS.filter((field) => FIELDS[field] !== 'port' && endpoint[field]?.length)
+
+/** Finds what is wrong with a value, by its kind. */
+export type Check = (value: string) => string | undefined
+
+/** Checks the values of `endpoints` by their kind. */
+export const checkValues = (
+  endpoints: readonly Endpoint[],
+  checks: { readonly [kind in keyof typeof LISTS]?: Check },
+) =>
+  endpoints.flatMap((endpoint, index) =>
+    ENDPOINT_FIELDS.flatMap((field) =>
+      (endpoint[field] ?? []).flatMap((value, at) => {
+        const message = checks[FIELDS[field]]?.(String(value))
+        return message === undefined ? [] : [{ path: [index, field, at], message }]
+      }),
+    ),
+  )

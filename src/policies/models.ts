@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { labelProblem } from '../kubernetes/label-syntax.ts'
-import { Endpoint, MeshEndpoint, Ports } from './endpoint.ts'
+import { Endpoint, httpFields, MeshEndpoint, Ports } from './endpoint.ts'
 
 const RelationEndpoint = z.string().min(1).max(253)
 
@@ -73,9 +73,12 @@ const isFilled = (labels: Record<string, string> | null | undefined): labels is 
 export const MeshPolicy = Fields.superRefine((policy, context) => {
   const message = policy.target_type === 'app' ? appTargetProblem(policy) : unitTargetProblem(policy)
   if (message !== undefined) context.addIssue({ code: 'custom', message: `Bad policy configuration. ${message}` })
-  if (policy.target_type === 'unit') for (const issue of httpFields(policy)) context.addIssue(issue)
+  if (policy.target_type === 'unit') for (const issue of unseenAtPods(policy)) context.addIssue(issue)
 })
 export type MeshPolicy = z.infer<typeof MeshPolicy>
+
+/** The fields of a policy, in the order of the wire. */
+export const WIRE_FIELDS = Fields.keyof().options
 
 type Target = Pick<MeshPolicy, 'target_app_name' | 'target_selector_labels' | 'target_service'>
 
@@ -97,13 +100,11 @@ const unitTargetProblem = ({ target_app_name, target_selector_labels, target_ser
   return undefined
 }
 
-const httpFields = ({ endpoints }: MeshPolicy) =>
+const unseenAtPods = ({ endpoints }: MeshPolicy) =>
   endpoints.flatMap((endpoint, index) =>
-    (['hosts', 'methods', 'paths'] as const)
-      .filter((field) => endpoint[field]?.length)
-      .map((field) => ({
-        code: 'custom' as const,
-        path: ['endpoints', index, field],
-        message: `expected no ${field} with target_type unit: pods are guarded by port alone`,
-      })),
+    httpFields(endpoint).map((field) => ({
+      code: 'custom' as const,
+      path: ['endpoints', index, field],
+      message: `expected no ${field} with target_type unit: pods are guarded by port alone`,
+    })),
   )

@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { createMemo } from '../base/memo.ts'
 import { describeProblem } from '../base/printed.ts'
 import { pythonJson } from '../base/python-json.ts'
-import { MeshPolicy } from '../policies/models.ts'
+import { checkValues, meshEndpoint } from '../policies/endpoint.ts'
+import { MeshPolicy, WIRE_FIELDS } from '../policies/models.ts'
 import { templateProblem } from '../policies/path-template.ts'
 import type { Databag } from '../state/relation.ts'
 import { readValue } from './databag.ts'
@@ -14,11 +15,8 @@ export type ReadPolicies =
 
 /** One that the waypoint cannot serve would cost everybody else what it is told beside it. */
 const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
-  for (const [index, { paths }] of endpoints.entries())
-    for (const [at, path] of (paths ?? []).entries()) {
-      const message = templateProblem(path)
-      if (message !== undefined) context.addIssue({ code: 'custom', path: ['endpoints', index, 'paths', at], message })
-    }
+  for (const { path, message } of checkValues(endpoints, { path: templateProblem }))
+    context.addIssue({ code: 'custom', path: ['endpoints', ...path], message })
 })
 
 const List = z.array(z.unknown(), 'expected a list of policies')
@@ -47,13 +45,7 @@ const known = createMemo(1024 * 1024)
 /** Encodes `policies` byte for byte as the charm library does: all keys, in its order, in Python's JSON. */
 export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))
 
-const inWireOrder = (policy: MeshPolicy): MeshPolicy => ({
-  source_namespace: policy.source_namespace,
-  source_app_name: policy.source_app_name,
-  target_namespace: policy.target_namespace,
-  target_app_name: policy.target_app_name,
-  target_selector_labels: policy.target_selector_labels,
-  target_service: policy.target_service,
-  target_type: policy.target_type,
-  endpoints: policy.endpoints.map(({ hosts, ports, methods, paths }) => ({ hosts, ports, methods, paths })),
+const inWireOrder = (policy: MeshPolicy) => ({
+  ...Object.fromEntries(WIRE_FIELDS.map((field) => [field, policy[field]])),
+  endpoints: policy.endpoints.map(meshEndpoint),
 })

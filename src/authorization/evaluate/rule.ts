@@ -1,4 +1,11 @@
-import type { Condition, Operation, Rule, Source } from '../../istio/authorization-policy.ts'
+import {
+  type Condition,
+  negated,
+  type Operation,
+  type OperationField,
+  type Rule,
+  type Source,
+} from '../../istio/authorization-policy.ts'
 import {
   destinationPort,
   requestAuthority,
@@ -14,7 +21,7 @@ import {
   unknownAttribute,
 } from './attributes.ts'
 import { all, any, type MatchResult, yes } from './match-result.ts'
-import { matchValues } from './matcher.ts'
+import { type Attribute, matchValues } from './matcher.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** Matches `rule` of a policy in `policyNamespace`. Conditions are evaluated in the order in which a person would ask. */
@@ -43,13 +50,17 @@ const matchSource = (source: Source, context: RequestContext, policyNamespace: s
     matchValues(unknownAttribute('token of the request'), source.requestPrincipals, source.notRequestPrincipals),
   ])
 
+/** The attribute that each field is compared with, in the order in which a person would ask. */
+const REQUEST: Readonly<Record<OperationField, (context: RequestContext) => Attribute>> = {
+  ports: destinationPort,
+  hosts: requestHost,
+  methods: requestMethod,
+  paths: requestPath,
+}
+const REQUEST_FIELDS = Object.keys(REQUEST) as OperationField[]
+
 const matchOperation = (operation: Operation, context: RequestContext): MatchResult =>
-  all([
-    matchValues(destinationPort(context), operation.ports, operation.notPorts),
-    matchValues(requestHost(context), operation.hosts, operation.notHosts),
-    matchValues(requestMethod(context), operation.methods, operation.notMethods),
-    matchValues(requestPath(context), operation.paths, operation.notPaths),
-  ])
+  all(REQUEST_FIELDS.map((field) => matchValues(REQUEST[field](context), operation[field], operation[negated(field)])))
 
 /** https://istio.io/latest/docs/reference/config/security/conditions/ */
 const matchCondition = (
