@@ -225,8 +225,10 @@ const grantedBy = (views: readonly ApplicationView[]): { from: string; to: strin
 
 /** A line for each port, methods and paths that go together. */
 const labelOf = (allowed: readonly AccessChange[]): string => {
-  const rows = [...Map.groupBy(allowed, (change) => `${change.port} ${methodOf(change)}`).values()].map((changes) => ({
-    port: `:${changes[0]?.port}`,
+  const rows = [
+    ...Map.groupBy(allowed, (change) => `${hostOf(change)}:${change.port} ${methodOf(change)}`).values(),
+  ].map((changes) => ({
+    port: changes[0] ? `${hostOf(changes[0])}:${changes[0].port}` : '',
     method: changes[0] ? methodOf(changes[0]) : '',
     paths: [...new Set(changes.map(pathOf))].join(', '),
   }))
@@ -235,6 +237,9 @@ const labelOf = (allowed: readonly AccessChange[]): string => {
     .map((parts) => parts.filter((part) => part !== undefined && part !== '').join(' '))
     .join('\n')
 }
+
+const hostOf = ({ host, notHosts = [] }: AccessChange): string =>
+  host ?? (notHosts.length > 0 ? `not ${notHosts.join(', ')}` : '')
 
 const methodOf = ({ method, notMethods = [] }: AccessChange): string =>
   method ?? (notMethods.length > 0 ? `not ${notMethods.join(', ')}` : '')

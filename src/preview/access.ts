@@ -22,10 +22,12 @@ export type AccessChange = {
   readonly to: string
   /** To the pods' own addresses, past the Service. */
   readonly via: 'service' | 'pod'
+  readonly host?: string
   readonly port: number
   readonly method?: string
   readonly path?: string
   /** Any but these, which policies name. */
+  readonly notHosts?: readonly string[]
   readonly notMethods?: readonly string[]
   readonly notPaths?: readonly string[]
   readonly before: Verdict
@@ -140,11 +142,13 @@ const podPorts = (policies: readonly KubernetesObject[]): number[] =>
     ),
   )
 
-type Asked = { from: Subject | undefined; to: Subject; via: 'service' | 'pod'; port: number }
+type Asked = { from: Subject | undefined; to: Subject; via: 'service' | 'pod'; port: number; host?: Asking | undefined }
+
+type Asking = Witness<string | undefined>
 
 type Cell = {
-  readonly method: Witness<string>
-  readonly path: Witness<string>
+  readonly method: Asking
+  readonly path: Asking
   readonly before: Verdict
   readonly after: Verdict
 }
@@ -152,35 +156,37 @@ type Cell = {
 const compared = ([before, after]: Pair, asked: Asked, isByPolicy: boolean): AccessChange[] => {
   const isSame = before && after ? fingerprint(before) === fingerprint(after) : before === after
   if (isSame) return []
-  const { methods, paths } = witnessesOf(
+  const { hosts, methods, paths } = witnessesOf(
     [before, after].flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []),
   )
-  const cells = methods.flatMap((method) =>
-    paths.map(
-      (path): Cell => ({
-        method,
-        path,
-        before: verdict(before, method, path, isByPolicy),
-        after: verdict(after, method, path, isByPolicy),
+  const cells = (host: Asking): Cell[] =>
+    methods.flatMap((method) =>
+      paths.map((path) => {
+        const request = { host: host.value, method: method.value, path: path.value }
+        return {
+          method,
+          path,
+          before: verdict(before, request, isByPolicy),
+          after: verdict(after, request, isByPolicy),
+        }
       }),
-    ),
-  )
-  return merged(cells, asked)
+    )
+  const byHost = hosts.map((host) => ({ host, cells: cells(host) }))
+  const isSameForAll = new Set(byHost.map((one) => JSON.stringify(one.cells))).size === 1
+  return isSameForAll
+    ? merged(byHost[0]?.cells ?? [], asked)
+    : byHost.flatMap((one) => merged(one.cells, { ...asked, host: one.host }))
 }
 
 type Pair = readonly [EvaluationInput | undefined, EvaluationInput | undefined]
 
 const verdict = (
   side: EvaluationInput | undefined,
-  method: Witness<string>,
-  path: Witness<string>,
+  request: Pick<EvaluationInput['request'], 'host' | 'method' | 'path'>,
   isByPolicy: boolean,
 ): Verdict => {
   if (side === undefined) return 'denied'
-  const { allowed, decided, policy } = evaluate(
-    { ...side.request, method: method.value, path: path.value },
-    side.snapshot,
-  )
+  const { allowed, decided, policy } = evaluate({ ...side.request, ...request }, side.snapshot)
   if (allowed) return isByPolicy && policy === undefined ? 'denied' : 'allowed'
   return decided ? 'denied' : 'undecided'
 }
@@ -235,12 +241,14 @@ const merged = (cells: readonly Cell[], asked: Asked): AccessChange[] => {
 }
 
 const change = (
-  { from, to, via, port }: Asked,
+  { from, to, via, port, host }: Asked,
   { before, after }: Cell,
   { method, path }: Partial<Pick<Cell, 'method' | 'path'>> = {},
 ): AccessChange => {
-  const [ofMethod, ofPath] = [labelOf(method), labelOf(path)]
+  const [ofHost, ofMethod, ofPath] = [labelOf(host), labelOf(method), labelOf(path)]
   const named = {
+    ...(ofHost.label !== undefined && { host: ofHost.label }),
+    ...(ofHost.not.length > 0 && { notHosts: ofHost.not }),
     ...(ofMethod.label !== undefined && { method: ofMethod.label }),
     ...(ofMethod.not.length > 0 && { notMethods: ofMethod.not }),
     ...(ofPath.label !== undefined && { path: ofPath.label }),
@@ -249,7 +257,16 @@ const change = (
   const target = `${to.application}${via === 'pod' ? ' (pods)' : ''}`
   const sign = signOf(before, after)
   const odd = sign === '?' ? `(${before} → ${after})` : undefined
-  const words = [sign, clientOf(from, to), '→', target, textOf(ofMethod), `:${port}`, textOf(ofPath), odd]
+  const words = [
+    sign,
+    clientOf(from, to),
+    '→',
+    target,
+    textOf(ofMethod),
+    `${textOf(ofHost) ?? ''}:${port}`,
+    textOf(ofPath),
+    odd,
+  ]
   return {
     ...(from && { from: subjectName(from) }),
     to: subjectName(to),
@@ -258,7 +275,7 @@ const change = (
   }
 }
 
-const labelOf = (witness: Witness<string> | undefined): { label?: string; not: readonly string[] } => {
+const labelOf = (witness: Asking | undefined): { label?: string; not: readonly string[] } => {
   if (witness === undefined) return { not: [] }
   return 'label' in witness ? { label: witness.label, not: [] } : { not: witness.not }
 }

@@ -1,43 +1,64 @@
 import type { ClusterSnapshot } from '../authorization/evaluate.ts'
-import type { AuthorizationPolicy, Operation } from '../istio/authorization-policy.ts'
+import {
+  type AuthorizationPolicy,
+  negated,
+  type Operation,
+  type OperationField,
+} from '../istio/authorization-policy.ts'
 
 /** A value that stands for all that policies do not tell apart from it: what matches `label`, or what none of `not` does. */
 export type Witness<T> = { readonly value: T } & ({ readonly label: string } | { readonly not: readonly string[] })
 
-export type Witnesses = { readonly methods: readonly Witness<string>[]; readonly paths: readonly Witness<string>[] }
+/** A field of an operation that has witnesses: each port is asked for by itself. */
+type Field = Exclude<OperationField, 'ports'>
+type Witnesses = { readonly [field in Field]: readonly Witness<string | undefined>[] }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'] as const
 
-/** A path that no policy is likely to name. */
-const OTHER_PATH = '/.meshstep/none-of-the-others'
+/** Makes a value that a pattern of the field matches, and values that none of `named` does. */
+const EXAMPLES: Record<
+  Field,
+  { of: (pattern: string) => string; others: (named: readonly string[]) => readonly (string | undefined)[] }
+> = {
+  // a host is asked for only where it matters, as most policies name none
+  hosts: {
+    of: (pattern) => pattern.replaceAll('*', 'x'),
+    others: (named) => [named.length > 0 ? 'none-of-the-others.invalid' : undefined],
+  },
+  methods: {
+    of: (pattern) => pattern.replace('*', 'X'),
+    others: (named) => METHODS.filter((method) => !named.includes(method)).slice(0, 1),
+  },
+  paths: { of: (pattern) => instanceOf(pattern), others: () => ['/.meshstep/none-of-the-others'] },
+}
 
-/** Methods and paths on either side of what the policies say, one for each pattern, and one that none of them names. */
+/** Hosts, methods and paths on either side of what the policies say, one for each pattern, and one that none of them names. */
 export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => {
-  const operations = policies.flatMap(({ spec: { rules = [] } }) =>
-    rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? [])),
-  )
-  const methods = namedIn(operations, ['methods', 'notMethods'])
-  const paths = namedIn(operations, ['paths', 'notPaths'])
-  const other = METHODS.find((method) => !methods.includes(method))
-  return {
-    methods: [
-      ...methods.map((label) => ({ label, value: label.replace('*', 'X') })),
-      ...(other ? [{ not: methods, value: other }] : []),
-    ],
-    paths: [...paths.map((label) => ({ label, value: instanceOf(label) })), { not: paths, value: OTHER_PATH }],
+  const operations = operationsOf(policies)
+  const witnesses = (field: Field) => {
+    const named = namedIn(operations, field)
+    const { of, others } = EXAMPLES[field]
+    return [
+      ...named.map((label) => ({ label, value: of(label) })),
+      ...others(named).map((value) => ({ not: named, value })),
+    ]
   }
+  return { hosts: witnesses('hosts'), methods: witnesses('methods'), paths: witnesses('paths') }
 }
 
 /** The ports that policies name, beside those that something listens on. */
-export const portsIn = (policies: ClusterSnapshot['policies']): number[] => {
-  const operations = policies.flatMap(({ spec: { rules = [] } }) =>
+export const portsIn = (policies: ClusterSnapshot['policies']): number[] =>
+  namedIn(operationsOf(policies), 'ports').map(Number).filter(Number.isInteger)
+
+const operationsOf = (policies: readonly AuthorizationPolicy[]): Operation[] =>
+  policies.flatMap(({ spec: { rules = [] } }) =>
     rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? [])),
   )
-  return namedIn(operations, ['ports', 'notPorts']).map(Number).filter(Number.isInteger)
-}
 
-const namedIn = (operations: readonly Operation[], fields: readonly (keyof Operation)[]): string[] =>
-  [...new Set(operations.flatMap((operation) => fields.flatMap((field) => operation[field] ?? [])))].toSorted()
+const namedIn = (operations: readonly Operation[], field: OperationField): string[] =>
+  [
+    ...new Set(operations.flatMap((operation) => [...(operation[field] ?? []), ...(operation[negated(field)] ?? [])])),
+  ].toSorted()
 
 /** A path that a pattern matches: a `*` at an end, or templates of whole segments. */
 const instanceOf = (pattern: string): string => {

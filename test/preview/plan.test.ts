@@ -43,6 +43,17 @@ const distinct = (count: number, of = (index: number) => `k${index}: 1\n`): stri
 const lines = ({ access }: Plan): string[] => access.map(({ line }) => line)
 
 describe('a plan', () => {
+  test('shows the host that a policy lets through no more, and the one that it lets through instead', async () => {
+    const place = await related3()
+    const onHost = (host: string) => {
+      const endpoints = [{ hosts: [host], ports: [80], methods: ['GET'] }]
+      return event('config-changed', { ...DB, config: { policies: [{ type: 'app', relation: 'use', endpoints }] } })
+    }
+    await place.happen(onHost('old.example'))
+    const plan = await place.plan({ events: [onHost('new.example')] })
+    expect(lines(plan)).toEqual(['+ web → db GET new.example:80', '- web → db GET old.example:80'])
+  })
+
   test('shows that a value of a Secret changes, and never the value', async () => {
     const place = await related3()
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } }
