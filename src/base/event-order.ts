@@ -10,10 +10,10 @@ export type Position = {
   /** A hash of source and id: redeliveries have the same. */
   readonly id: string
   readonly sequence?: string | undefined
-  /** Milliseconds since the epoch; of a time in the future, the arrival. */
+  /** Milliseconds since the epoch; of a wrong clock, the arrival. */
   readonly time?: number | undefined
-  /** The time was in the future: nothing that came before is later. */
-  readonly isFuture?: true
+  /** The time was further ahead than clocks are apart: nothing that came before is later. */
+  readonly isClockWrong?: true
   /** Milliseconds since the epoch. */
   readonly arrived: number
 }
@@ -43,6 +43,9 @@ export const lateMessage = (late: Late | undefined, what: string): { stale?: str
 
 const LONGEST_SEQUENCE = 256
 
+/** Bounds how far clocks are apart: a time further ahead comes from a wrong clock, and orders nothing. */
+const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
+
 /** The position of an event that arrives `now`. Throws Refused for a sequence of more than 256 characters. */
 export const eventPosition = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
   if (sequence && sequence.length > LONGEST_SEQUENCE)
@@ -50,23 +53,20 @@ export const eventPosition = ({ id, source, time, extensions: { sequence } }: Se
   // JSON.parse keeps such a key; later readers may not
   if (source === '__proto__') throw new Refused(400, `source: ${source} cannot be remembered`)
   const sent = time === undefined ? undefined : instantMilliseconds(time)
-  const isFuture = sent !== undefined && sent > now.getTime()
+  const isClockWrong = sent !== undefined && sent > now.getTime() + LARGEST_SKEW_MILLISECONDS
   return {
     source,
     id: shortHash(`${source}\n${id}`),
     ...(sequence && { sequence }),
     arrived: now.getTime(),
-    ...(sent !== undefined && { time: isFuture ? now.getTime() : sent }),
-    ...(isFuture && { isFuture: true as const }),
+    ...(sent !== undefined && { time: isClockWrong ? now.getTime() : sent }),
+    ...(isClockWrong && { isClockWrong: true as const }),
   }
 }
 
 type Sent = { id: string; source: string; time?: string | undefined; extensions: Readonly<Record<string, string>> }
 
 const shortHash = (text: string): string => hash('sha256', text, 'base64url').slice(0, 10)
-
-/** Bounds clock skew: a mark with a later time comes from a wrong clock, and orders nothing. */
-const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
 
 /** Bounds for one mark: senders that change source or id with every event must not fill the memory. */
 const MOST_SOURCES = 16
@@ -83,13 +83,13 @@ export const advance = (
 ): Mark | Late => {
   const marks = [before, ...others].filter((mark) => mark !== undefined)
   if (before?.ids?.includes(position.id)) return 'repeated'
-  const { time, arrived, isFuture } = position
+  const { time, arrived, isClockWrong } = position
   const places = marks.map((mark) => mark.at)
   const latest = Math.max(-1, ...places)
   const credible = Math.max(-1, ...places.filter((place) => place <= arrived + LARGEST_SKEW_MILLISECONDS))
   const order = orderBySequence(marks, position)
   if (order === 'before') return 'stale'
-  if (order === 'unknown' && !isFuture && time !== undefined && time < credible) return 'stale'
+  if (order === 'unknown' && !isClockWrong && time !== undefined && time < credible) return 'stale'
   return recorded(before, position, time !== undefined && time > latest ? time : latest + 1)
 }
 

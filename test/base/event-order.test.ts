@@ -11,6 +11,7 @@ import {
 } from '../../src/base/event-order.ts'
 
 const NOW = new Date('2026-01-01T00:01:00Z')
+const FIVE_MINUTES = 5 * 60 * 1_000
 const START = Date.parse('2026-01-01T00:00:00Z')
 
 type Sent = { id: string; source: string; time: string; sequence: string }
@@ -45,10 +46,11 @@ describe('positionOf', () => {
     ['a time of another zone', { time: '2026-01-01T01:00:00+01:00' }, { time: START }],
     ['a time with microseconds', { time: '2026-01-01T00:00:00.000250Z' }, { time: START + 0.25 }],
     ['the present time', { time: NOW.toISOString() }, { time: NOW.getTime() }],
+    ['a time five minutes ahead', { time: '2026-01-01T00:06:00Z' }, { time: NOW.getTime() + FIVE_MINUTES }],
     [
-      'a time of the future, which counts as now',
-      { time: '2026-01-01T00:01:01Z' },
-      { time: NOW.getTime(), isFuture: true },
+      'a time further ahead, which counts as now',
+      { time: '2026-01-01T00:06:00.001Z' },
+      { time: NOW.getTime(), isClockWrong: true },
     ],
     ['a sequence', { sequence: '7' }, { sequence: '7' }],
     ['an empty sequence, which is none', { sequence: '' }, {}],
@@ -89,6 +91,12 @@ const ORDERED: readonly Pair[] = [
   ],
   ['an earlier time', { time: '2026-01-01T00:00:00.000001Z' }, { time: '2026-01-01T00:00:00.000002Z' }],
   ['an earlier time of another zone', { time: '2026-01-01T01:00:00+02:00' }, { time: '2026-01-01T00:00:00Z' }],
+  [
+    'a time that is ahead, and less so',
+    { time: '2026-01-01T00:01:00.050Z' },
+    { time: '2026-01-01T00:01:00.053Z', source: '/b' },
+  ],
+  ['the present time', { time: NOW.toISOString() }, { time: '2026-01-01T00:06:00Z' }],
   [
     'an earlier time of another source',
     { time: '2026-01-01T00:00:01Z', source: '/b' },
@@ -134,8 +142,9 @@ describe('an event with no order with regard to what is known counts when it com
     ['with a time after one with neither', {}, { time: '2026-01-01T00:00:00Z' }],
     ['of the same time', { time: '2026-01-01T00:00:00Z' }, { time: '2026-01-01T00:00:00Z' }],
     ['of the same sequence', { sequence: '5' }, { sequence: '5' }],
-    ['of the future, after the present', { time: NOW.toISOString() }, { time: '2099-01-01T00:00:00Z' }],
-    ['with neither after one of the future', { time: '2099-01-01T00:00:00Z' }, {}],
+    ['of a wrong clock, after the present', { time: NOW.toISOString() }, { time: '2099-01-01T00:00:00Z' }],
+    ['with neither after one that is ahead', { time: '2026-01-01T00:06:00Z' }, {}],
+    ['with neither after one of a wrong clock', { time: '2099-01-01T00:00:00Z' }, {}],
   ])('%s', (_, before, sent) => {
     const [known, position] = [markOf(event(before)), event(sent)]
     const mark = advance(known, position)
@@ -143,7 +152,7 @@ describe('an event with no order with regard to what is known counts when it com
     expect(isAfter(known, position), 'what is known is not after it').toBe(false)
   })
 
-  test('after a time of the future the present goes on', () => {
+  test('after a time of a wrong clock the present goes on', () => {
     const known = markOf(event({ time: '2099-01-01T00:00:00Z' }))
     expect(known.at).toBe(NOW.getTime())
     const later = eventPosition(

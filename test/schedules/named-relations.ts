@@ -7,6 +7,9 @@ const ON = [...CONFIGURED, mesh().told('details')]
 /** How far the clock of one side is behind, in milliseconds: further than what a history takes between two facts. */
 const BEHIND = 30_000
 
+/** How far the clock of a sender is ahead: further than what a history takes between two facts, and less than makes a clock wrong. */
+const AHEAD = 30_000
+
 /** Words about relations: told to one side and ended by the other, ids that change, events that come late. */
 export const relationHistories: readonly Named[] = [
   {
@@ -212,6 +215,20 @@ export const relationHistories: readonly Named[] = [
       expect(!isOn, 'details was removed, and is on the mesh')
     },
   },
+  ...(['details', 'beacon'] as const).map(
+    (side): Named => ({
+      name: `the end of a relation that comes to ${side} after the next telling, both by a clock that is ahead, leaves it standing`,
+      act: async ({ say, send, hold, quiet, run: { world } }) => {
+        await say(...ON)
+        const ended = hold(mesh().ended(side), world.now() + AHEAD)
+        send(mesh().told('details'), world.now() + AHEAD)
+        await quiet()
+        world.network.push(...ended)
+        await quiet()
+      },
+      end: { resync: 'details' },
+    }),
+  ),
   {
     name: 'an event whose time lies ten years ahead does not silence what comes after it',
     act: async ({ say, send, quiet, run: { world } }) => {

@@ -17,7 +17,7 @@ export type Script = {
   /** Says a fact; its events stay in the network. */
   send(fact: Fact, time?: number): Letter[]
   /** Says a fact; its events come once they are put into the network. */
-  hold(fact: Fact): Letter[]
+  hold(fact: Fact, time?: number): Letter[]
   /** Delivers everything until nothing is left. */
   quiet(): Promise<void>
   /** Loses what is in the network, or what is there for one application. */
@@ -71,8 +71,8 @@ const createScript = (run: Run): Script => {
   return {
     run,
     send: (fact, time) => platform.say(fact, time),
-    hold: (fact) => {
-      const held = [...platform.say(fact)]
+    hold: (fact, time) => {
+      const held = [...platform.say(fact, time)]
       for (const letter of held) world.network.splice(world.network.indexOf(letter), 1)
       return held
     },
