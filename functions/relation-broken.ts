@@ -3,7 +3,7 @@ import { Refused } from '../src/base/errors.ts'
 import { lateMessage } from '../src/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../src/base/names.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
-import { type AnnouncementResult, endRelation, keysOfDocument } from '../src/relations/announcements.ts'
+import { type AnnouncementResult, endedWith, endRelation } from '../src/relations/announcements.ts'
 import { RelationIdentity, withoutOwnNamespace } from '../src/state/relation.ts'
 
 /** A relation is named by its id, and by its document, whose content may have become unreadable. */
@@ -25,15 +25,14 @@ export const relationBroken = defineFunction({
   fold: (state, { relation, remote: named, document }, { namespace, position, now, known }) => {
     if (!relation && document === undefined) throw new Refused(400, 'data.relation: expected the id of the relation')
     const remote = named && withoutOwnNamespace(namespace, named)
-    const keys = keysOfDocument(state, relation && String(relation.id), document)
-    const told = keys.reduce<AnnouncementResult>(
-      (before, key, index) => {
-        const ended = { relation: { ...relation, id: Number(key) }, remote, document }
-        const { state: after, late } = endRelation(before.state, ended, position, now, known)
+    const ends = endedWith(state, relation && { relation, remote, document }, document)
+    const told = ends.reduce<AnnouncementResult>(
+      (before, end, index) => {
+        const { state: after, late } = endRelation(before.state, end, position, now, known)
         return late && (index === 0 || before.late) ? { state: after, late } : { state: after }
       },
       { state },
     )
-    return { state: told.state, ...lateMessage(told.late, `relation ${relation?.id ?? keys[0]}`) }
+    return { state: told.state, ...lateMessage(told.late, `relation ${relation?.id ?? ends[0]?.relation.id}`) }
   },
 })

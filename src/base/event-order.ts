@@ -25,8 +25,6 @@ const LATEST = 8_640_000_000_000_000
 export const Mark = z.object({
   /** Milliseconds since the epoch, or one more than the mark before where the event had no time. */
   at: z.number().max(LATEST),
-  /** Of an end, the place of what it ended: what follows that under the same id may be told before the end is. */
-  told: z.number().max(LATEST).optional(),
   /** The last events, by hash: a redelivery has no effect. */
   ids: z.array(z.string()).optional(),
   /** The last `sequence` of each source. */
@@ -93,15 +91,11 @@ export const advance = (
   return recorded(before, position, time !== undefined && time > latest ? time : latest + 1)
 }
 
-/** The place of what an end has ended, for what is about another thing of the same id. */
-export const withoutEnd = ({ told, ...mark }: Mark): Mark => (told === undefined ? mark : { ...mark, at: told })
-
 const recorded = (before: Mark | undefined, { id, source, sequence }: Position, when: number): Mark => {
-  const { told: _told, ...others } = before ?? { at: when }
   const { [source]: _, ...sequences } = before?.sequences ?? {}
   const kept = sequence === undefined ? (before?.sequences ?? {}) : withLast(sequences, source, sequence)
   return {
-    ...withEvent({ ...others, at: when }, id),
+    ...withEvent({ ...before, at: when }, id),
     ...(Object.keys(kept).length > 0 && { sequences: kept }),
   }
 }

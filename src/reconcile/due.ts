@@ -34,7 +34,6 @@ export const dueAfter = (
     isSwept: looks.some(({ documents }) => documents !== undefined),
     isEcho,
     now,
-    before: before ?? state,
   }
   return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
 }

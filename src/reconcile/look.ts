@@ -108,7 +108,7 @@ const allRemotes = (
     'announced' in document && document.application === application ? [document.announced.remote] : [],
   )
   const remotes = [...told, ...named, ...documented].map((remote) =>
-    remoteSubject({ namespace, application }, { remote: { data: {}, ...remote } }),
+    remoteSubject({ namespace, application }, { remote }),
   )
   const others = remotes.filter(remoteTest(subject, state))
   const all = [...listRemotes(subject, state), ...others]

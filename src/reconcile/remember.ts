@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
-import { type Mark, withoutEnd } from '../base/event-order.ts'
+import type { Mark } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
@@ -10,8 +10,9 @@ import type { Effect } from '../feature/feature.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
 import { effective } from '../relations/effective.ts'
+import { assignIds } from '../relations/ids.ts'
 import { isBetween, remoteSubject } from '../relations/mirror.ts'
-import { type Peers, remoteTest } from '../relations/peers.ts'
+import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../relations/peers.ts'
 import type { SpecSource } from '../state/config.ts'
 import { hasRoom, type Memory, measureContent, tooLarge } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
@@ -120,7 +121,11 @@ export const remember = async (
   const together = await takeAll(() => 0)
   const { state, taken } = tooManyBytes(memory, first, together.state) === 0 ? together : await takeAll(excess)
   return {
-    state: withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
+    state: assignIds(
+      subject,
+      withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
+      peers,
+    ),
     taken: taken.map((one, index) => toldOf(one, changes[index], unread)),
   }
 }
@@ -190,24 +195,25 @@ const isLess = (before: State, after: State): boolean => {
   return isOver && left.every((key) => known.has(key))
 }
 
-/** A mark in the memory of `peer`; `isOurs` where it is of a relation with the own side, and `place` what it says of others with its id. */
-type PeerMark = { readonly peer: Subject; readonly mark: Mark; readonly isOurs: boolean; readonly place?: Mark }
+/** A mark of a relation in the memory of a remote side, as far as that names it. */
+type PeerMark = {
+  readonly id: number
+  readonly mark: Mark
+  /** The remote side, where the relation is with the own one; absent where it is not known with whom. */
+  readonly peer?: Subject
+  readonly interface?: string | undefined
+}
 
-/** Lists what a remote side knows of relations, by id; the end of one that it never knew says nothing of others. */
-const marksAt = (
-  subject: Subject,
-  peer: Subject,
-  { relations, tombstones = {} }: PublicState,
-): [string, PeerMark][] => [
-  ...Object.entries(relations).map(([key, entry]): [string, PeerMark] => [
-    key,
-    { peer, mark: entry.mark, isOurs: isBetween(entry, peer, subject), place: withoutEnd(entry.mark) },
-  ]),
-  ...Object.entries(tombstones).flatMap(([key, { mark }]): [string, PeerMark][] => {
+/** Lists what a remote side knows of relations with the own side, and of ends of which it does not know whose they are. */
+const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }: PublicState): PeerMark[] => [
+  ...Object.values(relations).flatMap((entry) =>
+    isBetween(entry, peer, subject) ? [{ id: entry.id, mark: entry.mark, peer, interface: entry.interface }] : [],
+  ),
+  ...Object.entries(tombstones).flatMap(([key, { mark, interface: name }]): PeerMark[] => {
     const { id, remote } = tombstoneOf(peer, key)
-    if (remote && isSameSubject(remote, subject)) return [[id, { peer, mark, isOurs: true }]]
+    if (remote && isSameSubject(remote, subject)) return [{ id: Number(id), mark, peer, interface: name }]
     const isAnybodys = remote === undefined && ownValue(relations, id) === undefined
-    return isAnybodys ? [[id, { peer, mark, isOurs: false, place: mark }]] : []
+    return isAnybodys ? [{ id: Number(id), mark }] : []
   }),
 ]
 
@@ -216,11 +222,13 @@ const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
   const all = [...peers.values()].flatMap((peer) =>
     'state' in peer && peer.subject.namespace === subject.namespace ? marksAt(subject, peer.subject, peer.state) : [],
   )
-  const known = Map.groupBy(all, ([key]) => key)
-  return (key, announced) => {
-    const remote = announced && remoteSubject(subject, announced)
-    const isSame = ({ peer, isOurs }: PeerMark) => remote === undefined || (isOurs && isSameSubject(peer, remote))
-    return (known.get(key) ?? []).flatMap(([, one]) => (isSame(one) ? one.mark : (one.place ?? [])))
+  const known = Map.groupBy(all, ({ id }) => id)
+  return (id, relation) => {
+    const remote = relation && remoteSubject(subject, relation)
+    const isMeant = ({ peer, interface: name }: PeerMark) =>
+      (remote === undefined || peer === undefined || isSameSubject(peer, remote)) &&
+      [undefined, name].includes(name && relation?.interface)
+    return (known.get(id) ?? []).flatMap((one) => (isMeant(one) ? one.mark : []))
   }
 }
 
@@ -263,11 +271,22 @@ const withDataOf = (before: State, after: State): { state: State; refused: strin
 /** The words of the other sides of the namespace; across namespaces each side goes by its own platform's. */
 const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State => {
   const isRemote = remoteTest(subject, state)
-  return [...peers.values()].reduce((before, peer) => {
-    const isNear = peer.subject.namespace === subject.namespace && isRemote(peer.subject)
-    return 'state' in peer && isNear ? mergePeer(before, subject, peer.subject, peer.state, now) : before
-  }, state)
+  const near = [...peers.values()].flatMap((peer) =>
+    'state' in peer && peer.subject.namespace === subject.namespace && isRemote(peer.subject) ? [peer] : [],
+  )
+  // of two that share an id after a lost memory the one that was granted has it
+  const { true: granted = [], false: others = [] } = Object.groupBy(near, (peer) => String(isGranted(peer, subject)))
+  return [...granted, ...others].reduce(
+    (before, peer) => mergePeer(before, subject, peer.subject, peer.state, now),
+    state,
+  )
 }
+
+/** Tells if a peer carries labels of a relation with the application, or grants it anything. */
+const isGranted = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
+  Object.values(peer.state.relations).some(
+    (entry) => (entry.holds === true || entry.granted !== undefined) && isBetween(entry, peer.subject, subject),
+  )
 
 /** An event about a document that is there says nothing that the document does not. */
 const isRead = ({ look }: Change, { application }: Subject, { found }: Documents): boolean =>

@@ -7,15 +7,15 @@ import {
   mergeMarks,
   type Position,
   withEvent,
-  withoutEnd,
 } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
-import { isSameRelation, type RelationEntry, type RelationIdentity } from '../state/relation.ts'
-import type { PublicState, State } from '../state/state.ts'
+import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
+import { idHolder, type PublicState, type State } from '../state/state.ts'
 import { isEnrolling } from './effective.ts'
+import { relationKey } from './ids.ts'
 import { lastReadableValues } from './last-readable.ts'
-import { displacedKey, isBetween, isDisplaced, mirrored } from './mirror.ts'
+import { isBetween, mirrored, type Named } from './mirror.ts'
 
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
@@ -23,8 +23,11 @@ export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' 
 /** The state after an announcement; `late` says why it does not count. */
 export type AnnouncementResult = { readonly state: State; readonly late?: Late }
 
-/** The remote sides' marks of the relation `key`: an announcement must be later. Of another one than that with `remote` its end does not count. */
-export type KnownMarks = (key: string, remote?: Pick<RelationEntry, 'remote'>) => readonly Mark[]
+/** The remote sides' marks of a relation, or of all that have its id: a word about it must be later. */
+export type KnownMarks = (
+  id: number,
+  relation?: { readonly interface?: string | undefined; readonly remote: Named },
+) => readonly Mark[]
 
 /** Applies the announcement of a relation, which exists from then on. */
 export const announceRelation = (
@@ -34,22 +37,19 @@ export const announceRelation = (
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
-  const key = String(announced.id)
+  const key = relationKey(state, announced)
   // a document keeps its position, whichever relation it named before
   const held =
     announced.document === undefined
       ? []
       : Object.values(state.relations).filter(({ document }) => document === announced.document)
-  const displaced = ownValue(state.relations, displacedKey(announced))?.mark
-  const others = [state.marks?.application, displaced, ...known(key, announced), ...held.map((entry) => entry.mark)]
-  const [before, tombstone] = [findMark(state, key, announced), findTombstone(state, key, announced.remote)]
+  const others = [state.marks?.application, ...known(announced.id, announced), ...held.map((entry) => entry.mark)]
+  const before = ownValue(state.relations, key)?.mark
+  const tombstone = findTombstone(state, announced.id, announced.remote)
   const mark = advance(mergedMark(before, tombstone?.mark), position, others)
-  if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
-  // also a relation that is over already displaces the one that had its id before
-  const earlier = before && tombstone && mark === 'stale' ? advance(before, position, others) : mark
-  if (typeof earlier === 'string' || tombstone === undefined)
-    return { state: withLate(state, key, before, position), late: mark }
-  return { state: withEnded(withAnnounced(state, announced, earlier, now), key, tombstone.mark, now) }
+  return typeof mark === 'string'
+    ? { state: withLate(state, key, before, position), late: mark }
+    : { state: withAnnounced(state, announced, mark, now) }
 }
 
 /**
@@ -71,11 +71,9 @@ export const announceRelationByDocument = (
   now: Date,
   known: KnownMarks,
 ): State => {
-  const key = String(announced.id)
-  const entry = ownValue(state.relations, key)
-  const isKnown = entry?.word === 'told' && isSameRelation(entry, announced)
-  const before = mergedMark(findMark(state, key), findTombstone(state, key, announced.remote)?.mark)
-  const mark = isKnown ? entry.mark : markNow(state, before, now, known(key))
+  const entry = ownValue(state.relations, relationKey(state, announced))
+  const before = mergedMark(entry?.mark, findTombstone(state, announced.id, announced.remote)?.mark)
+  const mark = entry?.word === 'told' ? entry.mark : markNow(state, before, now, known(announced.id, announced))
   return withAnnounced(state, announced, mark, now)
 }
 
@@ -84,7 +82,7 @@ type Ended = {
   readonly relation: Pick<RelationIdentity, 'id'> & {
     readonly [K in keyof RelationIdentity]?: RelationIdentity[K] | undefined
   }
-  readonly remote?: Remote | undefined
+  readonly remote?: Named | undefined
   /** The document that declared it, whatever it said in the end. */
   readonly document?: string | undefined
 }
@@ -92,30 +90,52 @@ type Ended = {
 /** Ends a relation, and no other one that has its id. A tombstone keeps earlier announcements from restoring it. */
 export const endRelation = (
   state: State,
-  { relation, remote, document }: Ended,
+  told: Ended,
   position: Position,
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
-  const key = String(relation.id)
-  const entry = ownValue(state.relations, key)
-  const isKnown =
-    entry !== undefined &&
-    (remote === undefined || remote.application === entry.remote.application || isHeldIn(entry, document))
-  const before = isKnown ? entry.mark : findTombstone(state, key, remote)?.mark
-  const others = isKnown || remote === undefined ? known(key) : known(key, { remote: { ...remote, data: {} } })
-  const mark = advance(before, position, [state.marks?.application, ...others])
+  const { relation, remote } = told
+  const { id } = relation
+  const key = endedKey(state, told)
+  const entry = key === undefined ? undefined : ownValue(state.relations, key)
+  const before = entry ? entry.mark : findTombstone(state, id, remote)?.mark
+  const meant = entry ?? (remote && { interface: relation.interface, remote })
+  const mark = advance(before, position, [state.marks?.application, ...known(id, meant)])
   if (typeof mark === 'string')
-    return { state: withLate(state, key, isKnown ? before : undefined, position), late: mark }
-  if (isKnown) return { state: withEnded(state, key, mark, now) }
-  const whole = entry === undefined ? wholeRelation({ relation, remote }) : undefined
+    return { state: key === undefined ? state : withLate(state, key, before, position), late: mark }
+  if (key !== undefined) return { state: withEnded(state, key, mark, now) }
+  const isFree = ownValue(state.relations, String(id)) === undefined
+  const whole = isFree ? wholeRelation({ relation, remote }) : undefined
   if (whole)
-    return { state: withoutTombstone(withEntry(state, key, ended({ ...whole, mark }, mark, now)), key, whole.remote) }
+    return {
+      state: withoutTombstone(withEntry(state, String(id), ended({ ...whole, mark }, mark, now)), id, whole.remote),
+    }
   const since = now.toISOString()
-  const own = remote === undefined ? key : tombstoneKey(key, remote)
+  const own = remote === undefined ? String(id) : tombstoneKey(id, remote)
   const tombstone = defined({ since, ...ownValue(state.tombstones, own), mark, interface: relation.interface })
   return { state: withTombstones(state, { ...state.tombstones, [own]: tombstone }) }
 }
+
+/** Finds the relation that ended: that of the document, else the one that agrees with most of what is said, else the one that has the id. */
+const endedKey = (
+  { relations }: Pick<State, 'relations'>,
+  { relation, remote, document }: Ended,
+): string | undefined => {
+  const agreement = (key: string, entry: RelationEntry): number =>
+    8 * Number(isHeldIn(entry, document)) +
+    4 * Number(isOf(entry.interface, relation.interface) && isOf(entry.role, relation.role)) +
+    2 * Number(remote === undefined || entry.remote.namespace === remote.namespace) +
+    Number(key === String(relation.id))
+  const meant = Object.entries(relations).filter(
+    ([, entry]) =>
+      entry.id === relation.id && (isHeldIn(entry, document) || isOf(entry.remote.application, remote?.application)),
+  )
+  const [best] = meant.toSorted(([one, left], [other, right]) => agreement(other, right) - agreement(one, left))
+  return best?.[0]
+}
+
+const isOf = (value: string, wanted: string | undefined): boolean => wanted === undefined || value === wanted
 
 /** An unknown relation of which all is said: its other side, whose memory may be lost as well, can be told. */
 const wholeRelation = ({
@@ -133,7 +153,7 @@ const wholeRelation = ({
 
 /** Ends a relation whose document was deleted. */
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
-  withEnded(state, key, markNow(state, findMark(state, key), now), now)
+  withEnded(state, key, markNow(state, ownValue(state.relations, key)?.mark, now), now)
 
 /** Leaves a relation whose document was deleted to the other side, of which another document declares it. */
 export const heldByOther = (state: State, key: string, document: string): State => {
@@ -141,36 +161,32 @@ export const heldByOther = (state: State, key: string, document: string): State 
   return entry === undefined ? state : withEntry(state, key, { ...entry, document, mine: false })
 }
 
-/** Lists the relations that end with a document. These are those it declares, and the named one unless another document declares it by now. */
-export const keysOfDocument = (
-  { relations }: State,
-  named: string | undefined,
-  document: string | undefined,
-): string[] => {
-  const entry = named === undefined ? undefined : ownValue(relations, named)
+/** Lists the relations that end with a document. These are those it declares, and the one that was told of unless another document declares it by now. */
+export const endedWith = (state: State, told: Ended | undefined, document: string | undefined): Ended[] => {
+  const { relations } = state
+  const key = told && endedKey(state, told)
+  const entry = key === undefined ? undefined : ownValue(relations, key)
   const isTheirs = entry?.word === 'told' && !entry.mine
   const isMeant = document === undefined || entry?.document === undefined || (entry.document === document && !isTheirs)
-  const held = document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
-  return [...new Set([...(named !== undefined && isMeant ? [named] : []), ...held])]
+  const held = heldKeys(state, document).filter((one) => one !== key || !isMeant)
+  return [
+    ...(told && isMeant ? [told] : []),
+    ...held.flatMap((one) => (relations[one] ? [{ relation: relations[one], document }] : [])),
+  ]
 }
+
+/** Lists the keys of the relations that a document declares. */
+const heldKeys = ({ relations }: State, document: string | undefined): string[] =>
+  document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
 
 const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
   document !== undefined && entry?.document === document && entry.mine && entry.word === 'told'
 
-/** The mark of `key`; where it is of another relation than the one announced, the end of that does not count. */
-const findMark = ({ relations }: State, key: string, announced?: AnnouncedRelation): Mark | undefined => {
-  const entry = ownValue(relations, key)
-  return entry && announced && !isSameRelation(entry, announced) ? withoutEnd(entry.mark) : entry?.mark
-}
-
-/** An application as a relation names it; `namespace` only where it is another one. */
-type Remote = { readonly application: string; readonly namespace?: string | undefined }
-
 type Tombstones = NonNullable<State['tombstones']>
 
 /** The tombstone of an unknown relation has the key of its id, and of its remote application where the end named that. */
-const tombstoneKey = (key: string, { application, namespace }: Remote): string =>
-  [key, application, ...(namespace === undefined ? [] : [namespace])].join('/')
+const tombstoneKey = (id: number, { application, namespace }: Named): string =>
+  [id, application, ...(namespace === undefined ? [] : [namespace])].join('/')
 
 /** Reads the key of a tombstone in the memory of `subject`. */
 export const tombstoneOf = (subject: Subject, key: string): { id: string; remote?: Subject | undefined } => {
@@ -190,21 +206,21 @@ export const endsAlone = (
   })
 
 /** The keys under which the end of a relation may be: it may have named less of the remote application. */
-const tombstoneKeys = (key: string, remote: Remote | undefined): string[] =>
+const tombstoneKeys = (id: number, remote: Named | undefined): string[] =>
   remote === undefined
-    ? [key]
-    : [...new Set([key, tombstoneKey(key, { application: remote.application }), tombstoneKey(key, remote)])]
+    ? [String(id)]
+    : [...new Set([String(id), tombstoneKey(id, { application: remote.application }), tombstoneKey(id, remote)])]
 
 /** The last end of a relation that was unknown then. */
-const findTombstone = (state: State, key: string, remote: Remote | undefined): Tombstones[string] | undefined => {
-  const found = tombstoneKeys(key, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
+const findTombstone = (state: State, id: number, remote: Named | undefined): Tombstones[string] | undefined => {
+  const found = tombstoneKeys(id, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
   const [first, ...others] = found
   const mark = first && others.reduce((one, other) => mergeMarks(one, other.mark), first.mark)
   return mark && { ...first, ...found.at(-1), mark }
 }
 
-const withoutTombstone = (state: State, key: string, remote: Remote): State => {
-  const keys = tombstoneKeys(key, remote)
+const withoutTombstone = (state: State, id: number, remote: Named): State => {
+  const keys = tombstoneKeys(id, remote)
   const left = Object.entries(state.tombstones ?? {}).filter(([one]) => !keys.includes(one))
   return withTombstones(state, Object.fromEntries(left))
 }
@@ -222,31 +238,22 @@ export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, o
 })
 
 const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, now: Date): State => {
-  const key = String(announced.id)
+  const key = relationKey(state, announced)
   const before = ownValue(state.relations, key)
-  const isSame = before !== undefined && isSameRelation(before, announced)
   const document = announced.document ?? (before?.word === 'told' && before.mine ? before.document : undefined)
   const entry: RelationEntry = {
-    ...(isSame && keepProgress(before)),
+    ...(before && keepProgress(before)),
     ...announced,
-    ...lastReadableValues(isSame ? before : undefined, announced, state.config?.versions),
+    ...lastReadableValues(before, announced, state.config?.versions),
     ...(document !== undefined && { document }),
     word: 'told',
     mark,
     mine: true,
   }
-  const displaced = isSame ? state : withDisplaced(state, key, now)
-  const next = withoutTombstone(withEntry(displaced, key, entry), key, announced.remote)
+  const next = withoutTombstone(withEntry(state, key, entry), announced.id, announced.remote)
   // a document that names another relation releases the previous one
-  const givenUp = keysOfDocument(next, undefined, announced.document).filter((other) => other !== key)
+  const givenUp = heldKeys(next, announced.document).filter((other) => other !== key)
   return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
-}
-
-/** Displaces a relation whose id is reused. Its grants and labels are released in order, and the remote side is notified. */
-const withDisplaced = (state: State, key: string, now: Date): State => {
-  const before = ownValue(state.relations, key)
-  if (before === undefined || (before.word === 'ended' && before.granted === undefined && !before.holds)) return state
-  return withEntry(state, displacedKey(before), { ...before, word: 'ended', since: endOf(before, now) })
 }
 
 const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
@@ -255,13 +262,9 @@ const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
 }
 
 const ended = (entry: RelationEntry, mark: Mark, now: Date): RelationEntry => ({
-  ...{ ...entry, word: 'ended', mark: endMark(entry, mark) },
+  ...{ ...entry, word: 'ended', mark },
   ...{ mine: true, since: endOf(entry, now) },
 })
-
-/** The mark of a relation's end, with the place of its last announcement. */
-const endMark = ({ word, mark: { at, told } }: RelationEntry, end: Mark): Mark =>
-  defined({ ...end, told: word === 'told' ? at : told })
 
 /** Returns the time of the last end of a relation that is over now. */
 const endOf = ({ word, since }: RelationEntry, now: Date): string =>
@@ -280,61 +283,28 @@ const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
  * Merges the announcements known to a remote side in the same namespace. Of two about one relation the later counts, at equal marks
  * the end. An unknown relation is adopted while it exists, its tombstone is not.
  */
-export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State => {
-  const numbered = Object.keys(theirs.relations).filter((key) => !isDisplaced(key))
-  const keys = numbered.filter((key) => isConcerned(state, subject, peer, theirs, key))
-  return keys.reduce((before, key) => mergeOne(before, subject, peer, theirs, key, now), state)
-}
+export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State =>
+  Object.values(theirs.relations)
+    .filter((other) => isBetween(other, peer, subject))
+    .reduce((before, other) => mergeOne(before, peer, theirs, other, now), state)
 
-const isConcerned = (
-  { relations }: State,
-  subject: Subject,
-  peer: Subject,
-  theirs: PublicState,
-  key: string,
-): boolean => {
-  const [own, other] = [ownValue(relations, key), ownValue(theirs.relations, key)]
-  return isBetween(other, peer, subject) || isBetween(own, subject, peer)
-}
-
-const mergeOne = (
-  state: State,
-  subject: Subject,
-  peer: Subject,
-  theirs: PublicState,
-  key: string,
-  now: Date,
-): State => {
-  const [own, other] = [ownValue(state.relations, key), ownValue(theirs.relations, key)]
-  if (other === undefined) return state
-  if (own === undefined) return adopted(state, peer, other, key, now)
-  const [isWithThem, isWithUs] = [isBetween(own, subject, peer), isBetween(other, peer, subject)]
-  if (isWithThem && isWithUs && own.interface === other.interface) return mergeWord(state, key, own, other, now)
-  // the id was reused on either side
-  if (isWithUs && other.word === 'told') return mergeAnother(state, key, own, mirrored(other, peer), now)
-  const theirMark = withoutEnd(other.mark)
-  const isOver = isWithThem && compareMarks(own.mark, theirMark) < 0
-  const mark = mergeMarks(own.mark, theirMark)
-  return isOver ? withWord(state, key, own, { word: 'ended', mark }, now) : state
-}
-
-/** Replaces a relation by another one announced under its id: an ended relation blocks only itself. */
-const mergeAnother = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
-  const rivals = [withoutEnd(own.mark), ownValue(state.relations, displacedKey(other))?.mark]
-  if (rivals.some((rival) => rival !== undefined && compareMarks(rival, other.mark) >= 0)) return state
-  const mark = mergeMarks(withoutEnd(own.mark), other.mark)
-  return withAdopted(withDisplaced(state, key, now), key, { ...other, mark }, now)
+const mergeOne = (state: State, peer: Subject, theirs: PublicState, other: RelationEntry, now: Date): State => {
+  const key = relationKey(state, mirrored(other, peer))
+  const own = ownValue(state.relations, key)
+  if (own !== undefined) return mergeWord(state, key, own, other, now)
+  const isWaitingThere = other.word === 'told' && idHolder(theirs, other) !== undefined
+  return isWaitingThere ? state : adopted(state, peer, other, key, now)
 }
 
 /** Adopts the entry of a relation; it is over where its tombstone is later. */
 const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date): State => {
-  const tombstone = findTombstone(state, key, entry.remote)
+  const tombstone = findTombstone(state, entry.id, entry.remote)
   if (tombstone === undefined) return withEntry(state, key, entry)
   const mark = mergeMarks(tombstone.mark, entry.mark)
   const isOver = compareMarks(tombstone.mark, entry.mark) >= 0
   const since = tombstone.since ?? now.toISOString()
   const known: RelationEntry = isOver ? { ...entry, word: 'ended', mark, mine: true, since } : { ...entry, mark }
-  return withoutTombstone(withEntry(state, key, known), key, entry.remote)
+  return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
 }
 
 /** Merges two words about one relation: the later counts, and an event is compared with the marks of both. */
@@ -384,8 +354,7 @@ const withWord = (
 ): State => {
   const { since: _, ...entry } = own
   const since = word === 'ended' ? { since: endOf(own, now) } : {}
-  const last = word === 'ended' ? endMark(own, mark) : mark
-  return withEntry(state, key, { ...entry, word, mark: last, mine: false, ...since })
+  return withEntry(state, key, { ...entry, word, mark, mine: false, ...since })
 }
 
 /**
@@ -428,7 +397,7 @@ const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): Relation
     : {
         ...entry,
         word: 'ended',
-        mark: endMark(entry, { ...entry.mark, at: Math.max(entry.mark.at, at) }),
+        mark: { ...entry.mark, at: Math.max(entry.mark.at, at) },
         since: now.toISOString(),
       }
 

@@ -5,10 +5,11 @@ import type { Wait } from '../base/wait.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { Interface, Versions } from '../state/config.ts'
 import { type Databag, type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
-import { type EffectiveState, type State, stands } from '../state/state.ts'
+import { type EffectiveState, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { decodePayload } from './codec.ts'
 import { readValue } from './databag.ts'
+import { describeSharedIds } from './ids.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { findMirror, publishedHash, remoteSubject } from './mirror.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
@@ -18,8 +19,10 @@ import { SUPPORTED, spokenVersions } from './versions.ts'
 export type OtherSide = {
   readonly entry?: RelationEntry | undefined
   readonly published?: PublishedData | undefined
-  /** The relation has ended there, or the application was removed. */
+  /** The relation has ended there, the application was removed, or another relation has its id. */
   readonly isOver: boolean
+  /** The other relation that has its id there. */
+  readonly rival?: RelationEntry | undefined
   /** The workload carries labels of the relation; undefined where unknown. */
   readonly holds?: boolean | undefined
   /** The labels that the workload carries for its relations. */
@@ -36,7 +39,7 @@ export type OtherSide = {
 export const otherSide = (subject: Subject, state: State, key: string, peers: Peers): OtherSide => {
   const own = ownValue(state.relations, key)
   const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
-  if (peer === undefined) return { isOver: false }
+  if (own === undefined || peer === undefined) return { isOver: false }
   if ('unknown' in peer)
     return {
       isOver: false,
@@ -45,19 +48,29 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
     }
   const entry = findMirror(subject, state, key, peer.state)
   const { labels } = peer
-  if (entry === undefined) return { isOver: false, labels, holds: Object.keys(labels).length > 0 }
+  const rival = isNear(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
+  if (entry === undefined) return { isOver: rival !== undefined, rival, labels, holds: Object.keys(labels).length > 0 }
   return {
     entry,
+    rival,
     labels,
     published: entry.says === undefined ? undefined : ownValue(peer.state.says, entry.says),
     // within the namespace both words are merged, and the later counts
-    isOver: !stands(peer.state, isNear(subject, peer.subject) ? { ...entry, word: 'told' } : entry),
+    isOver: rival !== undefined || !isEstablished(peer.state, isNear(subject, peer.subject) ? asTold(entry) : entry),
     holds: entry.holds === true,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
       return publishedHash(peer.state, entry)
     },
   }
+}
+
+const asTold = (entry: RelationEntry): RelationEntry => ({ ...entry, word: 'told' })
+
+/** Returns the relation that has an id in a state, where that is another one than `entry`. */
+const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicState): RelationEntry | undefined => {
+  const holder = ownValue(state.relations, String(id))
+  return holder && holder !== entry && isEstablished(state, holder) ? holder : undefined
 }
 
 const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>
@@ -91,7 +104,7 @@ export const isVersioned = (name: string): name is Interface => Object.hasOwn(SU
 /** The state with each relation's effective data, and the problems found. */
 export type Effective = {
   readonly state: EffectiveState
-  /** Both sides must speak a version in common first. */
+  /** A person must act first: both sides must speak a version in common, and each relation needs an id of its own. */
   readonly blocked: readonly string[]
   readonly problems: readonly string[]
   /** Waits for other applications. */
@@ -119,11 +132,14 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
   const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
-    blocked: resolved.flatMap(({ relation, read }) =>
-      'incompatible' in read
-        ? [`${relationName(relation)}: ${relation.interface}: ${read.incompatible}; ${STAYS}`]
-        : [],
-    ),
+    blocked: [
+      ...resolved.flatMap(({ relation, read }) =>
+        'incompatible' in read
+          ? [`${relationName(relation)}: ${relation.interface}: ${read.incompatible}; ${STAYS}`]
+          : [],
+      ),
+      ...describeSharedIds(subject, state, peers),
+    ],
     problems: resolved.flatMap(({ relation, read, other }) => [
       ...('unreadable' in read ? [`${relationName(relation)}: ${read.unreadable}; ${STAYS}`] : []),
       ...(other.problem === undefined ? [] : [`${relationName(relation)}: ${other.problem}`]),

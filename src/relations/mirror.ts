@@ -14,15 +14,6 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
   'provide-cmr-mesh': 'require-cmr-mesh',
 }
 
-/** Builds the key of a relation whose id was reused, remembered until nothing of it is left. */
-export const displacedKey = ({
-  id,
-  remote,
-  interface: name,
-}: Pick<RelationEntry, 'id' | 'remote' | 'interface'>): string => [id, name, remote.application].join('/')
-
-export const isDisplaced = (key: string): boolean => key.includes('/')
-
 /** Returns the identity of a relation at its remote side. */
 export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
   id,
@@ -31,8 +22,11 @@ export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }
   role: OPPOSITE[role],
 })
 
+/** An application as a relation names it; `namespace` only where it is another one. */
+export type Named = { readonly application: string; readonly namespace?: string | undefined }
+
 /** Returns the remote application of a relation of `subject`. */
-export const remoteSubject = ({ namespace }: Subject, { remote }: Pick<RelationEntry, 'remote'>): Subject => ({
+export const remoteSubject = ({ namespace }: Subject, { remote }: { readonly remote: Named }): Subject => ({
   namespace: remote.namespace ?? namespace,
   application: remote.application,
 })
@@ -69,7 +63,7 @@ export const findMirror = (
   if (peer.namespace === subject.namespace) {
     const numbered = ownValue(theirs.relations, String(own.id))
     if (isMirror(numbered)) return numbered
-    // the id was reused there before this relation is over
+    // another relation has the id there
     return Object.values(theirs.relations).find((other) => other.id === own.id && isMirror(other))
   }
   const candidates = alike(theirs, (other) => isPair(own, other) && isBetween(other, peer, subject))
@@ -105,7 +99,7 @@ export const contentHash = (content: unknown): string =>
 export const publishedHash = (state: Shown, entry: RelationEntry): string =>
   contentHash([...shownIn(state, entry), ...(entry.revision === undefined ? [] : [entry.revision])])
 
-type Shown = Pick<State, 'removed' | 'marks'>
+type Shown = Pick<State, 'removed' | 'marks' | 'relations'>
 
 const shownIn = (state: Shown, entry: RelationEntry) => {
   const isStanding = stands(state, entry)

@@ -1,5 +1,5 @@
 import { ownValue } from '../base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { applicationSource, ECHO } from '../cloudevents/source.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
@@ -30,8 +30,6 @@ type Occasion = {
   readonly isSwept: boolean
   readonly isEcho: boolean
   readonly now: Date
-  /** The state before the step, in which a relation may have had another remote side. */
-  readonly before: State
 }
 
 /**
@@ -41,17 +39,10 @@ type Occasion = {
 export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion: Occasion): Nudge[] => {
   const isRemote = remoteTest(subject, state)
   const remote = relationsIn(state).filter((entry) => isRemote(remoteSubject(subject, entry)))
-  const due = [
-    ...remote.flatMap(({ key, ...entry }) => {
-      const one = dueTo(subject, state, key, entry, peers, occasion)
-      return one ? [nudge(subject, state, key, entry, occasion, one)] : []
-    }),
-    ...relationsIn(occasion.before).flatMap(({ key, ...entry }) =>
-      isLeft(subject, state, key, entry)
-        ? [nudge(subject, state, key, { ...entry, word: 'ended' }, occasion, { isRemembered: false })]
-        : [],
-    ),
-  ]
+  const due = remote.flatMap(({ key, ...entry }) => {
+    const one = dueTo(subject, state, key, entry, peers, occasion)
+    return one ? [nudge(subject, state, key, entry, occasion, one)] : []
+  })
   const first = new Map<string | undefined, Nudge>()
   for (const one of due) if (!one.isRemembered && !first.has(one.event.subject)) first.set(one.event.subject, one)
   return due.filter((one) => one.isRemembered || first.get(one.event.subject) === one)
@@ -84,12 +75,6 @@ const NO_RESYNC = { isResync: false, isSwept: false }
 const readableOf = (peers: Peers, remote: Subject): ReadablePeer | undefined => {
   const peer = peers.get(subjectName(remote))
   return peer !== undefined && 'state' in peer ? peer : undefined
-}
-
-/** Tells if the relation has another remote application now. */
-const isLeft = (subject: Subject, state: State, key: string, before: RelationEntry): boolean => {
-  const now = ownValue(state.relations, key)
-  return now !== undefined && !isSameSubject(remoteSubject(subject, now), remoteSubject(subject, before))
 }
 
 type Due = { readonly isRemembered: boolean }

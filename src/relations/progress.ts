@@ -19,7 +19,7 @@ import {
   requestedLabels,
 } from './effective.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
-import { isDisplaced, remoteSubject } from './mirror.ts'
+import { remoteSubject } from './mirror.ts'
 import type { Peer, Peers } from './peers.ts'
 
 /** A change during which the remote side must not move: a first enrolment, or labels or a grant that are withdrawn. */
@@ -160,15 +160,8 @@ export const recordProgress = (
     })
   }
   const entries = Object.entries(state.relations).map(([key, entry]) => [key, next(key, entry)] as const)
-  const left = entries.filter(
-    ([key, entry]) => !isDisplaced(key) || isDisplacedStill(entry, otherSide(subject, state, key, peers)),
-  )
-  return { ...state, relations: Object.fromEntries(left) }
+  return { ...state, relations: Object.fromEntries(entries) }
 }
-
-/** Tells if a displaced relation has labels or grants left on a side, or its end is unseen. */
-const isDisplacedStill = ({ holds, granted }: RelationEntry, { entry: theirs }: OtherSide): boolean =>
-  holds === true || granted !== undefined || theirs?.word === 'told' || theirs?.granted !== undefined
 
 const carriedNow = (
   entry: RelationEntry,

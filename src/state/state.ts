@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import { Mark } from '../base/event-order.ts'
 import { ObjectName } from '../base/names.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameTarget, type LabelTarget, PreviousTarget } from '../kubernetes/label-target.ts'
 import { Leader } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
-import { Databags, PublishedData, type Relation, RelationEntry } from './relation.ts'
+import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry } from './relation.ts'
 
 /** The version of what is stored: a higher one is left alone by those who do not know it. */
 export const VERSION = 2
@@ -72,7 +73,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     config: part(config.optional(), 'told', true),
     /** The ConfigMap document that holds the config. */
     document: part(ObjectName.optional(), 'dropped', true),
-    /** Relations by id, including ended ones that are not forgotten yet. */
+    /** Relations by id, including ended ones that are not forgotten yet; one whose id another relation has, by a key of its own. */
     relations: part(Relations, 'kept', true),
     /** Tombstones of unknown relations, by id. */
     tombstones: part(
@@ -171,11 +172,24 @@ export const isEmptyState = (parts: StateParts, state: State): boolean =>
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
+/** Tells if the relation exists as far as this side knows, and has its id: of two that were told of with one id the second waits. */
+export const stands = (state: Pick<State, 'removed' | 'marks' | 'relations'>, entry: RelationEntry): boolean =>
+  isEstablished(state, entry) && idHolder(state, entry) === undefined
+
+/** Returns the other relation that has the id of this one; an id is that of one relation at a time. */
+export const idHolder = (
+  { relations }: Pick<State, 'relations'>,
+  relation: Pick<RelationEntry, 'id' | 'interface' | 'role' | 'remote'>,
+): RelationEntry | undefined => {
+  const holder = ownValue(relations, String(relation.id))
+  return holder && !isSameRelation(holder, relation) ? holder : undefined
+}
+
 /**
- * Tells if the relation exists as far as this side knows. Of a removed application only documents count, as long as they exist, and what
+ * Tells if the platform's last word is that the relation exists. Of a removed application only documents count, as long as they exist, and what
  * its own platform announced since, until a config brings it back.
  */
-export const stands = (
+export const isEstablished = (
   { removed, marks }: Pick<State, 'removed' | 'marks'>,
   { word, mine, mark, document }: Pick<RelationEntry, 'word' | 'mine' | 'mark' | 'document'>,
 ): boolean =>

@@ -110,17 +110,21 @@ describe('histories of a relation', () => {
     expect(principalsAt(world, 'details')).toEqual(['shop/reviews'])
   })
 
-  test('a relation whose id names another beacon, without its end having been told, is over for the first one', async () => {
+  test('a relation whose id names another beacon is that of the first one until its end is told', async () => {
     const world = await startPair(createPair())
     await configure(world, 'other', BEACON_CONFIG)
     await tellRelation(world, 'details', { ...MESH, provider: 'other' })
     const waypoint = () => world.labels('details').template['istio.io/use-waypoint']
-    expect(waypoint()).toBe('shop-other-waypoint')
+    const owners = () => {
+      const policies = world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
+      return [...new Set(policies.map(({ metadata }) => metadata.labels?.['meshstep.dev/application']))]
+    }
     for (const name of ['beacon', 'other', 'details']) await resync(world, name)
-    expect(waypoint()).toBe('shop-other-waypoint')
-    const owners = world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
-    const names = new Set(owners.map(({ metadata }) => metadata.labels?.['meshstep.dev/application']))
-    expect([...names]).toEqual(['other'])
+    expect([waypoint(), owners()]).toEqual(['shop-beacon-waypoint', ['beacon']])
+    await endRelation(world, 'beacon', MESH)
+    expect([waypoint(), owners()]).toEqual(['shop-other-waypoint', ['other']])
+    for (const name of ['beacon', 'other', 'details']) await resync(world, name)
+    expect([waypoint(), owners()]).toEqual(['shop-other-waypoint', ['other']])
   })
 })
 

@@ -138,7 +138,7 @@ export const relationHistories: readonly Named[] = [
       await say(...ON)
       const [ended] = send(client(3, 'reviews').ended('details'))
       await quiet()
-      await say(client(3, 'reviews').told('details'))
+      await say(client(3, 'reviews').told('details'), client(3).ended('details'))
       if (ended) world.network.push({ ...ended, name: 'again', isAnswered: false, after: [] })
       await quiet()
     },
@@ -146,7 +146,7 @@ export const relationHistories: readonly Named[] = [
   },
   ...(['time', 'sequence'] as const).map(
     (order): Named => ({
-      name: `the end of a relation that comes before its telling, while its id is of another one, leaves nobody in, ordered by ${order}`,
+      name: `the end of a relation that comes before its telling, while its id is of another one, changes nothing, ordered by ${order}`,
       order,
       act: async ({ say, hold, quiet, run: { world } }) => {
         await say(...ON)

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { documentHistories } from './named-documents.ts'
+import { idHistories } from './named-ids.ts'
 import { lossHistories } from './named-losses.ts'
 import { orderHistories } from './named-order.ts'
 import { relationHistories } from './named-relations.ts'
 import { runNamed } from './script.ts'
 
-const histories = [...relationHistories, ...orderHistories, ...lossHistories, ...documentHistories]
+const histories = [...relationHistories, ...idHistories, ...orderHistories, ...lossHistories, ...documentHistories]
 
 for (const named of histories)
   test(named.name, async () => {

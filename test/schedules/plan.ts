@@ -165,14 +165,18 @@ const createBeginning = (random: Random): Beginning => {
   // no rule mends a memory that was lost, or an application that was removed, where nothing says which word is the later one
   const orders: Order[] = style.isForgetful || style.isRemoving ? ['time', 'sequence'] : ['time', 'sequence', 'none']
   const skew = random.pick([0, 0, 500, 3_000])
+  const order = random.pick(orders)
+  const offsets = Object.fromEntries(ALL_SIDES.map((side) => [side, skew === 0 ? 0 : -random.below(skew)]))
+  const isReusing = !random.chance(0.7)
   return {
     variant,
-    order: random.pick(orders),
+    order,
     skew,
-    offsets: Object.fromEntries(ALL_SIDES.map((side) => [side, skew === 0 ? 0 : -random.below(skew)])),
+    // an end before what it ended is none, and then two relations would stand with one id
+    offsets: isReusing && variant === 'mesh' ? {} : offsets,
     style,
     sides,
-    relations: random.chance(0.7) ? relations : pool,
+    relations: isReusing ? pool : relations,
     facts: random.shuffle(facts),
   }
 }

@@ -11,20 +11,37 @@ const isLater = (one: Word, other: Word): boolean =>
 
 const lastOf = (words: readonly Word[]): Word[] => words.filter((word) => !words.some((other) => isLater(other, word)))
 
-/** What was told last of the relation with an id, unless the same relation has ended since: an id may be given to another one. */
-const lastRelation = (words: readonly Word[]): Word[] => {
-  const isSame = (one: Word, other: Word) =>
-    'relation' in one.fact &&
-    'relation' in other.fact &&
-    one.fact.relation.requirer.application === other.fact.relation.requirer.application
-  return lastOf(words.filter(({ fact }) => fact.kind === 'told')).filter(
-    (told) => !words.some((word) => word.fact.kind === 'ended' && isSame(word, told) && isLater(word, told)),
-  )
-}
-
 /** The removal of an application ends what its platform told it before; what a document says stands as long as the document. */
 const isEnded = (word: Word, removals: readonly Word[]): boolean =>
   word.fact.form === 'event' && removals.some(({ fact, at }) => fact.side === word.fact.side && at > word.at)
+
+const requirerOf = ({ fact }: Word): string => ('relation' in fact ? fact.relation.requirer.application : '')
+
+/** What was told last of each relation with an id, unless it is over. */
+const standingOf = (words: readonly Word[], removals: readonly Word[]): Word[] =>
+  [...Map.groupBy(words, requirerOf).values()].flatMap((same) =>
+    lastOf(same.filter(({ fact }) => fact.kind === 'told')).filter(
+      (told) => !isEnded(told, removals) && !same.some((word) => word.fact.kind === 'ended' && isLater(word, told)),
+    ),
+  )
+
+/** The one relation that has an id: that which stood first keeps it until it is over. */
+const holderOf = (words: readonly Word[], removals: readonly Word[]): Word[] => {
+  const [first] = words
+    .toSorted((one, other) => one.at - other.at)
+    .reduce<readonly Word[]>((holder, _, index, all) => {
+      const sofar = all.slice(0, index + 1)
+      const until = all[index + 1]?.at ?? Number.POSITIVE_INFINITY
+      const standing = standingOf(
+        sofar,
+        removals.filter(({ at }) => at < until),
+      )
+      const [before] = holder
+      const kept = standing.filter((word) => before && requirerOf(word) === requirerOf(before))
+      return kept.length > 0 ? kept : standing.slice(0, 1)
+    }, [])
+  return first ? standingOf(words, removals).filter((word) => requirerOf(word) === requirerOf(first)) : []
+}
 
 export const findTruth = ({ said: { words, documents } }: Platform): Truth => {
   const all = [...words, ...documents.values()]
@@ -34,10 +51,7 @@ export const findTruth = ({ said: { words, documents } }: Platform): Truth => {
     [...byThing.values()]
       .filter(([word]) => word !== undefined && 'relation' in word.fact === isRelation)
       .flatMap(lastOfThing)
-  return {
-    relations: last(true, lastRelation).filter((word) => !isEnded(word, removals)),
-    configs: last(false, lastOf),
-  }
+  return { relations: last(true, (words) => holderOf(words, removals)), configs: last(false, lastOf) }
 }
 
 export const standing = ({ relations }: Truth): Relation[] =>

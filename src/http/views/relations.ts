@@ -15,7 +15,7 @@ export type RelationView = {
   /** `namespace/application` */
   readonly remote: string
   readonly remoteEndpoint?: string
-  /** False for one that is over, and not forgotten yet. */
+  /** False for one that is over, and not forgotten yet, and for one whose id another relation has. */
   readonly stands: boolean
   /** The ConfigMap that it is kept in. */
   readonly document?: string
@@ -32,12 +32,12 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
     const own = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
-    const { published } = otherSide(subject, state, key, peers)
+    const { published, rival } = otherSide(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },
       remote: subjectName(remoteSubject(subject, entry)),
       remoteEndpoint: remote.endpoint,
-      stands: stands(state, entry),
+      stands: stands(state, entry) && rival === undefined,
       document,
       says: own?.data ?? {},
       hears: published?.data ?? remote.data,
