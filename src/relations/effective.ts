@@ -9,7 +9,7 @@ import { type EffectiveState, isEstablished, type PublicState, type State, stand
 import { selectCustomData } from './application-data.ts'
 import { decodePayload } from './codec.ts'
 import { readValue } from './databag.ts'
-import { describeSharedIds } from './ids.ts'
+import { sharedIds } from './ids.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { findMirror, publishedHash, remoteSubject } from './mirror.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
@@ -104,7 +104,7 @@ export const isVersioned = (name: string): name is Interface => Object.hasOwn(SU
 /** The state with each relation's effective data, and the problems found. */
 export type Effective = {
   readonly state: EffectiveState
-  /** A person must act first: both sides must speak a version in common, and each relation needs an id of its own. */
+  /** Both sides must speak a version in common first. */
   readonly blocked: readonly string[]
   readonly problems: readonly string[]
   /** Waits for other applications. */
@@ -132,19 +132,19 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
   const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
-    blocked: [
-      ...resolved.flatMap(({ relation, read }) =>
-        'incompatible' in read
-          ? [`${relationName(relation)}: ${relation.interface}: ${read.incompatible}; ${STAYS}`]
-          : [],
-      ),
-      ...describeSharedIds(subject, state, peers),
-    ],
+    blocked: resolved.flatMap(({ relation, read }) =>
+      'incompatible' in read
+        ? [`${relationName(relation)}: ${relation.interface}: ${read.incompatible}; ${STAYS}`]
+        : [],
+    ),
     problems: resolved.flatMap(({ relation, read, other }) => [
       ...('unreadable' in read ? [`${relationName(relation)}: ${read.unreadable}; ${STAYS}`] : []),
       ...(other.problem === undefined ? [] : [`${relationName(relation)}: ${other.problem}`]),
     ]),
-    waiting: resolved.flatMap(({ relation, read }) => waitingFor(subject, relation, 'data' in read) ?? []),
+    waiting: [
+      ...resolved.flatMap(({ relation, read }) => waitingFor(subject, relation, 'data' in read) ?? []),
+      ...sharedIds(subject, state, peers),
+    ],
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
     parting: Object.fromEntries(parting.map(({ key, relation }) => [key, relation])),
   }

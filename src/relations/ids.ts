@@ -1,5 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
 import { type RelationEntry, type RelationIdentity, relationName } from '../state/relation.ts'
 import { idHolder, isEstablished, type State } from '../state/state.ts'
 import { otherSide } from './effective.ts'
@@ -44,17 +45,19 @@ const withId = ({ relations, ...state }: State, key: string, entry: RelationEntr
   return { ...state, relations: { ...others, ...(holder && { [ownKey(holder)]: holder }), [entry.id]: entry } }
 }
 
-/** Names the relations announced to this side that do not count, as another one has their id on either side. */
-export const describeSharedIds = (subject: Subject, state: State, peers: Peers): string[] =>
+/** Lists the relations announced to this side that wait for their ids, which other relations have on either side. */
+export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     if (!entry.mine || !isEstablished(state, entry)) return []
     const own = idHolder(state, entry)
     const remote = remoteSubject(subject, entry)
-    const rival = otherSide(subject, state, key, peers).rival
-    const [side, holder] = own ? [subject, own] : [remote, rival]
+    const holder = own ?? otherSide(subject, state, key, peers).rival
     if (holder === undefined) return []
-    return [
-      `${relationName(entry)} with ${subjectName(remote)} does not count, as ${subjectName(side)} has the id ${entry.id} for ` +
-        `${holder.interface} with ${subjectName(remoteSubject(side, holder))} until that ends: give one of the two another id`,
-    ]
+    const side = own ? subject : remote
+    const user = subjectName(remoteSubject(side, holder))
+    const held = `${relationName(entry)} with ${subjectName(remote)}`
+    const message =
+      `${held} does not count, as ${subjectName(side)} has the id ${entry.id} for ${holder.interface} with ${user} ` +
+      'until that ends: give one of the two another id'
+    return [{ held, for: [user], message }]
   })

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Finding } from '../../src/lint/lint.ts'
+import type { World } from '../helpers/world.ts'
 import {
   atEveryWrite,
   calm,
@@ -15,6 +17,9 @@ import {
 
 const OTHER = { ...MESH, requirer: 'reviews' }
 
+const lintOf = async ({ app }: World): Promise<Finding[]> =>
+  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
+
 const IN_USE = (id: number, between: string, side: string, holder: string): string =>
   `relation ${id} (service-mesh) with ${between} does not count, as ${side} has the id ${id} for ${holder} until that ends: give one of the two another id`
 
@@ -29,8 +34,12 @@ describe('an id that is told of another relation while the first one stands', ()
     const remote = side === 'beacon' ? 'shop/reviews' : 'shop/beacon'
     const { messages, applicationStatus } = await resync(world, side)
     const sentence = IN_USE(1, remote, 'shop/beacon', 'service_mesh with shop/details')
-    expect(messages).toContain(sentence)
-    expect(applicationStatus).toEqual({ status: 'blocked', message: sentence })
+    expect(messages).toEqual([expect.stringContaining(sentence)])
+    expect(applicationStatus).toEqual({ status: 'waiting', since: expect.any(String), message: sentence })
+    const findings = await lintOf(world)
+    expect(findings.filter(({ message }) => message.includes('does not count'))).toEqual([
+      { rule: 'waiting', about: `shop/${side}`, message: expect.stringContaining(sentence) },
+    ])
   })
 
   test('says nothing of it at the application that has the id', async () => {
@@ -111,7 +120,9 @@ describe('an id that is told of another relation while the first one stands', ()
     })
     const { messages } = await resync(world, 'reviews')
     expect(messages).toEqual([
-      'relation 2 (details) with shop/details does not count, as shop/details has the id 2 for http with shop/productpage until that ends: give one of the two another id',
+      expect.stringContaining(
+        'relation 2 (details) with shop/details does not count, as shop/details has the id 2 for http with shop/productpage until that ends: give one of the two another id',
+      ),
     ])
   })
 })

@@ -137,7 +137,8 @@ describe('consumers', () => {
     const world = await createShop()
     const other = { application: 'other' }
     await configure(world, { mesh: {} }, other)
-    await world.send('relation-changed', requires(7, db, other))
+    await world.send('relation-changed', requires(17, db, other))
+    await world.send('relation-broken', { ...db, relation: { id: 7 } })
     expect(enrolled(world, 'db')).toEqual({ 'istio.io/dataplane-mode': 'ambient' })
     world.api.seed([workload('Deployment', 'shop-other-waypoint')])
     await world.send('resync', other)
