@@ -7,6 +7,7 @@ import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation }
 import { createRandom, type Random } from './random.ts'
 import { watchReach } from './safety.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
+import { PLAIN } from './surroundings.ts'
 import { createWorld, type World } from './world.ts'
 
 /** The violations of one history, or of several that begin alike, and how much they took together. */
@@ -44,12 +45,12 @@ const runIn = (world: World, random: Random, plan: Plan, options: Options, said?
 }
 
 export const createRun = (random: Random, plan: Plan, options: Options = {}): Run =>
-  runIn(createWorld(plan.variant, { ...options, isRolling: plan.isRolling }), random, plan, options)
+  runIn(createWorld(plan.variant, { ...options, ...plan }), random, plan, options)
 
 /** A run that goes on, by a plan of its own, from where another one is quiet. */
 const copyRun = ({ world, platform, options }: Run, random: Random, plan: Plan): Run => {
   const { course, said } = structuredClone({ course: world.course, said: platform.said })
-  const copy = createWorld(plan.variant, { ...options, before: { api: world.api, course } })
+  const copy = createWorld(plan.variant, { ...options, ...plan, before: { api: world.api, course } })
   return runIn(copy, random, plan, options, said)
 }
 
@@ -59,18 +60,25 @@ export const sidesOfRun = ({ plan }: Run): string[] =>
 /** Runs that nothing goes on in: copies of them do. */
 const beginnings = new Map<number, Run>()
 
-/** Tells the calm facts, or goes on from where another history has told the same ones. */
-const begin = async (random: Random, plan: Plan, options: Options): Promise<Run> => {
-  const known = plan.beginning === undefined || options.isTraced ? undefined : beginnings.get(plan.beginning)
-  if (known) return copyRun(known, random, plan)
-  const run = createRun(random, plan, options)
-  run.world.log(() => JSON.stringify({ ...plan, facts: plan.facts.length }))
+const sayCalmly = async ({ plan, platform, schedule }: Run): Promise<void> => {
   for (const fact of plan.facts.slice(0, plan.calm)) {
-    run.platform.say(fact)
-    await run.schedule.runCalmly()
+    platform.say(fact)
+    await schedule.runCalmly()
   }
-  if (plan.beginning !== undefined) beginnings.set(plan.beginning, copyRun(run, random, plan))
-  return run
+}
+
+/** Tells the calm facts, or goes on from where another history has told the same ones: these are told in plain surroundings. */
+const begin = async (random: Random, plan: Plan, options: Options): Promise<Run> => {
+  if (plan.beginning === undefined) {
+    const run = createRun(random, plan, options)
+    await sayCalmly(run)
+    return run
+  }
+  const known = options.isTraced ? undefined : beginnings.get(plan.beginning)
+  const begun = known ?? createRun(random, { ...plan, ...PLAIN }, options)
+  if (known === undefined) await sayCalmly(begun)
+  if (!options.isTraced) beginnings.set(plan.beginning, begun)
+  return copyRun(begun, random, plan)
 }
 
 const race = async ({ plan, platform, schedule }: Run): Promise<void> => {
@@ -99,7 +107,7 @@ const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
   if (platform.said.letters.some(({ isAnswered }) => !isAnswered)) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
-  const touched = new Set([...world.late.map(({ application }) => application), ...world.course.lost])
+  const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
   if (others.length > 1) return [undefined]
   return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
@@ -143,7 +151,11 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
     ...has(plan.calm > 0, 'calm beginning'),
     ...has(plan.isRolling, 'pods outlive their template'),
     ...has(plan.skew > 0, 'clocks apart'),
-    ...has(plan.atOnce > 1, 'processes at once'),
+    ...has(plan.atOnce > 1 && plan.sink !== 'own', 'processes at once'),
+    ...has(plan.isLasting, 'lasting processes'),
+    ...has(course.together > 0, 'events taken together'),
+    ...has(plan.sink === 'own', 'own sink'),
+    ...has(plan.sink === 'called', 'sink that is waited for'),
     ...has(
       said.facts.some((fact) => 'form' in fact && fact.form === 'document'),
       'documents',
@@ -187,6 +199,7 @@ export const runSeed = async (seed: number, options: Options = {}): Promise<Repo
     ...(options.disturbances !== undefined && { disturbances: options.disturbances }),
   }
   const run = await begin(random, plan, options)
+  run.world.log(() => JSON.stringify({ ...plan, facts: plan.facts.length }))
   const { calls, steps } = run.world.totals
   const ends: (string | undefined)[] = []
   const raced = await checkRun(run, async () => {

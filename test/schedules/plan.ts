@@ -9,9 +9,10 @@ import {
   type Variant,
 } from './fixture.ts'
 import { createRandom, type Random } from './random.ts'
+import { createSurroundings, PLAIN, type Surroundings } from './surroundings.ts'
 
 /** What happens in a history, and how often things may go wrong. */
-export type Plan = {
+export type Plan = Surroundings & {
   variant: Variant
   order: Order
   facts: readonly Fact[]
@@ -42,6 +43,7 @@ export type Plan = {
 
 /** What does nothing by itself. */
 export const STILL: Omit<Plan, 'variant' | 'order'> = {
+  ...PLAIN,
   facts: [],
   calm: 0,
   isRolling: false,
@@ -227,5 +229,6 @@ export const createPlan = (random: Random): Plan => {
     patience: random.pick([0.5, 0.8, 0.95]),
     again: size === 'long' ? 1 : random.pick([0, 0.2, 0.5]),
     isQuiet: random.chance(1 / 8),
+    ...createSurroundings(random),
   }
 }

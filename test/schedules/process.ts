@@ -1,11 +1,12 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { createMemo } from '../../src/base/memo.ts'
 import { createRecalls } from '../../src/base/recall.ts'
-import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { type Event, readEvent } from '../../src/cloudevents/cloud-event.ts'
 import { features } from '../../src/features.ts'
 import { failureOf } from '../../src/http/failure.ts'
-import { createKubernetes, type Transport } from '../../src/kubernetes/client.ts'
+import { createKubernetes, type Transport, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { createHandler } from '../../src/reconcile/handle.ts'
+import { createPublisher, type Publish } from '../../src/reconcile/publish.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
 import { type KnownMemories, remembering } from '../../src/reconcile/reading.ts'
 import { createStep } from '../../src/reconcile/step.ts'
@@ -16,14 +17,25 @@ export type { Transport, TransportAnswer, TransportRequest } from '../../src/kub
 export type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 export type { KnownMemories } from '../../src/reconcile/reading.ts'
 
+/** Where a process sends its events: they are taken at once, or by calls that wait and may fail as any other, or it takes them itself. */
+export type Sink = 'prompt' | 'called' | 'own'
+
 export type ProcessOptions = {
-  event: Event
   transport: Transport
   clock: Clock
+  sink: Sink
+  /** Takes an event that is sent to a prompt sink. */
   publish(event: Event): void
+  /** Is told of each event that is taken, also of those that the process tells itself, and of its end. */
+  watch(event: Event): () => void
   newId(): string
   memories: KnownMemories
+  /** Whether it answers without waiting for its notes. */
+  isLasting: boolean
 }
+
+/** Takes an event, and answers as its HTTP server would. */
+export type Process = (event: Event) => Promise<Answer>
 
 export const createMemories = (): KnownMemories => remembering(features.memories)
 
@@ -34,33 +46,55 @@ export type Answer = { status: number; text: string }
 const memo = createMemo()
 const recalls = createRecalls()
 
-/** Takes one event in a process of its own, and answers as its HTTP server would. The only place that knows the parts of a process. */
-export const process = async ({
-  event,
-  transport,
-  clock,
-  publish,
-  newId,
-  memories,
-}: ProcessOptions): Promise<Answer> => {
+const BROKER = 'http://broker/shop/default'
+
+/** The path of the sink, as the schedule sees its calls. */
+export const SINK = '/sink'
+
+/** The event of a call to the sink. */
+export const eventIn = ({ headers, body = '' }: TransportRequest): Event =>
+  readEvent({ headers, body: Buffer.from(body) })
+
+const publisherTo = (sink: Sink, { transport, clock, publish }: ProcessOptions): Publish | undefined => {
+  if (sink === 'own') return undefined
+  if (sink === 'prompt') return async (event) => publish(event)
+  return createPublisher({
+    ...{ sink: BROKER, clock, tokenFile: '' },
+    send: async (_, { headers, body, timeoutMilliseconds }) => {
+      const answer = await transport({ method: 'POST', path: SINK, headers, body, timeoutMilliseconds })
+      return { ...answer, headers: {} }
+    },
+  })
+}
+
+/** Starts a process, for one event or for many. The only place that knows the parts of a process. */
+export const startProcess = (options: ProcessOptions): Process => {
+  const { transport, clock, sink, newId, memories, isLasting } = options
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
   const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, recalls, memories })
   const handle = createHandler({
     features,
     functions,
     step,
-    enqueue: createQueue(step),
+    enqueue: createQueue(step, isLasting ? clock : undefined),
     connect,
-    publish: async (sent) => publish(sent),
+    publish: publisherTo(sink, options),
     clock,
     timeoutMilliseconds: 60_000,
     newId,
+    later: isLasting ? async (work) => void work.catch(() => undefined) : undefined,
+    watch: async (event, take) => {
+      const end = options.watch(event)
+      return await take(event).finally(end)
+    },
   })
-  try {
-    const { status, messages } = await handle(event, {})
-    return { status: 200, text: [status, ...messages].join('; ') }
-  } catch (error) {
-    const { status, body } = failureOf(error)
-    return { status, text: body }
+  return async (event) => {
+    try {
+      const { status, messages } = await handle(event, {})
+      return { status: 200, text: [status, ...messages].join('; ') }
+    } catch (error) {
+      const { status, body } = failureOf(error)
+      return { status, text: body }
+    }
   }
 }

@@ -18,6 +18,9 @@ export type Schedule = {
 /** Deliveries and calls in one history; more are an endless ring. */
 const MOST_MOVES = 6_000
 
+/** Events that one process has taken and not answered. */
+const MOST_TAKEN = 4
+
 export const NO_FAULTS: Budget = { crashes: 0, losses: 0, doubles: 0, disturbances: 0 }
 
 export class Ring extends Error {}
@@ -39,6 +42,19 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
 
   /** Looking takes time, and is for histories in which there is something to find. */
   const outdated = () => (plan.isRolling ? world.outdated() : [])
+
+  /** Who may take one more event; undefined stands for a process that is to be started. */
+  const takers = (): (Actor | undefined)[] => {
+    if (!plan.isLasting) return world.actors.length < plan.atOnce ? [undefined] : []
+    const running = [...world.actors, ...world.idle]
+    // a process is its own sink where it is alone
+    const most = plan.sink === 'own' ? 1 : plan.atOnce
+    const ready = running.filter(({ taken }) => taken.length < MOST_TAKEN)
+    return running.length < most ? [...ready, undefined] : ready
+  }
+
+  /** The calls of a process for several events are made in any order. */
+  const step = (actor: Actor) => world.step(actor, actor.isLasting ? random.below(actor.pending.length) : 0)
 
   const runAll = async (actor: Actor): Promise<void> => {
     while (world.actors.includes(actor)) {
@@ -84,17 +100,18 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
   /** Whose turn it is: the same again if that is patient, else anybody who is there. */
   const move = async (facts: (() => void)[]): Promise<boolean> => {
     if (current && world.actors.includes(current) && random.chance(plan.patience)) {
-      await world.step(current)
+      await step(current)
       return true
     }
-    const letters = world.actors.length < plan.atOnce ? world.network.filter(isDeliverable) : []
+    const free = takers()
+    const letters = free.length > 0 ? world.network.filter(isDeliverable) : []
     const options = [
       ...world.actors.map((actor) => async () => {
         current = actor
-        await world.step(actor)
+        await step(actor)
       }),
       ...letters.map((letter) => async () => {
-        current = await world.deliver(letter, skew())
+        current = await world.deliver(letter, skew(), random.pick(free))
       }),
       ...outdated().map((pod) => async () => world.replace(pod)),
       ...world.late.filter(() => random.chance(0.2)).map((call) => async () => world.makeLate(call)),
@@ -111,7 +128,7 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
         const letter = world.network.find(isDeliverable)
         const [pod] = letter ? [] : outdated()
         if (pod) world.replace(pod)
-        else if (letter) await runAll(await world.deliver(letter, 0))
+        else if (letter) await runAll(await world.deliver(letter, 0, world.idle[0]))
         else return
         count()
       }

@@ -1,12 +1,15 @@
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
-import { type Actor, type Call, settle, startActor } from './actor.ts'
+import { type Actor, applicationsOf, type Call, ownApplications, settle, startActor, type Taken } from './actor.ts'
 import type { Fault } from './faults.ts'
 import { NAMESPACE, objectsOf, type Variant } from './fixture.ts'
 import {
   type Answer,
   createMemories,
   type Event,
+  eventIn,
   type KubernetesObject,
+  SINK,
+  type Sink,
   type TransportAnswer,
   type TransportRequest,
 } from './process.ts'
@@ -42,6 +45,8 @@ export type Course = {
   totals: { calls: number; steps: number; published: number }
   /** How often a process was killed, a call of it executed late, an event delivered twice, and a call disturbed. */
   faults: { killed: number; late: number; doubled: number; disturbed: number }
+  /** How often a process took an event of an application that it was busy with. */
+  together: number
   /** Events that nobody takes at present. */
   network: Letter[]
   /** Calls of crashed actors. */
@@ -56,7 +61,10 @@ export type Course = {
 export type World = Readonly<Pick<Course, 'network' | 'late' | 'totals' | 'refusals' | 'wrong' | 'trace'>> & {
   api: EmbeddedApi
   course: Course
+  /** The processes that are busy. */
   actors: Actor[]
+  /** Those that are not, and take more. */
+  idle: Actor[]
   /** The serial number of the last moment at which nothing was under way; 0 once a nudge was lost. */
   quietSince(): number
   /** A number that only grows, for starts and answers. */
@@ -65,13 +73,13 @@ export type World = Readonly<Pick<Course, 'network' | 'late' | 'totals' | 'refus
   advance(milliseconds: number): void
   log(text: () => string): void
   newId(): string
-  /** Starts a process for a letter of the network, with a clock of its own. */
-  deliver(letter: Letter, skew: number): Promise<Actor>
-  /** Makes the next call of an actor. */
-  step(actor: Actor): Promise<void>
+  /** Has a process take a letter of the network: one that runs, or a new one with a clock of its own. */
+  deliver(letter: Letter, skew: number, to?: Actor): Promise<Actor>
+  /** Makes a call of an actor, its next one where none is named. */
+  step(actor: Actor, index?: number): Promise<void>
   /** Makes the next call of an actor, or does not, with a fault on the way. */
   disturb(actor: Actor, name: string, fault: Fault): Promise<void>
-  /** Kills an actor; its letter is delivered again. Its next call may be made later. */
+  /** Kills an actor; its letters are delivered again. The calls that it waits for may be made later. Answers with the first letter. */
   crash(actor: Actor, isLate: boolean): Letter | undefined
   makeLate(call: Call): void
   /** The pods whose template is another one by now. */
@@ -93,6 +101,7 @@ const newCourse = (): Course => ({
   ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0 },
   totals: { calls: 0, steps: 0, published: 0 },
   faults: { killed: 0, late: 0, doubled: 0, disturbed: 0 },
+  together: 0,
   ...{ network: [], late: [], lost: [], refusals: [], wrong: [], trace: [] },
 })
 
@@ -100,12 +109,18 @@ type Options = {
   isTraced?: boolean
   /** Whether pods outlive a change of their template. */
   isRolling?: boolean
+  /** Whether processes take events until they are killed. @default one for each event */
+  isLasting?: boolean
+  sink?: Sink
   /** Another world, in which nobody is under way, and what goes on of it. */
   before?: { api: EmbeddedApi; course: Course }
 }
 
 /** A cluster, a network and the processes in it; nothing happens but by its methods. */
-export const createWorld = (variant: Variant, { isTraced = false, isRolling = false, before }: Options = {}): World => {
+export const createWorld = (
+  variant: Variant,
+  { isTraced = false, isRolling = false, isLasting = false, sink = 'prompt', before }: Options = {},
+): World => {
   const course = before?.course ?? newCourse()
   const now = () => course.now
   const newId = () => {
@@ -119,13 +134,15 @@ export const createWorld = (variant: Variant, { isTraced = false, isRolling = fa
   const clock = { now: () => new Date(course.now), uid: newId }
   const api = before?.api.copy(clock) ?? createEmbeddedApi(clock)
   if (before === undefined) api.seed(objectsOf(variant, isRolling), { manager: 'juju' })
-  const letters = new Map<Actor, Letter>()
+  const letters = new Map<Taken, Letter>()
 
   const memories = createMemories()
   const handle = (request: TransportRequest): TransportAnswer => {
     course.now += CALL_MILLISECONDS
     course.totals.calls += 1
-    return api.handle(request)
+    if (request.path !== SINK) return api.handle(request)
+    publish(eventIn(request))
+    return { status: 202, headers: {}, body: '' }
   }
 
   /** A third party's event is counted, and not delivered. */
@@ -138,11 +155,11 @@ export const createWorld = (variant: Variant, { isTraced = false, isRolling = fa
     world.network.push({ event, name, application, isPlatform: false, attempts: 0, isAnswered: false, after: [] })
   }
 
-  const finish = (actor: Actor, { status, text }: Answer) => {
-    world.actors.splice(world.actors.indexOf(actor), 1)
+  const finish = (actor: Actor, taken: Taken, { status, text }: Answer) => {
+    actor.taken.splice(actor.taken.indexOf(taken), 1)
     world.log(() => `${actor.name}: answers ${status} ${text.slice(0, 200)}`)
-    const letter = letters.get(actor)
-    letters.delete(actor)
+    const letter = letters.get(taken)
+    letters.delete(taken)
     if (letter === undefined) return
     if (isWrong(status, letter)) world.refusals.push(`${actor.name}, ${letter.name}: ${status} ${text}`)
     if (status === 503 && letter.attempts < MOST_ATTEMPTS) world.network.push(letter)
@@ -152,13 +169,43 @@ export const createWorld = (variant: Variant, { isTraced = false, isRolling = fa
     }
   }
 
+  /** What a process still does once all is answered, as noting what was sent, is of the events that it took last. */
+  const rest = (actor: Actor) => {
+    if (actor.taken.length > 0) actor.started = Math.min(...actor.taken.map(({ started }) => started))
+    if (actor.taken.length + actor.pending.length > 0) return
+    world.actors.splice(world.actors.indexOf(actor), 1)
+    if (actor.isLasting) world.idle.push(actor)
+  }
+
   const finishAll = () => {
-    for (const actor of [...world.actors]) if (actor.answer) finish(actor, actor.answer)
+    for (const actor of [...world.actors]) {
+      for (const taken of [...actor.taken]) if (taken.answer) finish(actor, taken, taken.answer)
+      rest(actor)
+    }
     if (world.actors.length === 0 && world.network.length === 0) course.quiet = nextSerial()
   }
 
+  const start = (serial: number, skew: number): Actor => {
+    const clock = {
+      now: () => course.now + skew,
+      sleep: async (milliseconds: number) => world.advance(milliseconds),
+      // two processes never draw the same number
+      random: createRandom(serial).number,
+      breathe: async () => undefined,
+    }
+    course.names += 1
+    const told = (event: Event) => {
+      world.totals.published += 1
+      world.log(() => `  told itself: ${describeEvent(event)}`)
+    }
+    return startActor({
+      ...{ name: `p${course.names}`, isLasting, sink, clock, handle, publish, told, newId },
+      memories: isLasting ? createMemories() : memories,
+    })
+  }
+
   const world: World = {
-    ...{ api, course, actors: [] },
+    ...{ api, course, actors: [], idle: [] },
     network: course.network,
     late: course.late,
     totals: course.totals,
@@ -175,32 +222,25 @@ export const createWorld = (variant: Variant, { isTraced = false, isRolling = fa
       if (isTraced) course.trace.push(text())
     },
     newId,
-    deliver: async (letter, skew) => {
+    deliver: async (letter, skew, to) => {
       const index = world.network.indexOf(letter)
       if (index >= 0) world.network.splice(index, 1)
       letter.attempts += 1
       world.totals.steps += 1
       const started = nextSerial()
-      const clock = {
-        now: () => course.now + skew,
-        sleep: async (milliseconds: number) => world.advance(milliseconds),
-        // two processes never draw the same number
-        random: createRandom(started).number,
-        breathe: async () => undefined,
-      }
+      const actor = to ?? start(started, skew)
       const { event, application } = letter
-      course.names += 1
-      const name = `p${course.names} (${application})`
-      world.log(() => `${name}: takes ${letter.name}${letter.attempts > 1 ? ', again' : ''}`)
-      const actor = startActor({ event, name, application, started, clock, handle, publish, newId, memories })
-      letters.set(actor, letter)
-      world.actors.push(actor)
+      world.log(() => `${actor.name}: takes ${letter.name}${letter.attempts > 1 ? ', again' : ''}`)
+      if (actor.taken.some((one) => one.application === application)) course.together += 1
+      if (!world.actors.includes(actor)) world.actors.push(actor)
+      if (to) world.idle.splice(0, world.idle.length, ...world.idle.filter((one) => one !== actor))
+      letters.set(actor.take(event, application, started), letter)
       await settle()
       finishAll()
       return actor
     },
-    step: async (actor) => {
-      const call = actor.pending.shift()
+    step: async (actor, index = 0) => {
+      const [call] = actor.pending.splice(index, 1)
       if (call === undefined) throw new Error(`${actor.name} makes no call`)
       world.log(() => `${actor.name}: ${call.request.method} ${shortPath(call.request.path)}`)
       call.make()
@@ -213,8 +253,7 @@ export const createWorld = (variant: Variant, { isTraced = false, isRolling = fa
       const { request } = call
       world.log(() => `${actor.name}: ${request.method} ${shortPath(request.path)}: ${name}`)
       course.faults.disturbed += 1
-      const { application, started } = actor
-      if (executed === 'late') world.late.push({ actor: actor.name, application, started, request })
+      if (executed === 'late') world.late.push(callOf(actor, request))
       const real = executed === 'before' ? handle(request) : undefined
       call.answer(answer ? answer(real) : new Error(name))
       await settle()
@@ -223,15 +262,16 @@ export const createWorld = (variant: Variant, { isTraced = false, isRolling = fa
     crash: (actor, isLate) => {
       if (!world.actors.includes(actor)) throw new Error(`${actor.name} has ended already`)
       world.actors.splice(world.actors.indexOf(actor), 1)
-      const [call] = actor.pending
+      const late = isLate ? actor.pending : []
       course.faults.killed += 1
-      world.log(() => `${actor.name}: dies${isLate && call ? ` during ${call.request.method}` : ''}`)
-      const { name, application, started } = actor
-      if (isLate && call) world.late.push({ actor: name, application, started, request: call.request })
-      const letter = letters.get(actor)
-      letters.delete(actor)
-      if (letter) world.network.push(letter)
-      return letter
+      world.log(() => `${actor.name}: dies${late.map(({ request }) => ` during ${request.method}`).join(',')}`)
+      world.late.push(...late.map(({ request }) => callOf(actor, request)))
+      // what it was about to tell itself nobody tells any more
+      course.lost.push(...ownApplications(actor))
+      const back = actor.taken.flatMap((taken) => letters.get(taken) ?? [])
+      for (const taken of actor.taken) letters.delete(taken)
+      world.network.push(...back)
+      return back[0]
     },
     makeLate: (call) => {
       world.log(() => `late, of ${call.actor}: ${call.request.method} ${shortPath(call.request.path)}`)
@@ -282,6 +322,15 @@ const podEvent = (world: World, { metadata, ...pod }: KubernetesObject): Event =
 /** A defect, or a refusal of what the platform may well say. */
 const isWrong = (status: number, { isPlatform }: Letter): boolean =>
   status === 500 || (status < 500 && status >= 400 && isPlatform)
+
+const callOf = (actor: Actor, request: TransportRequest): Call => ({
+  actor: actor.name,
+  applications: applicationsOf(actor),
+  started: actor.started,
+  request,
+})
+
+const describeEvent = ({ type, source, subject }: Event): string => `${type.split('.')[2]} of ${source} to ${subject}`
 
 const applicationOf = ({ subject = '' }: Event): string => subject.split('/')[1] ?? ''
 
