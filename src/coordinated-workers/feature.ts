@@ -6,6 +6,7 @@ import {
   clusterStatus,
   dependsOnUnknown,
 } from './desired-state.ts'
+import { expressionIssues } from './gateway-config.ts'
 import { coordinatedWorkersConfig } from './schema.ts'
 import { clusterLookups, findSurroundings, isPublishingUnits } from './surroundings.ts'
 
@@ -16,6 +17,7 @@ const desiredStateFor = ({ subject, resolved: { state }, environment, seen }: Fe
 export const coordinatedWorkers = {
   name: 'coordinated-workers',
   config: coordinatedWorkersConfig,
+  problems: ({ coordinator }) => expressionIssues(coordinator?.nginx),
   kinds: ({ coordinator }) => [
     ...(coordinator ? (['AuthorizationPolicy'] as const) : []),
     ...(coordinator?.telemetryProxy || coordinator?.nginx ? (['ConfigMap'] as const) : []),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Port } from '../policies/endpoint.ts'
+import { AN_EXPRESSION, expressionProblem, isReadAlike } from './path-expression.ts'
 import { firstGrpcPort } from './settings.ts'
 
 const A_NAME = 'expected a name: at most 63 lower-case letters, digits and hyphens, and a letter first'
@@ -68,6 +69,16 @@ export const gatewayIssues = ({ nginx, ...config }: Config): Issue[] =>
         ...nginx.servers.flatMap((_, index) => serverIssues(nginx, index, config)),
       ].map(({ path, message }) => ({ path: ['nginx', ...path], message }))
 
+/** The expressions that PCRE does not compile, each with its path. Remembered ones are not checked: old memories stay readable. */
+export const expressionIssues = (nginx: ClusterGateway | undefined): Issue[] =>
+  (nginx?.servers ?? []).flatMap(({ locations }, server) =>
+    locations.flatMap(({ match, path }, place) => {
+      const message = match === 'regex' ? expressionProblem(path) : undefined
+      const at = ['coordinator', 'nginx', 'servers', server, 'locations', place, 'path']
+      return message === undefined ? [] : [{ path: at, message }]
+    }),
+  )
+
 const upstreamIssues = ({ upstreams }: ClusterGateway, { roles }: Config): Issue[] =>
   Object.entries(upstreams)
     .filter(([name, { role = name }]) => role !== '*' && !roles.includes(role))
@@ -123,7 +134,7 @@ const locationIssues = (
   before: readonly Location[],
   isShared: boolean,
 ): string[] => {
-  if (match === 'regex') return isRegex(path) ? twice(path, match, before) : [A_REGEX]
+  if (match === 'regex') return isReadAlike(path) ? twice(path, match, before) : [AN_EXPRESSION]
   if (!/^\/[-\w.~@:+=,/]*$/.test(path)) return [A_PATH]
   const isTaken =
     path === '/status' || (isShared && (`${path}/`.startsWith('/proxy/') || (path === '/' && match === 'exact')))
@@ -136,18 +147,3 @@ const twice = (path: string, match: string, before: readonly Location[]): string
   before.some((other) => other.path === path && (other.match ?? 'prefix') === match)
     ? ['expected a path that no location before it has']
     : []
-
-const A_REGEX =
-  'expected a regular expression of a path: ^ and a slash first, then letters, digits and - . _ ~ / \\ * + ? | ( ) [ ] { } $, without (? and [^'
-
-/** Accepts only regular expressions that JavaScript and PCRE read alike. */
-const isRegex = (text: string): boolean => {
-  const isPlain = /^\^\/(?:[-\w.~/*+?|()[\]{}$,]|\\[dws./-])*$/.test(text)
-  if (!isPlain || /\(\?|\(\*|\[\]|\[\^|\[:|\[\.|\[=|\{,/.test(text)) return false
-  try {
-    new RegExp(text, 'u')
-    return true
-  } catch {
-    return false
-  }
-}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CoordinatorConfig, WorkerConfig } from '../../src/coordinated-workers/config.ts'
 import { clusterPorts, endpointNames, isTls, selectWorkerPorts } from '../../src/coordinated-workers/settings.ts'
+import { features } from '../../src/features.ts'
 import { issuesOf } from '../service-mesh/issues.ts'
 import { configWith } from './samples.ts'
 
@@ -117,6 +118,42 @@ describe('what is not a config', () => {
       ],
     ])('%s', (_, config, path, message) => {
       expect(issuesOf(CoordinatorConfig, config)).toEqual([{ path, message: expect.stringMatching(message) }])
+    })
+
+    const byExpression = (path: string) => api({ locations: [{ ...location, match: 'regex', path }] })
+
+    test.each([
+      ['counts higher than PCRE does', '^/a{70000}'],
+      ['counts higher than PCRE does at the end of a range', '^/a{1,65536}'],
+      ['has more groups within each other than PCRE has', `^/${'('.repeat(251)}a${')'.repeat(251)}`],
+      ['is too large for PCRE once its group is repeated', '^/(abcdefgh){10000}'],
+      ['is too large for PCRE by groups that are repeated within each other', '^/((ab){200}){200}'],
+    ])('a regular expression that %s is refused, and one that is remembered stays readable', (_, path) => {
+      const message = expect.stringMatching(
+        /^expected a regular expression that PCRE compiles: counts of at most 65535/,
+      )
+      expect(issuesOf(features.givenConfig, { coordinator: byExpression(path) })).toEqual([
+        { path: ['coordinator', ...PATH], message },
+      ])
+      expect(issuesOf(features.config, { coordinator: byExpression(path) })).toBe('accepted')
+    })
+
+    test.each(['(?<a>b)', '(?<=a)b', '\\u0061', '\\p{L}', '[a--b]', '[.a.]', '(a)\\1', '\\bx'])(
+      'a regular expression that PCRE does not read as JavaScript does is refused: %s',
+      (part) => {
+        const message = expect.stringMatching(/^expected a regular expression of a path/)
+        expect(issuesOf(CoordinatorConfig, byExpression(`^/${part}`))).toEqual([{ path: PATH, message }])
+      },
+    )
+
+    test.each([
+      '^/a{65535}',
+      '^/[a-z]{1,65535}',
+      `^/${'('.repeat(250)}a${')'.repeat(250)}`,
+      '^/(abc|d){500}$',
+      '^/v\\d+/([a-z0-9-]{1,63}/){0,8}x',
+    ])('a regular expression that PCRE compiles is taken: %s', (path) => {
+      expect(issuesOf(features.givenConfig, { coordinator: byExpression(path) })).toBe('accepted')
     })
 
     test('a path and a port that are there twice', () => {

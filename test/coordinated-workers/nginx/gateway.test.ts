@@ -262,8 +262,13 @@ describe.skipIf(nginxProgram === undefined)('the API of a cluster, through a rea
     fc.stringMatching(/^\/[-\w.~@:+=,/]{0,12}$/),
     fc.constantFrom('/', '/loki/api/', '/a b', '/;}', '/$host', '/"', '/proxy/x', '/status', "/'"),
   )
+  const count = fc.constantFrom('', '*', '+?', '{3}', '{65535}', '{0,1000}', '{2,}', '{65536}', '{70000}')
+  const group = fc.tuple(fc.nat({ max: 260 }), fc.constantFrom('', 'a|b', '[ab]', '\\d{9}'), count, count)
   const regex = fc.oneof(
     fc.stringMatching(/^\^\/[-\w.~/*+?|()[\]{}$,\\]{0,12}$/),
+    group.map(([depth, inner, first, last]) => `^/${'('.repeat(depth)}${inner})${first}${')'.repeat(depth)}${last}`),
+    group.map(([depth, inner, first, last]) => `^/((${inner}${depth % 2 ? '' : first})${first})${last}`),
+    fc.tuple(fc.constantFrom('a', '.', '[a-z]', '\\w'), count).map((parts) => `^/${parts.join('')}`),
     fc.constantFrom(
       '^/a(b|c)+$',
       '^/[a-z0-9-]{1,3}/.*',
@@ -273,6 +278,11 @@ describe.skipIf(nginxProgram === undefined)('the API of a cluster, through a rea
       '^/a**',
       '^/(',
       '^/[[:x:]]',
+      '^/[.a.]',
+      '^/(?<a>b)',
+      '^/(?<=a)b',
+      '^/\\u0061',
+      '^/[a--b]',
       '^/\\',
     ),
   )
@@ -307,7 +317,7 @@ describe.skipIf(nginxProgram === undefined)('the API of a cluster, through a rea
         const tls = isTls && hasOpenssl
         const upstreams = { read: { port: 3100 }, 'write-it': { role: '*', port: 3101 } }
         const telemetryProxy = { httpPort: 3300, httpsPort: 3300 }
-        const config = features.config.safeParse({
+        const config = features.givenConfig.safeParse({
           coordinator: { roles: ['read'], tls, telemetryProxy, nginx: { upstreams, servers } },
         })
         fc.pre(config.success)
