@@ -14,6 +14,7 @@ import {
 } from './parts.ts'
 import { PartName, PodSpec, refuseDuplicates } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
+import { withoutNulls } from './without-nulls.ts'
 
 const POLICIES = ['OrderedReady', 'Parallel'] as const
 const TYPES = ['stateless', 'stateful'] as const
@@ -187,7 +188,7 @@ const OwnWorkload: z.ZodType<PodWorkload> = z
   .transform((value, context) => {
     const { workload, problems } = fromJuju(value)
     for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message })
-    return problems.length > 0 ? z.NEVER : workload
+    return problems.length > 0 ? z.NEVER : withoutNulls(workload)
   })
   .pipe(PodWorkload)
 

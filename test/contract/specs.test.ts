@@ -69,6 +69,22 @@ describe('a workload with all it may have', () => {
       updateStrategy: { type: 'OnDelete' },
       podManagementPolicy: 'OrderedReady',
     },
+    'with fields that are null': {
+      strategy: null,
+      podSpec: {
+        ...{ volumes: null, initContainers: null, affinity: null, restartPolicy: null, securityContext: null },
+        containers: [
+          {
+            ...{ name: 'web', image: 'example.invalid/web:1', command: null, resources: null, volumeMounts: null },
+            env: [
+              { name: 'A', value: null },
+              { name: 'B', value: 'b', valueFrom: null },
+            ],
+            ports: [{ containerPort: 80, protocol: null, name: null }],
+          },
+        ],
+      },
+    },
     'in Juju’s form': {
       replicas: 0,
       podSpec: {

@@ -255,6 +255,39 @@ describe('a workload of ours, or of somebody else', () => {
     expect(result.error?.issues).toEqual([expect.objectContaining({ path: ['workload', 'replicas'], input: -1 })])
   })
 
+  test('fields that are null, as charts render what they do not set, are as absent', () => {
+    const [container] = podSpec().containers
+    const set = { env: [{ name: 'A' }, { name: 'B', value: 'b' }], ports: [{ containerPort: 80 }] }
+    const unset = {
+      ...{ command: null, volumeMounts: null, livenessProbe: null, resources: { limits: null } },
+      env: [
+        { name: 'A', value: null },
+        { name: 'B', value: 'b', valueFrom: null },
+      ],
+      ports: [{ containerPort: 80, protocol: null, name: null }],
+    }
+    const nulls = { volumes: null, initContainers: null, restartPolicy: null, affinity: null }
+    const read = Workload.parse({
+      workload: {
+        podSpec: { ...nulls, containers: [{ ...container, ...unset }] },
+        ...{ strategy: null, updateStrategy: null, volumeClaimTemplates: null, podMetadata: { annotations: null } },
+      },
+    })
+    expect(read).toEqual({
+      workload: { podSpec: { containers: [{ ...container, ...set, resources: {} }] }, podMetadata: {} },
+    })
+  })
+
+  test('an item of a list, and a value by name, that are null are told to the API server, or refused', () => {
+    const [container] = podSpec().containers
+    const spec = { nodeSelector: { disk: null }, containers: [container] }
+    expect(Workload.parse({ workload: { podSpec: spec } })).toEqual({ workload: { podSpec: spec } })
+    expect(problemsOf(Workload, { workload: { podSpec: { containers: [null] } } })).toHaveLength(1)
+    expect(problemsOf(Workload, { workload: { podSpec: { containers: null } } })).toEqual([
+      expect.stringMatching(/^workload.podSpec.containers: expected containers: a list/),
+    ])
+  })
+
   test.each([{}, { workload: { podSpec: podSpec() } }, { workload: { kind: 'StatefulSet', name: 'web' } }])(
     'accepted as it is: %j',
     (config) => {

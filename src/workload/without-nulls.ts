@@ -1,0 +1,23 @@
+/** Fields whose members have names of their own: the API server takes a null among them for an empty value. */
+const MAPS = [
+  ...[
+    'annotations',
+    'configMaps',
+    'labels',
+    'limits',
+    'matchLabels',
+    'nodeSelector',
+    'options',
+    'overhead',
+    'requests',
+  ],
+  ...['secrets', 'volumeAttributes'],
+]
+
+/** Leaves out fields that are null, as the API server does: templates of charts render what they do not set so. */
+export const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).filter(([, inner]) => inner !== null)
+  return Object.fromEntries(fields.map(([key, inner]) => [key, MAPS.includes(key) ? inner : withoutNulls(inner)]))
+}
