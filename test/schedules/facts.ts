@@ -38,6 +38,9 @@ type Told = Exclude<Fact, { kind: 'forgotten' }>
 
 export const eventType = ({ kind }: Told): string => `dev.meshstep.${NAMES[kind]}.v1`
 
+export const configIn = ({ config, side }: Extract<Fact, { kind: 'config' }>): Record<string, unknown> =>
+  config ?? CONFIGS[side] ?? {}
+
 export const eventData = (fact: Told): Record<string, unknown> => {
   if (fact.kind === 'told') return relationData(fact.relation, fact.side)
   // without an order a side that never heard of the relation could not know whom to ask what came before
@@ -46,7 +49,7 @@ export const eventData = (fact: Told): Record<string, unknown> => {
       relation: { id: fact.relation.id, interface: fact.relation.interface },
       remote: { application: otherSide(fact.relation, fact.side) },
     }
-  return fact.kind === 'config' ? { config: fact.config ?? CONFIGS[fact.side] ?? {} } : {}
+  return fact.kind === 'config' ? { config: configIn(fact) } : {}
 }
 
 /** The name of the ConfigMap that holds a relation or a config. */

@@ -11,11 +11,11 @@ type End = { application: string; endpoint: string }
 /** `data` is what the platform says that the requirer said. */
 export type Relation = { id: number; interface: string; provider: End; requirer: End; data?: Record<string, unknown> }
 
-/** A consumer's relation with the beacon. */
-export const meshRelation = (id: number, consumer: string): Relation => ({
+/** A consumer's relation with a beacon. */
+export const meshRelation = (id: number, consumer: string, beacon = 'beacon'): Relation => ({
   id,
   interface: 'service_mesh',
-  provider: { application: 'beacon', endpoint: 'service-mesh' },
+  provider: { application: beacon, endpoint: 'service-mesh' },
   requirer: { application: consumer, endpoint: 'service-mesh' },
 })
 
@@ -35,6 +35,14 @@ export const clusterRelation = (id: number): Relation => ({
   requirer: { application: 'querier', endpoint: 'cluster' },
 })
 
+/** The relation with another name of its endpoint at the requirer, or at a beacon; a policy names that of details. */
+export const apart = (relation: Relation): Relation => {
+  const { interface: name, provider, requirer } = relation
+  return name === 'service_mesh'
+    ? { ...relation, provider: { ...provider, endpoint: 'mesh' } }
+    : { ...relation, requirer: { ...requirer, endpoint: 'backend' } }
+}
+
 export const sidesOf = ({ provider, requirer }: Relation): string[] => [provider.application, requirer.application]
 
 export const otherSide = ({ provider, requirer }: Relation, side: string): string =>
@@ -46,7 +54,12 @@ export const relationData = ({ id, interface: name, provider, requirer, data = {
   const [own, other] = isProvider ? [provider, requirer] : [requirer, provider]
   return {
     relation: { id, endpoint: own.endpoint, interface: name, role: isProvider ? 'provides' : 'requires' },
-    remote: { application: other.application, data: isProvider ? data : {} },
+    remote: {
+      application: other.application,
+      // a platform that tells one side alone says by what name the other one knows it
+      ...(own.endpoint !== other.endpoint && { endpoint: other.endpoint }),
+      data: isProvider ? data : {},
+    },
   }
 }
 
@@ -66,19 +79,6 @@ export const CONFIGS: Readonly<Record<string, Record<string, unknown>>> = {
   querier: { worker: { roles: ['querier'] } },
 }
 
-/** Configs of a history in which the beacon's waypoint comes and goes: at the Service and at the pods the same clients are let in. */
-export const SWITCHED: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
-  beacon: [{}, { waypoint: false }, { units: 0 }].map((mesh) => ({ ...CONFIGS.beacon, mesh })),
-  details: [
-    {
-      policies: [
-        { type: 'app', relation: 'details', endpoints: [{ ports: [9080], methods: ['GET'] }] },
-        { type: 'unit', relation: 'details', ports: [9080] },
-      ],
-    },
-  ],
-}
-
 /** Without pods, which would cost time, or with one that keeps its template until somebody deletes it. */
 const application = (name: string, isRolling: boolean): KubernetesObject[] => {
   const labels = { 'app.kubernetes.io/name': name }
@@ -96,9 +96,19 @@ const application = (name: string, isRolling: boolean): KubernetesObject[] => {
         template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } },
       },
     },
-    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports: [{ port: 9080 }] } },
+    ...servicesOf(name).map((service) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { ...metadata, name: service },
+      spec: { selector: labels, ports: [{ port: 9080 }] },
+    })),
   ]
 }
+
+/** Details has another Service, which its policies may name. */
+const servicesOf = (name: string): readonly string[] => (name === 'details' ? [name, OTHER_SERVICE] : [name])
+
+export const OTHER_SERVICE = 'details-rw'
 
 const WORKLOADS = { mesh: ['details', 'productpage'], chain: ['tempo', 'querier'] } as const
 
@@ -113,6 +123,8 @@ const waypoint = (): KubernetesObject => {
 }
 
 export const objectsOf = (variant: Variant, isRolling = false): KubernetesObject[] => [
+  // Istio's, where a mesh is hardened
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
   waypoint(),
   ...workloadsOf(variant).flatMap((name) => application(name, isRolling)),
 ]

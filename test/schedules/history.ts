@@ -1,4 +1,5 @@
 import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
+import { ABILITY_TRAITS, namesOtherService } from './abilities.ts'
 import type { Call } from './actor.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
@@ -105,13 +106,17 @@ const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as con
  */
 const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
-  if (platform.said.letters.some(({ isAnswered }) => !isAnswered)) return [undefined]
+  if (platform.said.letters.some(({ isAnswered }) => !isAnswered) || isServiceForgotten(platform)) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
   if (others.length > 1) return [undefined]
   return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
 }
+
+/** Another Service that a lost config alone had named: the namespace's resync finds it. */
+const isServiceForgotten = ({ said }: Platform): boolean =>
+  isMemoryDeleted(said, 'details') && said.facts.some((fact) => 'config' in fact && namesOtherService(fact.config))
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
 const isAllNeeded = ({ plan, world, platform }: Run): boolean =>
@@ -171,6 +176,13 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
     ...has(course.faults.doubled > 0, 'event doubled'),
     ...has(course.faults.disturbed > 0, 'call disturbed'),
     ...has(plan.isQuiet, 'checked for quiet'),
+    ...[...plan.abilities].map((ability) => ABILITY_TRAITS[ability]),
+    ...has(
+      said.facts.some(
+        (fact) => 'relation' in fact && fact.relation.provider.endpoint !== fact.relation.requirer.endpoint,
+      ),
+      'endpoints of two names',
+    ),
   ]
 }
 

@@ -1,6 +1,19 @@
+import { configIn } from './facts.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
-import { findTruth, hasConfig, isOnMesh } from './truth.ts'
+import { mayPass, type Request, type Rules } from './reach-table.ts'
+import {
+  BEACONS,
+  clientsOf,
+  findTruth,
+  hasConfig,
+  hasWaypoint,
+  isJoining,
+  type Mesh,
+  meshOf,
+  policiesOf,
+  type Truth,
+} from './truth.ts'
 import type { World } from './world.ts'
 
 const PRINCIPAL = /(?<=\/sa\/)[-a-z0-9]+/g
@@ -28,6 +41,10 @@ export type Knowledge = {
   isEnrolled(): boolean
   /** Whether a memory was deleted, and words with it. */
   isForgotten(): boolean
+  /** Whether a request of a client passes by all that anybody who runs may go by. */
+  mustPass(request: Request): boolean
+  /** Whether a request of a stranger passes by anything that anybody who runs may go by. */
+  mayPassStranger(request: Request): boolean
 }
 
 export const createKnowledge = (world: World, platform: Platform): Knowledge => {
@@ -46,20 +63,50 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     return isStable(about) && (isTold || world.quietSince() > (platform.said.changed.get(about) ?? 0))
   }
 
+  /** How a beacon may run the mesh for those who run now: as its last config says, or while that is under way as any config did. */
+  const meshesOf = (beacon: string, truth: Truth): (Mesh | undefined)[] => {
+    const current = meshOf(truth, beacon)
+    if (isStable(`config/${beacon}`)) return [current]
+    const said = platform.said.facts.flatMap((fact) =>
+      fact.kind === 'config' && fact.side === beacon ? [configIn(fact).mesh as Mesh | undefined] : [],
+    )
+    return [undefined, current, ...said]
+  }
+
+  const rules = (isFor: 'client' | 'stranger'): Rules[] => {
+    const truth = findTruth(platform)
+    const policies = policiesOf(truth, 'details')
+    const meshes = BEACONS.flatMap((beacon) => meshesOf(beacon, truth))
+    // where nothing but the namespace keeps it on the mesh, nothing guards it, and nobody lets its clients in
+    const isWithoutBeacon = (isFor === 'client' || meshes.some((mesh) => mesh?.modelOnMesh)) && !isEnrolled()
+    const clients = clientsOf(truth)
+    return meshes.flatMap((mesh = {}) =>
+      [policies, ...(isWithoutBeacon ? [[]] : [])].map((declared) => ({
+        ...{ policies: declared, clients },
+        isHardened: mesh.hardened === true,
+        hasWaypoint: hasWaypoint(mesh),
+      })),
+    )
+  }
+
+  const isEnrolled = () => {
+    const truth = findTruth(platform)
+    const isMesh = ({ fact }: Word) =>
+      fact.kind === 'told' &&
+      fact.relation.interface === 'service_mesh' &&
+      fact.relation.requirer.application === 'details' &&
+      isKnown(fact.relation.id, fact.side)
+    return isStable('config/beacon') && isJoining(truth, 'details') && truth.relations.some(isMesh)
+  }
+
   const isDeclaring = () => isStable('config/details') && hasConfig(findTruth(platform), 'details')
 
   return {
     isDeclaring,
     isForgotten: () => isMemoryDeleted(platform.said),
-    isEnrolled: () => {
-      const truth = findTruth(platform)
-      const isMesh = ({ fact }: Word) =>
-        fact.kind === 'told' &&
-        fact.relation.interface === 'service_mesh' &&
-        fact.relation.requirer.application === 'details' &&
-        isKnown(fact.relation.id, fact.side)
-      return isStable('config/beacon') && isOnMesh(truth, 'details') && truth.relations.some(isMesh)
-    },
+    isEnrolled,
+    mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
+    mayPassStranger: (request) => rules('stranger').some((one) => mayPass(request, one)),
     clients: () => {
       if (isMemoryDeleted(platform.said) || !isDeclaring()) return []
       return findTruth(platform).relations.flatMap(({ fact }) =>

@@ -1,4 +1,4 @@
-import { SWITCHED } from './fixture.ts'
+import { SWITCHED } from './abilities.ts'
 import { labelsOn, principalsIn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import {

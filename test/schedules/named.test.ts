@@ -3,10 +3,18 @@ import { documentHistories } from './named-documents.ts'
 import { idHistories } from './named-ids.ts'
 import { lossHistories } from './named-losses.ts'
 import { orderHistories } from './named-order.ts'
+import { placeHistories } from './named-places.ts'
 import { relationHistories } from './named-relations.ts'
 import { runNamed } from './script.ts'
 
-const histories = [...relationHistories, ...idHistories, ...orderHistories, ...lossHistories, ...documentHistories]
+const histories = [
+  ...relationHistories,
+  ...idHistories,
+  ...orderHistories,
+  ...lossHistories,
+  ...documentHistories,
+  ...placeHistories,
+]
 
 for (const named of histories)
   test(named.name, async () => {

@@ -1,10 +1,11 @@
+import { type Ability, drawAbilities, drawConfig } from './abilities.ts'
 import type { Fact, Form, Order } from './facts.ts'
 import {
+  apart,
   clientRelation,
   clusterRelation,
   meshRelation,
   type Relation,
-  SWITCHED,
   sidesOf,
   type Variant,
 } from './fixture.ts'
@@ -14,6 +15,7 @@ import { createSurroundings, PLAIN, type Surroundings } from './surroundings.ts'
 /** What happens in a history, and how often things may go wrong. */
 export type Plan = Surroundings & {
   variant: Variant
+  abilities: ReadonlySet<Ability>
   order: Order
   facts: readonly Fact[]
   /** How many of the first facts are told one after another, without faults, before the race. */
@@ -45,6 +47,7 @@ export type Plan = Surroundings & {
 export const STILL: Omit<Plan, 'variant' | 'order'> = {
   ...PLAIN,
   facts: [],
+  abilities: new Set(),
   calm: 0,
   isRolling: false,
   skew: 0,
@@ -67,8 +70,7 @@ type Style = {
   standing: Map<number, Relation>
   isForgetful: boolean
   isRemoving: boolean
-  /** The waypoint comes and goes. */
-  isSwitching: boolean
+  abilities: ReadonlySet<Ability>
 }
 
 const MESH = [meshRelation(1, 'details'), meshRelation(11, 'details'), meshRelation(2, 'productpage')]
@@ -84,7 +86,7 @@ const createStyle = (random: Random): Style => {
   return {
     isRemoving,
     isForgetful: random.chance(0.25),
-    isSwitching: random.chance(0.15),
+    abilities: drawAbilities(random),
     standing: new Map(),
     formOf: (about, random) => {
       const form = forms.get(about) ?? (random.chance(documents) ? 'document' : 'event')
@@ -102,12 +104,10 @@ const createStyle = (random: Random): Style => {
   }
 }
 
-const configFact = (random: Random, style: Style, kind: 'config' | 'removed', side: string): Fact => ({
-  kind,
-  side,
-  form: style.formOf(`config/${side}`, random),
-  ...(kind === 'config' && style.isSwitching && SWITCHED[side] && { config: random.pick(SWITCHED[side]) }),
-})
+const configFact = (random: Random, style: Style, kind: 'config' | 'removed', side: string): Fact => {
+  const config = kind === 'config' ? drawConfig(random, style.abilities, side) : undefined
+  return { kind, side, form: style.formOf(`config/${side}`, random), ...(config && { config }) }
+}
 
 /** What is said of a relation to one side, or to both. */
 const speak = (random: Random, style: Style, kind: 'told' | 'ended', relation: Relation): Fact[] => {
@@ -139,7 +139,7 @@ const addFacts = (random: Random, style: Style, relations: readonly Relation[], 
     const removed = configFact(random, style, 'removed', side)
     return random.chance(0.75) ? [removed, configFact(random, style, 'config', side)] : [removed]
   }
-  if (draw > (style.isSwitching ? 0.6 : 0.93)) return [configFact(random, style, 'config', random.pick(sides))]
+  if (draw > (style.abilities.size > 0 ? 0.6 : 0.93)) return [configFact(random, style, 'config', random.pick(sides))]
   const relation = random.pick(relations)
   if (random.chance(0.35)) return [...end(random, style, relation), ...tell(random, style, relation)]
   return random.chance(0.55) ? end(random, style, relation) : tell(random, style, relation)
@@ -157,9 +157,10 @@ const createBeginning = (random: Random): Beginning => {
   const variant = random.chance(0.2) ? 'chain' : 'mesh'
   const style = createStyle(random)
   const sides = variant === 'chain' ? ['beacon', 'tempo', 'querier'] : ['beacon', 'details']
-  const pool = variant === 'chain' ? CHAIN : [...MESH, ...CLIENTS]
-  const firsts = variant === 'chain' ? CHAIN.slice(0, 2) : [MESH[0], random.pick(CLIENTS)]
-  const relations = firsts.filter((relation) => relation !== undefined)
+  const isApart = random.chance(0.15)
+  const named = (relations: readonly Relation[]) => (isApart ? relations.map(apart) : relations)
+  const pool = variant === 'chain' ? named(CHAIN) : named([...MESH, ...CLIENTS])
+  const relations = variant === 'chain' ? pool.slice(0, 2) : [...pool.slice(0, 1), random.pick(pool.slice(MESH.length))]
   const facts = [
     ...sides.map((side) => [configFact(random, style, 'config', side)]),
     ...relations.map((relation) => tell(random, style, relation)),
@@ -187,7 +188,7 @@ const createBeginning = (random: Random): Beginning => {
 export const ALL_SIDES = ['beacon', 'details', 'productpage', 'reviews', 'tempo', 'querier']
 
 /** How many calm beginnings there are: so few that each is worked out once and used by many histories. */
-const BEGINNINGS = 400
+const BEGINNINGS = 800
 
 /** A short history races a few facts, after a calm beginning or from nothing; a long one races everything. */
 type Size = 'short' | 'first' | 'long'
@@ -218,6 +219,7 @@ export const createPlan = (random: Random): Plan => {
   const { variant, order, skew, offsets } = begun
   return {
     ...{ variant, order, skew, offsets },
+    abilities: begun.style.abilities,
     ...factsOf(random, size, begun),
     ...(isShared && { beginning }),
     isRolling: isShared && beginning % 4 === 0,

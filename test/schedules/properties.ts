@@ -4,9 +4,22 @@ import { buildFresh, type Kind } from './fresh.ts'
 import { OWN } from './monitor.ts'
 import type { Platform } from './platform.ts'
 import type { Event } from './process.ts'
+import { mayPass } from './reach-table.ts'
+import { findReach, REQUESTS } from './safety.ts'
 import type { Schedule } from './schedule.ts'
-import { compareSnapshots, findAdmitted, isEnrolled, takeSnapshot } from './snapshot.ts'
-import { findClients, findTruth, isOnMesh, type Truth } from './truth.ts'
+import { compareSnapshots, findAdmitted, isEnrolled, type Snapshot, takeSnapshot } from './snapshot.ts'
+import {
+  BEACONS,
+  findClients,
+  findTruth,
+  hasWaypoint,
+  isOnMesh,
+  labelsOf,
+  meshOf,
+  namespaceLabelsOf,
+  rulesOf,
+  type Truth,
+} from './truth.ts'
 import type { World } from './world.ts'
 
 /** A property that does not hold, and how. */
@@ -28,6 +41,43 @@ export const sendResync = (world: World, application: string | undefined): void 
   world.network.push({ ...letter, isPlatform: true })
 }
 
+const differs = (what: string, expected: unknown, found: unknown): string[] =>
+  isDeepStrictEqual(expected, found)
+    ? []
+    : [`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`]
+
+/** The labels of which all are known here. */
+const labelsThere = ({ labels }: Snapshot, name: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(labels[name] ?? {}).filter(([key]) => !/^(app\.kubernetes\.io|kubernetes\.io)\//.test(key)),
+  )
+
+/** What each beacon's config has it run. */
+const findMeshMistakes = (truth: Truth, found: Snapshot): string[] =>
+  BEACONS.flatMap((beacon) => {
+    const mesh = meshOf(truth, beacon)
+    const waypoint = Object.keys(found.waypoints).includes(`Gateway ${NAMESPACE}-${beacon}-waypoint`)
+    const denying = Object.keys(found.policies).filter((name) =>
+      name.startsWith(`${beacon}-${NAMESPACE}-policy-global-`),
+    )
+    return [
+      ...differs(`the waypoint of ${beacon}`, mesh !== undefined && hasWaypoint(mesh), waypoint),
+      ...differs(`what ${beacon} denies in the whole mesh`, mesh?.hardened ? 2 : 0, denying.length),
+    ]
+  })
+
+/** Compares who may reach details, by who is let in and by what passes. */
+const findReachMistakes = (truth: Truth, found: Snapshot, world: World): string[] => {
+  const inside = findAdmitted(found, 'details').filter((name) => !OWN.includes(name))
+  const rules = rulesOf(truth)
+  const { passing } = findReach(world.api.objects())
+  const wrong = [...REQUESTS].flatMap(([name, request]) => {
+    const isRight = !isOnMesh(truth, 'details') || mayPass(request, rules)
+    return isRight === passing.has(name) ? [] : [`${name} ${isRight ? 'is refused' : 'passes'}, which is wrong`]
+  })
+  return [...differs('details lets in', findClients(truth), inside), ...wrong]
+}
+
 /** Compares what is there with what the platform's last words mean, worked out by hand: independent of the code. */
 const findMistakes = (variant: Variant, truth: Truth, world: World): string[] => {
   const found = takeSnapshot(world)
@@ -35,12 +85,17 @@ const findMistakes = (variant: Variant, truth: Truth, world: World): string[] =>
     // productpage has no config, and asks for nothing: whether it waits for one is not known here
     .filter((name) => name !== 'productpage' && isEnrolled(found, name) !== isOnMesh(truth, name))
     .map((name) => `${name} is ${isEnrolled(found, name) ? 'on the mesh' : 'off the mesh'}, which is wrong`)
-  if (variant !== 'mesh') return mistakes
-  const inside = findAdmitted(found, 'details').filter((name) => !OWN.includes(name))
-  const expected = findClients(truth)
-  return isDeepStrictEqual(expected, inside)
-    ? mistakes
-    : [...mistakes, `details lets in [${inside}], expected [${expected}]`]
+  return [
+    ...mistakes,
+    ...findMeshMistakes(truth, found),
+    ...differs('labels of the namespace', namespaceLabelsOf(truth), labelsThere(found, `Namespace ${NAMESPACE}`)),
+    ...(variant === 'mesh'
+      ? [
+          ...differs('labels of details', labelsOf(truth, 'details'), labelsThere(found, 'StatefulSet details')),
+          ...findReachMistakes(truth, found, world),
+        ]
+      : []),
+  ]
 }
 
 /** a: the cluster is as the platform's last words have it. */

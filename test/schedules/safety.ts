@@ -3,6 +3,7 @@ import { worldOf } from '../helpers/safety.ts'
 import { NAMESPACE } from './fixture.ts'
 import { type Knowledge, labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
+import type { Request } from './reach-table.ts'
 import type { World } from './world.ts'
 
 /** The application that declares policies, as long as it has a config. */
@@ -13,26 +14,47 @@ const CLIENTS = ['productpage', 'reviews'] as const
 /** It is on the mesh, and nobody is ever told of it. */
 const STRANGER = 'stranger'
 
-/** Whether details is on the mesh, and who may pass there: `productpage Service true`, the last for Istio's auto-allow. */
+/** Whether details is on the mesh, and which requests pass there, by their names. */
 type Reach = { readonly isEnrolled: boolean; readonly passing: ReadonlySet<string> }
 
 const TARGETS = { Service: { application: GUARDED, service: GUARDED }, pods: { application: GUARDED } }
 
-const SETTINGS = [false, true]
+/** What tells one policy from another; a ztunnel sees no more of it than a port. */
+const ASKED = {
+  Service: [
+    { method: 'GET', path: '/' },
+    { method: 'GET', path: '/health' },
+    { method: 'POST', path: '/' },
+  ],
+  pods: [{ method: 'GET', path: '/' }],
+} as const
+
+const TARGET_NAMES = ['Service', 'pods'] as const
+
+/** Each request that is asked about, by its name. */
+export const REQUESTS: ReadonlyMap<string, Request> = new Map(
+  [false, true].flatMap((autoAllow) =>
+    TARGET_NAMES.flatMap((target) =>
+      ASKED[target].flatMap((asked) =>
+        [...CLIENTS, STRANGER].map((client) => {
+          const name = `${client} ${asked.method} ${asked.path} of the ${target}${autoAllow ? ' with auto-allow' : ''}`
+          return [name, { client, target, ...asked, autoAllow }] as const
+        }),
+      ),
+    ),
+  ),
+)
 
 const evaluate = (objects: readonly KubernetesObject[]): Reach => {
-  const worlds = SETTINGS.map((autoAllow) => ({ autoAllow, world: worldOf({ objects: () => objects }, { autoAllow }) }))
-  const passing = worlds.flatMap(({ autoAllow, world }) =>
-    [...CLIENTS, STRANGER].flatMap((client) =>
-      Object.entries(TARGETS).flatMap(([target, to]) => {
-        const from = { namespace: NAMESPACE, serviceAccount: client }
-        const request = { from, to: { namespace: NAMESPACE, ...to }, port: 9080, method: 'GET', path: '/' }
-        return outcomesOf(request, world).has(true) ? [`${client} ${target} ${autoAllow}`] : []
-      }),
-    ),
-  )
-  const workload = worlds[0]?.world.workloads.find(({ name }) => name === GUARDED)
-  return { isEnrolled: workload?.onMesh === true, passing: new Set(passing) }
+  const worldWith = (autoAllow: boolean) => worldOf({ objects: () => objects }, { autoAllow })
+  const worlds = { true: worldWith(true), false: worldWith(false) }
+  const passing = [...REQUESTS].filter(([, { client, target, method, path, autoAllow }]) => {
+    const from = { namespace: NAMESPACE, serviceAccount: client }
+    const request = { from, to: { namespace: NAMESPACE, ...TARGETS[target] }, port: 9080, method, path }
+    return outcomesOf(request, worlds[`${autoAllow}`]).has(true)
+  })
+  const workload = worlds.true.workloads.find(({ name }) => name === GUARDED)
+  return { isEnrolled: workload?.onMesh === true, passing: new Set(passing.map(([name]) => name)) }
 }
 
 /** The same few clusters come again in thousands of histories. */
@@ -60,30 +82,40 @@ const asRunning = (objects: readonly KubernetesObject[]): KubernetesObject[] => 
 }
 
 const isEnrolling = (object: KubernetesObject): boolean =>
-  object.kind === 'StatefulSet' && Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
+  (object.kind === 'StatefulSet' || object.kind === 'Namespace') &&
+  Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
 
 /** An object that decides who reaches details, and what of it does. */
 type Relevant = { readonly object: KubernetesObject; readonly text: string }
 
 const textOf = ({ kind, metadata: { namespace, name, labels }, spec }: KubernetesObject): string => {
-  const isLabelled = kind === 'Service' || kind === 'Gateway' || kind === 'Pod'
+  const isLabelled = kind === 'Service' || kind === 'Gateway' || kind === 'Pod' || kind === 'Namespace'
   return JSON.stringify([kind, namespace, name, isLabelled ? [labels, spec?.selector] : spec])
 }
 
 const isRelevant = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
   kind === 'AuthorizationPolicy' ||
   kind === 'Gateway' ||
+  (kind === 'Namespace' && name === NAMESPACE) ||
   ((kind === 'Service' || kind === 'StatefulSet') && name === GUARDED) ||
   (kind === 'Pod' && name.startsWith(`${GUARDED}-`))
+
+/** Who reaches details in the end, as `REQUESTS` name it. */
+export const findReach = (objects: readonly KubernetesObject[]): Reach =>
+  reachIn(new Map(objects.filter(isRelevant).map(relevantOf)))
+
+const relevantOf = (object: KubernetesObject): [string, Relevant] => {
+  const { kind, metadata } = object
+  return [`${kind} ${metadata.namespace} ${metadata.name}`, { object, text: textOf(object) }]
+}
 
 /**
  * Watches every write for who reaches details at that moment, by the evaluator on the objects as they are: nobody whom the platform has let
  * in all the time is refused, and nobody else gets in as long as details declares policies and belongs on the mesh.
  */
-export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isForgotten }: Knowledge): void => {
-  const keyOf = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.namespace} ${metadata.name}`
-  const relevant = (object: KubernetesObject): [string, Relevant] => [keyOf(object), { object, text: textOf(object) }]
-  const objects = new Map(world.api.objects().filter(isRelevant).map(relevant))
+export const watchReach = (world: World, knowledge: Knowledge): void => {
+  const { clients, isDeclaring, isEnrolled, isForgotten } = knowledge
+  const objects = new Map(world.api.objects().filter(isRelevant).map(relevantOf))
   // pods follow their template: whoever takes its labels takes them off the mesh
   const isLabelled = () => [...objects.values()].some(({ object }) => isEnrolling(object))
   let [before, wasLabelled] = [reachIn(objects), isLabelled()]
@@ -96,19 +128,23 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
   const checkOpen = (now: Reach, wrote: string): void => {
     const opened = findOpened(before, now, isForgotten())
     const isLeaving = wasLabelled && !isLabelled() && isEnrolled()
-    if ((opened.length > 0 || isLeaving) && isDeclaring())
-      report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : opened.join(', ')}`)
+    if (opened.length === 0 && !isLeaving) return
+    if (!isDeclaring()) return
+    const wrongly = opened.filter(([, request]) => !knowledge.mayPassStranger(request)).map(([name]) => name)
+    if (wrongly.length > 0 || isLeaving)
+      report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : wrongly.join(', ')}`)
   }
 
   const checkRefused = (now: Reach, wrote: string): void => {
-    const refused = CLIENTS.filter((client) => isRefused(client, before, now))
+    const refused = findRefused(before, now)
     const related = refused.length > 0 ? clients() : []
-    for (const client of refused) if (related.includes(client)) report(`${client} is refused by ${wrote}`)
+    for (const [name, request] of refused)
+      if (related.includes(request.client) && knowledge.mustPass(request)) report(`${wrote} refuses ${name}`)
   }
 
   world.api.subscribe(({ type, object }) => {
     if (!isRelevant(object)) return
-    const [key, entry] = relevant(object)
+    const [key, entry] = relevantOf(object)
     if (type === 'DELETED') objects.delete(key)
     else objects.set(key, entry)
     const now = reachIn(objects)
@@ -120,15 +156,20 @@ export const watchReach = (world: World, { clients, isDeclaring, isEnrolled, isF
   })
 }
 
-/** Details lets its clients in at the Service. */
-const isRefused = (client: string, before: Reach, now: Reach): boolean =>
-  SETTINGS.map((autoAllow) => `${client} Service ${autoAllow}`).some(
-    (one) => before.passing.has(one) && !now.passing.has(one),
+type NamedRequest = readonly [string, Request]
+
+/** What clients did at the Service, where details lets them in, and cannot any more. */
+const findRefused = (before: Reach, now: Reach): NamedRequest[] =>
+  [...REQUESTS].filter(
+    ([name, { client, target }]) =>
+      client !== STRANGER && target === 'Service' && before.passing.has(name) && !now.passing.has(name),
   )
 
 /** Where strangers get in, and did not before; what was off the mesh before is closed with it, unless nobody knows any more that it should be. */
-const findOpened = (before: Reach, now: Reach, isForgotten: boolean): string[] => {
+const findOpened = (before: Reach, now: Reach, isForgotten: boolean): NamedRequest[] => {
   if (!now.isEnrolled || (isForgotten && !before.isEnrolled)) return []
-  const open = [...now.passing].filter((one) => one.startsWith(`${STRANGER} `))
-  return before.isEnrolled ? open.filter((one) => !before.passing.has(one)) : open
+  return [...REQUESTS].filter(
+    ([name, { client }]) =>
+      client === STRANGER && now.passing.has(name) && (!before.isEnrolled || !before.passing.has(name)),
+  )
 }

@@ -1,6 +1,7 @@
-import { aboutOf } from './facts.ts'
-import type { Relation } from './fixture.ts'
+import { aboutOf, configIn } from './facts.ts'
+import { NAMESPACE, type Relation } from './fixture.ts'
 import type { Platform, Word } from './platform.ts'
+import type { Policy, Rules } from './reach-table.ts'
 
 /** What the platform said last: which relations stand, with the side that was told, and which applications have a config or were removed. */
 export type Truth = { relations: readonly Word[]; configs: readonly Word[] }
@@ -75,23 +76,101 @@ const isRemoved = ({ configs, relations }: Truth, application: string): boolean 
       !relations.some((word) => outlives(word, application, at)),
   )
 
-/** Whether an application has to be on the mesh: by its own relation with the beacon, or by that of its coordinator. */
-export const isOnMesh = (truth: Truth, application: string): boolean => {
-  if (!hasConfig(truth, 'beacon') || isRemoved(truth, application)) return false
-  const relations = standing(truth)
-  const isConsumer = relations.some(
-    ({ interface: name, requirer }) => name === 'service_mesh' && requirer.application === application,
-  )
-  const isWorker = relations.some(
+/** The config that the application has. */
+const configOf = ({ configs }: Truth, application: string): Record<string, unknown> | undefined =>
+  configs.flatMap(({ fact }) => (fact.kind === 'config' && fact.side === application ? [configIn(fact)] : []))[0]
+
+/** How a beacon runs the mesh, as its config says. */
+export type Mesh = { waypoint?: boolean; units?: number; hardened?: boolean; modelOnMesh?: boolean }
+
+export const meshOf = (truth: Truth, beacon: string): Mesh | undefined =>
+  configOf(truth, beacon)?.mesh as Mesh | undefined
+
+export const hasWaypoint = ({ waypoint = true, units = 1 }: Mesh): boolean => waypoint && units > 0
+
+export const BEACONS = ['beacon'] as const
+
+/** The beacons that run a mesh and that the application is related to, the one whose labels go first before the others. */
+const beaconsOf = (truth: Truth, application: string): string[] =>
+  standing(truth)
+    .filter(({ interface: name, requirer }) => name === 'service_mesh' && requirer.application === application)
+    .toSorted((one, other) => one.id - other.id)
+    .map(({ provider }) => provider.application)
+    .filter((beacon) => meshOf(truth, beacon) !== undefined)
+
+/** Whether an application joins a mesh: by its own relation with a beacon, or by that of its coordinator. */
+export const isJoining = (truth: Truth, application: string): boolean => {
+  if (isRemoved(truth, application)) return false
+  const isWorker = standing(truth).some(
     ({ interface: name, requirer }) => name === 'cluster' && requirer.application === application,
   )
   const isInCluster = isWorker && hasConfig(truth, 'tempo')
-  return isConsumer || (isInCluster && isOnMesh(truth, 'tempo'))
+  return beaconsOf(truth, application).length > 0 || (isInCluster && isJoining(truth, 'tempo'))
 }
 
-/** The applications that details lets in, where it is on the mesh. */
-export const findClients = (truth: Truth): string[] => {
-  if (!isOnMesh(truth, 'details') || !hasConfig(truth, 'details')) return []
+/** Whether a beacon puts the whole namespace on the mesh. */
+export const isNamespaceOnMesh = (truth: Truth): boolean =>
+  BEACONS.some((beacon) => meshOf(truth, beacon)?.modelOnMesh === true)
+
+/** Whether an application has to be on the mesh, with its own labels or with those of the namespace. */
+export const isOnMesh = (truth: Truth, application: string): boolean =>
+  isNamespaceOnMesh(truth) || isJoining(truth, application)
+
+const ENROLLED = { 'istio.io/dataplane-mode': 'ambient' }
+
+const ledTo = (beacon: string): Record<string, string> => ({
+  'istio.io/use-waypoint': `${NAMESPACE}-${beacon}-waypoint`,
+})
+
+/** The labels that an application has to have: its own, then those of its beacons. */
+export const labelsOf = (truth: Truth, application: string): Record<string, string> => {
+  if (isRemoved(truth, application)) return {}
+  const own = configOf(truth, application)?.labels as Record<string, string> | undefined
+  const meshes = beaconsOf(truth, application).flatMap((beacon) => {
+    const mesh = meshOf(truth, beacon) ?? {}
+    if (mesh.modelOnMesh) return []
+    const led = { ...ledTo(beacon), 'istio.io/use-waypoint-namespace': NAMESPACE }
+    return [{ ...ENROLLED, ...(hasWaypoint(mesh) && led) }]
+  })
+  return Object.assign({}, ...meshes.toReversed(), own)
+}
+
+/** The labels of the mesh that the namespace has to have. */
+export const namespaceLabelsOf = (truth: Truth): Record<string, string> => {
+  const beacon = BEACONS.find((name) => meshOf(truth, name)?.modelOnMesh)
+  if (beacon === undefined) return {}
+  return {
+    ...ENROLLED,
+    ...(hasWaypoint(meshOf(truth, beacon) ?? {}) && ledTo(beacon)),
+    'charms.canonical.com/istio.io.waypoint.managed-by': `${NAMESPACE}.${beacon}`,
+  }
+}
+
+/** The applications that are related to details as its clients. */
+export const clientsOf = (truth: Truth): string[] => {
   const clients = standing(truth).filter(({ interface: name }) => name === 'http')
   return [...new Set(clients.map(({ requirer }) => requirer.application))].toSorted()
+}
+
+/** The policies that an application's config declares. */
+export const policiesOf = (truth: Truth, application: string): readonly Policy[] =>
+  (configOf(truth, application)?.policies ?? []) as Policy[]
+
+/** What decides who reaches details, where it is on the mesh. */
+export const rulesOf = (truth: Truth): Rules => {
+  const meshes = BEACONS.flatMap((beacon) => meshOf(truth, beacon) ?? [])
+  const joined = beaconsOf(truth, 'details').flatMap((beacon) => meshOf(truth, beacon) ?? [])
+  const leading = isJoining(truth, 'details') ? joined : meshes.filter(({ modelOnMesh }) => modelOnMesh)
+  return {
+    policies: isJoining(truth, 'details') ? policiesOf(truth, 'details') : [],
+    clients: clientsOf(truth),
+    isHardened: meshes.some(({ hardened }) => hardened),
+    hasWaypoint: leading.some(hasWaypoint),
+  }
+}
+
+/** The applications that details lets in, where it joins the mesh. */
+export const findClients = (truth: Truth): string[] => {
+  const { policies, hasWaypoint: isLed } = rulesOf(truth)
+  return policies.some(({ type }) => isLed || type === 'unit') ? clientsOf(truth) : []
 }

@@ -130,7 +130,8 @@ const labelled = (
   const object = objectKey(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
   // whoever goes on the mesh is guarded first
-  const after = isEnrolling(place, manager, wanted) ? guards : []
+  const { key } = situation.features.mesh.enrolment
+  const after = !isEnrolled(situation, place) && Object.hasOwn(wanted.labels, key) ? guards : []
   const fence = fenceOf(situation, object)
   const due: Operation[] = hasChanges(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
@@ -147,8 +148,9 @@ const labelled = (
 
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
-const isEnrolling = (place: LabelLocation, manager: string, { labels }: WantedLabels): boolean =>
-  Object.keys(labels).length > 0 && readLabels(place, manager).holders.own.size === 0
+/** Tells if the application has put the object on the mesh; other labels of its own do not. */
+const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
+  readLabels(place, fieldManager(subject.application)).holders.own.has(features.mesh.enrolment.key)
 
 /** The policies of the application's own pods and Services. */
 const ownGuards = (situation: Situation): string[] =>
@@ -205,11 +207,9 @@ const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly L
   targets.some((target) => target.kind === kind && target.name === metadata.name)
 
 /** Sorts label locations for safe joining. The Service leads to the waypoint before the pods let only that in, and after they do. */
-const inOrder = ({ subject }: Situation, phase: Phase, places: readonly LabelLocation[]): LabelLocation[] => {
+const inOrder = (situation: Situation, phase: Phase, places: readonly LabelLocation[]): LabelLocation[] => {
   const isService = ({ object }: LabelLocation) => object.kind === 'Service'
-  const isJoining = places.every(
-    (place) => isService(place) || readLabels(place, fieldManager(subject.application)).holders.own.size === 0,
-  )
+  const isJoining = places.every((place) => isService(place) || !isEnrolled(situation, place))
   return phase === 'enrol' && isJoining
     ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
     : [...places]

@@ -1,0 +1,78 @@
+import { CONFIGS, OTHER_SERVICE } from './fixture.ts'
+import type { Random } from './random.ts'
+
+/** What a history may have in its configs; each is off in many, so that small races stay small. */
+const OF_CONFIGS = ['waypoint', 'mesh taken out', 'hardened', 'model on mesh', 'own labels', 'policies'] as const
+
+export type Ability = (typeof OF_CONFIGS)[number]
+
+/** What a survey calls each. */
+export const ABILITY_TRAITS: Readonly<Record<Ability, string>> = {
+  waypoint: 'waypoint comes and goes',
+  'mesh taken out': 'mesh taken out of the config',
+  hardened: 'mesh hardened at times',
+  'model on mesh': 'namespace on the mesh at times',
+  'own labels': 'labels of its own',
+  policies: 'policies change',
+}
+
+export const drawAbilities = (random: Random): ReadonlySet<Ability> => {
+  const [one, other] = random.shuffle(OF_CONFIGS)
+  const count = random.pick([0, 0, 0, 1, 1, 2])
+  return new Set([one, other].slice(0, count).filter((ability) => ability !== undefined))
+}
+
+const app = (...endpoints: readonly Record<string, unknown>[]) => ({ type: 'app', relation: 'details', endpoints })
+const unit = { type: 'unit', relation: 'details', ports: [9080] }
+const READ = { ports: [9080], methods: ['GET'] }
+
+/** Narrower and wider ones, for the Service, for the pods, or for both, and none. */
+const POLICIES: readonly (readonly Record<string, unknown>[])[] = [
+  [app(READ)],
+  [app({ ...READ, paths: ['/health'] })],
+  [app()],
+  [app(READ, { methods: ['POST'] }), unit],
+  [unit],
+  [],
+  [app(READ), { ...app(READ), service: OTHER_SERVICE }],
+]
+
+const WAYPOINTS = [{}, { waypoint: false }, { units: 0 }]
+
+/** Whether policies of a config are for another Service. */
+export const namesOtherService = (config: Record<string, unknown> = {}): boolean =>
+  (config.policies as { service?: string }[] | undefined)?.some(({ service }) => service === OTHER_SERVICE) === true
+
+const LABELS = [{}, { team: 'books' }, { team: 'shop', tier: 'api' }]
+
+/** Configs of a history in which the beacon's waypoint comes and goes: at the Service and at the pods the same clients are let in. */
+export const SWITCHED: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  beacon: WAYPOINTS.map((mesh) => ({ ...CONFIGS.beacon, mesh })),
+  details: [{ policies: [app(READ), unit] }],
+}
+
+const meshOf = (random: Random, abilities: ReadonlySet<Ability>): Record<string, unknown> => ({
+  ...(abilities.has('waypoint') && random.pick(WAYPOINTS)),
+  ...(abilities.has('hardened') && random.pick([{}, { hardened: true }])),
+  ...(abilities.has('model on mesh') && random.pick([{}, { modelOnMesh: true }])),
+})
+
+/** A config that the application may have; undefined for the one that it always has. */
+export const drawConfig = (
+  random: Random,
+  abilities: ReadonlySet<Ability>,
+  side: string,
+): Record<string, unknown> | undefined => {
+  if (side === 'beacon') {
+    const mesh = meshOf(random, abilities)
+    const { mesh: _, ...others } = CONFIGS.beacon ?? {}
+    const isOut = abilities.has('mesh taken out') && random.chance(0.4)
+    return { ...others, ...(!isOut && { mesh }) }
+  }
+  if (side !== 'details') return undefined
+  return {
+    ...(abilities.has('waypoint') ? SWITCHED.details?.[0] : CONFIGS.details),
+    ...(abilities.has('policies') && { policies: random.pick(POLICIES) }),
+    ...(abilities.has('own labels') && { labels: random.pick(LABELS) }),
+  }
+}
