@@ -157,6 +157,20 @@ describe('a pod spec that the API server refuses', () => {
   })
 })
 
+test('an application that has labels of its own stays off the mesh while its own policies are refused', async () => {
+  const world = createWorld()
+  const policies = [wire({ target_app_name: 'web', source_app_name: 'cart' })]
+  await world.send('config-changed', { config: { labels: { tier: 'front' } } })
+  expect(world.labels().template).toMatchObject({ tier: 'front' })
+  refuse(world, '/authorizationpolicies/', status(403, POLICY))
+  await world.send('config-changed', { config: { labels: { tier: 'front' }, meshPolicies: policies } })
+  await world.send('relation-changed', meshRelation())
+  expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
+  world.intercept = undefined
+  await world.send('resync', {})
+  expect(world.labels().template).toMatchObject(MESH_LABELS)
+})
+
 test('pods that may not be listed hold nothing else back, and that is an error', async () => {
   const world = createWorld([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
   const policies = { meshPolicies: [wire({ target_app_name: 'web', source_app_name: 'cart' })] }
