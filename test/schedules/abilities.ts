@@ -1,10 +1,18 @@
-import { CONFIGS, OTHER_SERVICE } from './fixture.ts'
+import { BEACONS, CONFIGS, OTHER_SERVICE } from './fixture.ts'
 import type { Random } from './random.ts'
 
-/** What a history may have in its configs; each is off in many, so that small races stay small. */
-const OF_CONFIGS = ['waypoint', 'mesh taken out', 'hardened', 'model on mesh', 'own labels', 'policies'] as const
+/** What a history may have beside one beacon and configs that stay; each is off in many, so that small races stay small. */
+const ABILITIES = [
+  'waypoint',
+  'mesh taken out',
+  'hardened',
+  'model on mesh',
+  'own labels',
+  'policies',
+  'second beacon',
+] as const
 
-export type Ability = (typeof OF_CONFIGS)[number]
+export type Ability = (typeof ABILITIES)[number]
 
 /** What a survey calls each. */
 export const ABILITY_TRAITS: Readonly<Record<Ability, string>> = {
@@ -14,10 +22,11 @@ export const ABILITY_TRAITS: Readonly<Record<Ability, string>> = {
   'model on mesh': 'namespace on the mesh at times',
   'own labels': 'labels of its own',
   policies: 'policies change',
+  'second beacon': 'a second beacon',
 }
 
 export const drawAbilities = (random: Random): ReadonlySet<Ability> => {
-  const [one, other] = random.shuffle(OF_CONFIGS)
+  const [one, other] = random.shuffle(ABILITIES)
   const count = random.pick([0, 0, 0, 1, 1, 2])
   return new Set([one, other].slice(0, count).filter((ability) => ability !== undefined))
 }
@@ -51,10 +60,11 @@ export const SWITCHED: Readonly<Record<string, readonly Record<string, unknown>[
   details: [{ policies: [app(READ), unit] }],
 }
 
-const meshOf = (random: Random, abilities: ReadonlySet<Ability>): Record<string, unknown> => ({
+/** Of two beacons only one labels the namespace: the other one would be refused. */
+const drawMesh = (random: Random, abilities: ReadonlySet<Ability>, beacon: string): Record<string, unknown> => ({
   ...(abilities.has('waypoint') && random.pick(WAYPOINTS)),
   ...(abilities.has('hardened') && random.pick([{}, { hardened: true }])),
-  ...(abilities.has('model on mesh') && random.pick([{}, { modelOnMesh: true }])),
+  ...(abilities.has('model on mesh') && beacon === 'beacon' && random.pick([{}, { modelOnMesh: true }])),
 })
 
 /** A config that the application may have; undefined for the one that it always has. */
@@ -63,9 +73,9 @@ export const drawConfig = (
   abilities: ReadonlySet<Ability>,
   side: string,
 ): Record<string, unknown> | undefined => {
-  if (side === 'beacon') {
-    const mesh = meshOf(random, abilities)
-    const { mesh: _, ...others } = CONFIGS.beacon ?? {}
+  if (BEACONS.some((beacon) => beacon === side)) {
+    const mesh = drawMesh(random, abilities, side)
+    const { mesh: _, ...others } = CONFIGS[side] ?? {}
     const isOut = abilities.has('mesh taken out') && random.chance(0.4)
     return { ...others, ...(!isOut && { mesh }) }
   }

@@ -67,6 +67,7 @@ export const relationData = ({ id, interface: name, provider, requirer, data = {
 export const CONFIGS: Readonly<Record<string, Record<string, unknown>>> = {
   // without looks for a workload that is not there
   beacon: { mesh: {}, workload: null, service: null },
+  lantern: { mesh: {}, workload: null, service: null },
   details: { policies: [{ type: 'app', relation: 'details', endpoints: [{ ports: [9080], methods: ['GET'] }] }] },
   tempo: {
     coordinator: {
@@ -114,9 +115,12 @@ const WORKLOADS = { mesh: ['details', 'productpage'], chain: ['tempo', 'querier'
 
 export const workloadsOf = (variant: Variant): readonly string[] => WORKLOADS[variant]
 
-/** What Istio runs for the beacon's Gateway, always ready. */
-const waypoint = (): KubernetesObject => {
-  const [name, labels] = ['shop-beacon-waypoint', { app: 'waypoint' }]
+/** Those that may run a mesh; the second one in some histories. */
+export const BEACONS = ['beacon', 'lantern'] as const
+
+/** What Istio runs for a beacon's Gateway, always ready. */
+const waypointOf = (beacon: string): KubernetesObject => {
+  const [name, labels] = [`${NAMESPACE}-${beacon}-waypoint`, { app: 'waypoint' }]
   const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'x:1' }] } }
   const spec = { replicas: 1, selector: { matchLabels: labels }, template }
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: NAMESPACE }, spec }
@@ -125,7 +129,7 @@ const waypoint = (): KubernetesObject => {
 export const objectsOf = (variant: Variant, isRolling = false): KubernetesObject[] => [
   // Istio's, where a mesh is hardened
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
-  waypoint(),
+  ...BEACONS.map(waypointOf),
   ...workloadsOf(variant).flatMap((name) => application(name, isRolling)),
 ]
 

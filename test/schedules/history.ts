@@ -2,7 +2,7 @@ import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
 import { ABILITY_TRAITS, namesOtherService } from './abilities.ts'
 import type { Call } from './actor.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
-import { ALL_SIDES, createPlan, type Plan } from './plan.ts'
+import { ALL_SIDES, createPlan, type Plan, sidesOfPlan } from './plan.ts'
 import { createPlatform, isMemoryDeleted, type Platform } from './platform.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom, type Random } from './random.ts'
@@ -55,8 +55,7 @@ const copyRun = ({ world, platform, options }: Run, random: Random, plan: Plan):
   return runIn(copy, random, plan, options, said)
 }
 
-export const sidesOfRun = ({ plan }: Run): string[] =>
-  plan.variant === 'chain' ? ['beacon', 'tempo', 'querier'] : ['beacon', 'details']
+export const sidesOfRun = ({ plan }: Run): string[] => sidesOfPlan(plan)
 
 /** Runs that nothing goes on in: copies of them do. */
 const beginnings = new Map<number, Run>()
@@ -211,7 +210,7 @@ export const runSeed = async (seed: number, options: Options = {}): Promise<Repo
     ...(options.disturbances !== undefined && { disturbances: options.disturbances }),
   }
   const run = await begin(random, plan, options)
-  run.world.log(() => JSON.stringify({ ...plan, facts: plan.facts.length }))
+  run.world.log(() => JSON.stringify({ ...plan, abilities: [...plan.abilities], facts: plan.facts.length }))
   const { calls, steps } = run.world.totals
   const ends: (string | undefined)[] = []
   const raced = await checkRun(run, async () => {

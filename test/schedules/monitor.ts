@@ -1,9 +1,9 @@
 import { configIn } from './facts.ts'
+import { BEACONS, NAMESPACE } from './fixture.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
 import { mayPass, type Request, type Rules } from './reach-table.ts'
 import {
-  BEACONS,
   clientsOf,
   findTruth,
   hasConfig,
@@ -28,8 +28,12 @@ export const labelsOn = ({ kind, metadata, spec }: KubernetesObject): Record<str
   return (kind === 'StatefulSet' ? template?.metadata?.labels : metadata.labels) ?? {}
 }
 
-/** Identities that need no relation: those of the waypoint and of the beacon, and a coordinator within its own cluster. */
-export const OWN: readonly string[] = ['shop-beacon-waypoint', 'beacon', 'tempo']
+/** Identities that need no relation: those of waypoints and of beacons, and a coordinator within its own cluster. */
+export const OWN: readonly string[] = [
+  ...BEACONS.map((beacon) => `${NAMESPACE}-${beacon}-waypoint`),
+  ...BEACONS,
+  'tempo',
+]
 
 /** What must be known of the platform's words by now: everybody who runs has started after them. */
 export type Knowledge = {
@@ -73,20 +77,31 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     return [undefined, current, ...said]
   }
 
+  /** All that the beacons may run together. */
+  const settings = (truth: Truth): Mesh[][] =>
+    BEACONS.reduce<Mesh[][]>(
+      (before, beacon) =>
+        before.flatMap((others) => meshesOf(beacon, truth).map((mesh) => [...others, ...(mesh ? [mesh] : [])])),
+      [[]],
+    )
+
   const rules = (isFor: 'client' | 'stranger'): Rules[] => {
     const truth = findTruth(platform)
     const policies = policiesOf(truth, 'details')
-    const meshes = BEACONS.flatMap((beacon) => meshesOf(beacon, truth))
-    // where nothing but the namespace keeps it on the mesh, nothing guards it, and nobody lets its clients in
-    const isWithoutBeacon = (isFor === 'client' || meshes.some((mesh) => mesh?.modelOnMesh)) && !isEnrolled()
     const clients = clientsOf(truth)
-    return meshes.flatMap((mesh = {}) =>
-      [policies, ...(isWithoutBeacon ? [[]] : [])].map((declared) => ({
-        ...{ policies: declared, clients },
-        isHardened: mesh.hardened === true,
-        hasWaypoint: hasWaypoint(mesh),
-      })),
-    )
+    const isWithoutBeacon = !isEnrolled()
+    return settings(truth).flatMap((meshes) => {
+      // where nothing but the namespace keeps it on the mesh, nobody lets its clients in, and nothing guards it but what denies all, the last of all
+      const isOpen = isWithoutBeacon && (isFor === 'client' || meshes.some(({ modelOnMesh }) => modelOnMesh))
+      const isHardened = meshes.some(({ hardened }) => hardened)
+      const isLed = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]
+      return isLed.flatMap((led) => [
+        { policies, clients, isHardened, hasWaypoint: led },
+        ...(isOpen
+          ? [isHardened, false].map((hard) => ({ policies: [], clients, isHardened: hard, hasWaypoint: led }))
+          : []),
+      ])
+    })
   }
 
   const isEnrolled = () => {
@@ -95,8 +110,10 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       fact.kind === 'told' &&
       fact.relation.interface === 'service_mesh' &&
       fact.relation.requirer.application === 'details' &&
-      isKnown(fact.relation.id, fact.side)
-    return isStable('config/beacon') && isJoining(truth, 'details') && truth.relations.some(isMesh)
+      isKnown(fact.relation.id, fact.side) &&
+      isStable(`config/${fact.relation.provider.application}`) &&
+      meshOf(truth, fact.relation.provider.application) !== undefined
+    return isJoining(truth, 'details') && truth.relations.some(isMesh)
   }
 
   const isDeclaring = () => isStable('config/details') && hasConfig(findTruth(platform), 'details')

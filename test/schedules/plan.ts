@@ -75,6 +75,8 @@ type Style = {
 
 const MESH = [meshRelation(1, 'details'), meshRelation(11, 'details'), meshRelation(2, 'productpage')]
 const CLIENTS = [clientRelation(3, 'productpage'), clientRelation(3, 'reviews'), clientRelation(13, 'productpage')]
+/** With the second beacon. */
+const SECOND = { mesh: meshRelation(21, 'details', 'lantern'), chain: meshRelation(21, 'tempo', 'lantern') }
 const CHAIN = [meshRelation(1, 'tempo'), clusterRelation(5), clusterRelation(15), meshRelation(11, 'tempo')]
 
 const createStyle = (random: Random): Style => {
@@ -131,6 +133,21 @@ const tell = (random: Random, style: Style, relation: Relation): Fact[] => {
   return [...ended, ...speak(random, style, 'told', relation)]
 }
 
+/** A consumer moves from one beacon to the other: for a while it has both, or neither. */
+const move = (random: Random, style: Style, relations: readonly Relation[]): Fact[] => {
+  const meshes = relations.filter(({ interface: name }) => name === 'service_mesh')
+  const [from, to] = random.shuffle([meshes.slice(0, 1), meshes.slice(-1)])
+  return random
+    .shuffle([() => to?.map((one) => tell(random, style, one)), () => from?.map((one) => end(random, style, one))])
+    .flatMap((say) => say()?.flat() ?? [])
+}
+
+/** A relation ends, is told, or both. */
+const change = (random: Random, style: Style, relation: Relation): Fact[] => {
+  if (random.chance(0.35)) return [...end(random, style, relation), ...tell(random, style, relation)]
+  return random.chance(0.55) ? end(random, style, relation) : tell(random, style, relation)
+}
+
 const addFacts = (random: Random, style: Style, relations: readonly Relation[], sides: readonly string[]): Fact[] => {
   const draw = random.number()
   if (style.isForgetful && draw < 0.3) return [{ kind: 'forgotten', side: random.pick(sides) }]
@@ -140,9 +157,8 @@ const addFacts = (random: Random, style: Style, relations: readonly Relation[], 
     return random.chance(0.75) ? [removed, configFact(random, style, 'config', side)] : [removed]
   }
   if (draw > (style.abilities.size > 0 ? 0.6 : 0.93)) return [configFact(random, style, 'config', random.pick(sides))]
-  const relation = random.pick(relations)
-  if (random.chance(0.35)) return [...end(random, style, relation), ...tell(random, style, relation)]
-  return random.chance(0.55) ? end(random, style, relation) : tell(random, style, relation)
+  if (style.abilities.has('second beacon') && random.chance(0.4)) return move(random, style, relations)
+  return change(random, style, random.pick(relations))
 }
 
 /** What a history is about, and the facts with which it begins, those that belong together in one list. */
@@ -156,14 +172,17 @@ type Beginning = Pick<Plan, 'variant' | 'order' | 'skew' | 'offsets'> & {
 const createBeginning = (random: Random): Beginning => {
   const variant = random.chance(0.2) ? 'chain' : 'mesh'
   const style = createStyle(random)
-  const sides = variant === 'chain' ? ['beacon', 'tempo', 'querier'] : ['beacon', 'details']
+  const hasSecond = style.abilities.has('second beacon')
+  const sides = sidesOfPlan({ variant, abilities: style.abilities })
   const isApart = random.chance(0.15)
   const named = (relations: readonly Relation[]) => (isApart ? relations.map(apart) : relations)
   const pool = variant === 'chain' ? named(CHAIN) : named([...MESH, ...CLIENTS])
   const relations = variant === 'chain' ? pool.slice(0, 2) : [...pool.slice(0, 1), random.pick(pool.slice(MESH.length))]
+  const second = hasSecond ? named([SECOND[variant]]) : []
   const facts = [
     ...sides.map((side) => [configFact(random, style, 'config', side)]),
     ...relations.map((relation) => tell(random, style, relation)),
+    ...second.filter(() => random.chance(0.5)).map((relation) => tell(random, style, relation)),
   ]
   // no rule mends a memory that was lost, or an application that was removed, where nothing says which word is the later one
   const orders: Order[] = style.isForgetful || style.isRemoving ? ['time', 'sequence'] : ['time', 'sequence', 'none']
@@ -179,13 +198,20 @@ const createBeginning = (random: Random): Beginning => {
     offsets: isReusing && variant === 'mesh' ? {} : offsets,
     style,
     sides,
-    relations: isReusing ? pool : relations,
+    relations: [...(isReusing ? pool : relations), ...second],
     facts: random.shuffle(facts),
   }
 }
 
+/** Whom the platform configures in a history. */
+export const sidesOfPlan = ({ variant, abilities }: Pick<Plan, 'variant' | 'abilities'>): string[] => [
+  'beacon',
+  ...(abilities.has('second beacon') ? ['lantern'] : []),
+  ...(variant === 'chain' ? ['tempo', 'querier'] : ['details']),
+]
+
 /** Everybody who may have a side of a relation. */
-export const ALL_SIDES = ['beacon', 'details', 'productpage', 'reviews', 'tempo', 'querier']
+export const ALL_SIDES = ['beacon', 'lantern', 'details', 'productpage', 'reviews', 'tempo', 'querier']
 
 /** How many calm beginnings there are: so few that each is worked out once and used by many histories. */
 const BEGINNINGS = 800

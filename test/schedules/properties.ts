@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { NAMESPACE, type Variant, workloadsOf } from './fixture.ts'
+import { BEACONS, NAMESPACE, type Variant, workloadsOf } from './fixture.ts'
 import { buildFresh, type Kind } from './fresh.ts'
 import { OWN } from './monitor.ts'
 import type { Platform } from './platform.ts'
@@ -9,7 +9,6 @@ import { findReach, REQUESTS } from './safety.ts'
 import type { Schedule } from './schedule.ts'
 import { compareSnapshots, findAdmitted, isEnrolled, type Snapshot, takeSnapshot } from './snapshot.ts'
 import {
-  BEACONS,
   findClients,
   findTruth,
   hasWaypoint,

@@ -1,5 +1,6 @@
 import { outcomesOf } from '../authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
+import { REFUSED_FOR_A_MOMENT } from './excluded.ts'
 import { NAMESPACE } from './fixture.ts'
 import { type Knowledge, labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
@@ -135,8 +136,10 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
       report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : wrongly.join(', ')}`)
   }
 
-  const checkRefused = (now: Reach, wrote: string): void => {
+  const checkRefused = (now: Reach, object: KubernetesObject, wrote: string): void => {
     const refused = findRefused(before, now)
+    const service = objects.get(`Service ${NAMESPACE} ${GUARDED}`)?.object
+    if (REFUSED_FOR_A_MOMENT.some(({ isMet }) => isMet({ object, service }))) return
     const related = refused.length > 0 ? clients() : []
     for (const [name, request] of refused)
       if (related.includes(request.client) && knowledge.mustPass(request)) report(`${wrote} refuses ${name}`)
@@ -150,7 +153,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     const now = reachIn(objects)
     const wrote = `${type} ${object.kind} ${object.metadata.name}`
     checkOpen(now, wrote)
-    checkRefused(now, wrote)
+    checkRefused(now, object, wrote)
     before = now
     wasLabelled = isLabelled()
   })

@@ -1,5 +1,5 @@
 import { aboutOf, configIn } from './facts.ts'
-import { NAMESPACE, type Relation } from './fixture.ts'
+import { BEACONS, NAMESPACE, type Relation } from './fixture.ts'
 import type { Platform, Word } from './platform.ts'
 import type { Policy, Rules } from './reach-table.ts'
 
@@ -87,8 +87,6 @@ export const meshOf = (truth: Truth, beacon: string): Mesh | undefined =>
   configOf(truth, beacon)?.mesh as Mesh | undefined
 
 export const hasWaypoint = ({ waypoint = true, units = 1 }: Mesh): boolean => waypoint && units > 0
-
-export const BEACONS = ['beacon'] as const
 
 /** The beacons that run a mesh and that the application is related to, the one whose labels go first before the others. */
 const beaconsOf = (truth: Truth, application: string): string[] =>
