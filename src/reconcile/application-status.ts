@@ -5,7 +5,7 @@ import { nameOf } from '../kubernetes/objects.ts'
 import type { Effective } from '../relations/effective.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { findChurn } from '../workload/churn/history.ts'
+import { findChurn } from '../workload/churn/evidence.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { heldPlaces } from '../workload/data-churn.ts'
 import { desiredReplicas, reportHealth } from '../workload/health.ts'
@@ -27,7 +27,7 @@ export const applicationStatus = (
   { running, waiting, now }: Sight,
 ): ApplicationStatus => {
   const { blocked } = resolved
-  const { config, units, refusedSpec, refused, specs, pending } = memory
+  const { config, units, refusedSpec, refused, configChurn, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
   return combineStatuses({
@@ -43,7 +43,7 @@ export const applicationStatus = (
       .filter((one) => !refusedSpec?.startsWith(one)),
     health: reportHealth(workload, pods),
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
-    loop: findChurn(specs),
+    loops: findChurn(configChurn),
     held: heldPlaces(memory),
     incompatible: blocked[0],
     reports: features.reports(subject, resolved),

@@ -5,6 +5,7 @@ import type { Derivation } from '../feature/feature.ts'
 import { lastReadableValues } from '../relations/last-readable.ts'
 import type { State } from '../state/state.ts'
 import { resolvePending } from '../units/leader.ts'
+import { withAcceptedConfig } from '../workload/accepted.ts'
 import { withDataChurn } from '../workload/data-churn.ts'
 
 /**
@@ -12,13 +13,17 @@ import { withDataChurn } from '../workload/data-churn.ts'
  * is planned, and saved, before anything is sent.
  */
 export const derived = (features: Features, derivation: Derivation, after: State): State => {
-  const { subject, before, by, now } = derivation
-  const applied = withVersions(before, withPending(subject, after))
+  const { subject, before, by, now, resolve } = derivation
+  const due = withPending(subject, after)
   // what waited for a leader is a unit's word
-  const isPending = applied.settings !== after.settings || applied.databag !== after.databag
-  const state = withDataChurn(before, applied, isPending ? 'unit' : by, now.getTime())
-  // what waited for a leader is a unit's word
-  return features.derive(state, { ...derivation, by: state.config === after.config ? by : 'unit' })
+  const tellerOf = (...parts: readonly (keyof State)[]) =>
+    parts.some((part) => due[part] !== after[part]) ? 'unit' : by
+  const accepted = withAcceptedConfig(before, due, {
+    ...{ application: subject.application, by: tellerOf('config'), now },
+    relations: () => resolve(due).state.relations,
+  })
+  const applied = withVersions(before, accepted)
+  return features.derive(withDataChurn(before, applied, tellerOf('settings', 'databag'), now.getTime()), derivation)
 }
 
 /** Pending data can be applied, as a leader was seen since. */

@@ -1,4 +1,4 @@
-import { ownValue } from '../base/own-value.ts'
+import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import { readLabels } from '../kubernetes/apply-labels.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
@@ -111,11 +111,12 @@ export const withRefusals = (
 }
 
 /** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */
-const withRefusedSpec = (state: State, refusedSpec: string): State => ({
-  ...state,
-  refusedSpec,
-  ...(state.specs && { specs: withoutRun(state.specs) }),
-})
+const withRefusedSpec = (state: State, refusedSpec: string): State =>
+  defined({
+    ...state,
+    refusedSpec,
+    configChurn: state.configChurn && withoutRun(state.configChurn),
+  })
 
 const withOwned = (features: Features, { owned: _, ...state }: State): State => {
   const kinds = [...new Set([...features.kinds(state.config), ...formerKinds(state)])].toSorted()

@@ -66,5 +66,5 @@ export const readSituation = async (
   }
 }
 
-const plannedOf = ({ config, removed, inherited, pending, specs }: State): Planned =>
-  defined({ config, removed, inherited, pending, specs })
+const plannedOf = ({ config, removed, inherited, pending, configChurn }: State): Planned =>
+  defined({ config, removed, inherited, pending, configChurn })

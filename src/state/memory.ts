@@ -10,6 +10,7 @@ import { ApiError } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { memoryLabels } from '../kubernetes/ownership-labels.ts'
+import { withFormerSpecs } from './former-specs.ts'
 import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate, NewerVersion } from './migrate.ts'
 import { withNearNames } from './near-names.ts'
@@ -155,7 +156,7 @@ const readAs =
 const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
   key: 'state',
   expected: `a state that meshstep wrote, version ${VERSION} or lower`,
-  read: readAs(schema, (value) => withLaterKinds(migrate(value))),
+  read: readAs(schema, (value) => withFormerSpecs(withLaterKinds(migrate(value)))),
 })
 
 const TEXTS = {

@@ -4,8 +4,8 @@ import type { Feature } from '../feature/feature.ts'
 import { findLookup } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
-import { acceptedWorkload, specsAfter, specWarnings } from './accepted.ts'
-import { churnMessage, findChurn } from './churn/history.ts'
+import { specWarnings } from './accepted.ts'
+import { churnMessage, findChurn } from './churn/evidence.ts'
 import { ownWorkload } from './config.ts'
 import { heldMessages } from './data-churn.ts'
 import { givenProblems } from './given.ts'
@@ -31,24 +31,17 @@ export const workload = {
     return own ? ownedWorkloadKinds(own) : []
   },
   desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
-    const own = acceptedWorkload(state)
-    const loop = findChurn(state.specs)
+    const own = ownWorkload(state.config)
+    const churning = findChurn(state.configChurn)
     const messages = [
-      ...(loop ? [churnMessage(loop)] : specWarnings(state, subject.application)),
+      ...churning.map(churnMessage),
+      ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
       ...heldMessages(state),
     ]
     if (own === undefined) return { messages }
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
     const { objects, unknown } = secretObjects(subject, own, data)
     return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages }
-  },
-  derive: (state, { subject, before, by, now, resolve }) => {
-    // a spec is judged when it is given, not at every change of the memory
-    if (state.config === before.config) return state
-    const { relations } = resolve(state).state
-    const next = specsAfter({ ...state, relations }, subject.application, by, now)
-    const { specs: _, ...others } = state
-    return next === undefined ? others : { ...others, specs: next }
   },
 } satisfies Feature
 

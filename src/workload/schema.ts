@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ObjectName } from '../base/names.ts'
 import { type PartsOf, part } from '../state/state.ts'
 import { Churn } from './churn/config.ts'
-import { SpecHistory } from './churn/history.ts'
+import { ConfigChurn } from './churn/history.ts'
 import { workloadSchema } from './config.ts'
 import { DataChurn } from './data-churn.ts'
 
@@ -18,13 +18,13 @@ export const workloadConfig = {
   service: ObjectName.nullable().optional(),
   /** `rolling` labels the pod template, which restarts the pods; `in-place` labels the running pods. @default rolling */
   enrolment: z.enum(['rolling', 'in-place']).optional(),
-  /** The limit of changes that units may make to the pod spec. @default 5 changes of one place in 30 minutes */
+  /** The limit of changes that units may make to what they tell. @default 5 changes of one place in 30 minutes */
   churn: Churn.optional(),
 }
 
 export const workloadState = {
-  /** The pod specs that the application was given. */
-  specs: part(SpecHistory.optional(), 'dropped'),
+  /** The changes that units made to the config, and what is held back of it. */
+  configChurn: part(ConfigChurn.optional(), 'dropped'),
   /** The API server's refusal of the pod spec. */
   refusedSpec: part(z.string().optional(), 'dropped'),
   /** The changes that units made to settings and databag, and the values held back. */

@@ -1,3 +1,4 @@
+import type { ConfigChurn } from './churn/history.ts'
 import { ownWorkload, type PodWorkload } from './config.ts'
 import type { Container } from './pod-spec.ts'
 
@@ -87,12 +88,16 @@ export const secretsKept = (keys: readonly string[]): string[] => [
 ]
 
 /** The keys of the store that a workload refers to. */
-const referredKeys = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
-  ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
-    env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
-  ),
-  ...Object.values(secrets).flatMap((keys) => Object.values(keys)),
-]
+export const referredKeys = (workload: PodWorkload | undefined, application: string): string[] => {
+  if (workload === undefined) return []
+  const { podSpec, secrets = {} } = workload
+  return [
+    ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
+      env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
+    ),
+    ...Object.values(secrets).flatMap((keys) => Object.values(keys)),
+  ]
+}
 
 const storedKey = ({ valueFrom }: Variable, store: string): string | undefined => {
   const { secretKeyRef } = (valueFrom ?? {}) as { secretKeyRef?: { name?: unknown; key?: unknown } }
@@ -102,11 +107,12 @@ const storedKey = ({ valueFrom }: Variable, store: string): string | undefined =
 type Memory = {
   readonly config?: { readonly workload?: object | null | undefined } | undefined
   readonly pending?: { readonly data: Pick<Memory, 'config'> } | undefined
-  readonly specs?: { readonly spec: PodWorkload['podSpec'] } | undefined
+  readonly configChurn?: ConfigChurn | undefined
 }
 
-/** The keys of the store that a memory refers to, in the running, configured and pending workload. */
-export const rememberedKeys = ({ config, pending, specs }: Memory, application: string): Set<string> => {
-  const workloads = [ownWorkload(config), ownWorkload(pending?.data.config), specs && { podSpec: specs.spec }]
-  return new Set(workloads.flatMap((workload) => (workload ? referredKeys(workload, application) : [])))
+/** The keys of the store that a memory refers to, in the workload that runs, one that waits for a leader, and one that is held back. */
+export const rememberedKeys = ({ config, pending, configChurn }: Memory, application: string): Set<string> => {
+  const workloads = [ownWorkload(config), ownWorkload(pending?.data.config)]
+  const held = configChurn?.workload?.held?.keys ?? []
+  return new Set([...workloads.flatMap((workload) => referredKeys(workload, application)), ...held])
 }

@@ -4,7 +4,7 @@ import type { Leader } from '../units/leader.ts'
 import { type ApplicationStatus, type Report, statusRank, type WorkloadStatus } from '../units/report.ts'
 import { unitStatuses } from '../units/unit-status.ts'
 import type { Units } from '../units/units.ts'
-import type { Churning } from './churn/history.ts'
+import type { Churning } from './churn/evidence.ts'
 /** The facts that an application's status depends on. */
 export type StatusInput = {
   readonly application: string
@@ -20,7 +20,8 @@ export type StatusInput = {
   readonly health?: readonly Report[] | undefined
   /** An object of another owner with the name of the application's workload. */
   readonly namesake?: string | undefined
-  readonly loop?: Churning | undefined
+  /** Parts of the config that units change too often. */
+  readonly loops?: readonly Churning[] | undefined
   /** Places of application data that units change too often. */
   readonly held?: readonly string[] | undefined
   /** The versions of an interface that do not match. */
@@ -48,7 +49,13 @@ const candidates = (facts: StatusInput): ApplicationStatus[] => [
   ...each('error', facts.refused, (why) => why),
   ...(facts.health ?? []),
   ...when('blocked', facts.namesake, (name) => `${name} is somebody else's: the application's own is not deployed`),
-  ...when('blocked', facts.loop, ({ paths }) => `the pod spec keeps changing and is not applied: ${some(paths)}`),
+  ...(facts.loops?.length
+    ? when(
+        'blocked',
+        facts.loops.flatMap(({ paths }) => paths),
+        (paths) => `the config keeps changing and is not applied: ${some(paths)}`,
+      )
+    : []),
   ...(facts.held?.length ? when('blocked', facts.held, (places) => `${some(places)}: units keep changing it`) : []),
   ...when('blocked', facts.incompatible, (why) => why),
   ...(facts.reports ?? []),

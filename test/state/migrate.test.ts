@@ -5,6 +5,7 @@ import { features } from '../../src/features.ts'
 import { announceRelation } from '../../src/relations/announcements.ts'
 import type { State } from '../../src/state/state.ts'
 import { noUnits } from '../../src/units/units.ts'
+import { findChurn } from '../../src/workload/churn/evidence.ts'
 import { createEmptyWorld, patch } from '../helpers/application.ts'
 import { ON_MESH } from '../helpers/mesh.ts'
 import { some } from '../helpers/runs.ts'
@@ -97,10 +98,23 @@ describe('a memory of version 1', () => {
     expect(stateIn(first({ [part]: value }))).toEqual(second({ [part]: value }))
   })
 
-  test('keeps the history of its pod specs', () => {
-    const { specs } = stateIn(second({ specs: spec }))
-    expect(specs).toBeDefined()
-    expect(stateIn(first({ specs: spec })).specs).toEqual(specs)
+  test.each([
+    ['a memory of version 1', first],
+    ['one of version 2', second],
+  ])(
+    '%s whose pod spec was held back has the spec that runs in its config, and still holds the other back',
+    (_, memory) => {
+      const loop = { paths: ['containers[web].image'], holds: [], at: 1, told: 'x' }
+      const told = { workload: { podSpec: { containers: [{ name: 'web', image: 'web:2' }] }, replicas: 2 } }
+      const state = stateIn(memory({ specs: { ...spec, recent: {}, loop }, config: told }))
+      expect(state.config).toEqual({ workload: { podSpec: spec.spec, replicas: 2 } })
+      expect(findChurn(state.configChurn)).toMatchObject([{ paths: ['workload.podSpec.containers[web].image'] }])
+    },
+  )
+
+  test('a history of pod specs that were all applied is left out', () => {
+    expect(stateIn(first({ specs: spec }))).toEqual(stateIn(first()))
+    expect(stateIn(second({ specs: spec }))).toEqual(stateIn(second()))
   })
 
   test('keeps its units, whose next reports count', () => {

@@ -1,14 +1,20 @@
 import { describe, expect, test } from 'vitest'
+import type { Config } from '../../src/state/config.ts'
 import type { Relation } from '../../src/state/relation.ts'
-import { noUnits, observePods } from '../../src/units/units.ts'
-import { acceptedWorkload, specsAfter, specWarnings, type WorkloadMemory } from '../../src/workload/accepted.ts'
-import { findChurn } from '../../src/workload/churn/history.ts'
-import type { PodWorkload } from '../../src/workload/config.ts'
+import { noUnits, observePods, type Units } from '../../src/units/units.ts'
+import { specWarnings, withAcceptedConfig } from '../../src/workload/accepted.ts'
+import { findChurn } from '../../src/workload/churn/evidence.ts'
+import type { ConfigChurn } from '../../src/workload/churn/history.ts'
 import { podSpec, workload } from './samples.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 
-type Memory = WorkloadMemory & { config: { workload?: PodWorkload; labels?: Record<string, unknown> } }
+type Memory = {
+  readonly config?: Config
+  readonly configChurn?: ConfigChurn | undefined
+  readonly relations: Record<string, Relation>
+  readonly units: Units
+}
 
 const memory = (changes: Partial<Memory> = {}): Memory => ({
   config: { workload: workload() },
@@ -27,64 +33,89 @@ const relation = (data: Record<string, unknown>, namespace?: string): Record<str
   },
 })
 
-const colour = (value: string): Memory =>
-  memory({ config: { workload: workload({ podSpec: podSpec('web:1', value) }) } })
+const colour = (value: string, changes: object = {}): Memory =>
+  memory({ config: { workload: workload({ podSpec: podSpec('web:1', value), ...changes }) } })
 
 /** The memory after each config arrived in turn. */
 const played = (memories: readonly Memory[]): Memory =>
-  memories.reduce((before, next) => {
-    const now: Memory = { ...next, specs: before.specs }
-    return { ...now, specs: specsAfter(now, 'web', 'unit', NOW) }
-  }, memory())
+  memories.reduce(
+    (before: Memory, { config, ...next }) =>
+      withAcceptedConfig(
+        before,
+        { ...next, configChurn: before.configChurn, ...(config && { config: { ...config } }) },
+        { application: 'web', by: 'unit', now: NOW, relations: () => next.relations },
+      ),
+    { relations: {}, units: noUnits() },
+  )
+
+const becauseOf = ({ configChurn }: Memory) => findChurn(configChurn)[0]?.because
 
 const COLOURS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+const colourOf = (value: string) => colour(value)
 
-describe('the workload that runs', () => {
-  test('is the config’s', () => {
-    expect(acceptedWorkload(played([colour('a'), colour('b')]))).toEqual(colour('b').config.workload)
-    expect(acceptedWorkload(memory())).toEqual(workload())
+describe('the config in effect', () => {
+  test('is the one that was told last', () => {
+    expect(played([colour('a'), colour('b')]).config).toEqual(colour('b').config)
   })
 
-  test('is the last one that was accepted, in a loop, with all else as the config has it', () => {
-    const looping = played(COLOURS.map(colour))
-    expect(findChurn(looping.specs)).toBeDefined()
-    expect(acceptedWorkload(looping)).toEqual(colour('f').config.workload)
+  test('has a part that is in a loop as it was accepted last, and all else as it was told', () => {
+    const told = COLOURS.map((value, index) => ({
+      ...colour(value, { replicas: index === 6 ? 3 : 2 }),
+      ...(index === 6 && { config: { ...colour(value, { replicas: 3 }).config, policies: [], labels: { a: 'b' } } }),
+    }))
+    const looping = played(told)
+    expect(becauseOf(looping)).toBeDefined()
+    expect(looping.config).toEqual({ ...colour('f', { replicas: 2 }).config, policies: [], labels: { a: 'b' } })
+  })
+
+  test('is none, and nothing is counted of it, where it is gone', () => {
+    const looping = played(COLOURS.map(colourOf))
+    expect(played([looping, { ...memory(), config: undefined } as never])).not.toHaveProperty('configChurn')
+  })
+
+  test('is judged by relations that are looked at where a unit tells it, and not where a person does', () => {
+    const arrival = { application: 'web', by: 'person' as const, now: NOW }
+    const relations = () => {
+      throw new Error('relations are not needed')
+    }
+    expect(withAcceptedConfig(memory(), colour('b'), { ...arrival, relations }).config).toEqual(colour('b').config)
   })
 
   test.each([
+    ['somebody else’s', memory({ config: { workload: { kind: 'StatefulSet', name: 'web' } } })],
     ['nobody’s', memory({ config: {} })],
-    ['somebody else’s', { ...memory(), config: { workload: { kind: 'StatefulSet', name: 'web' } } }],
-    ['not configured', { ...memory(), config: undefined }],
-  ])('is none where it is %s', (_, one: WorkloadMemory) => {
-    expect([acceptedWorkload(one), specsAfter(one, 'web', 'unit', NOW), specWarnings(one, 'web')]).toEqual([
-      undefined,
-      undefined,
-      [],
-    ])
+  ])('warns of nothing where the workload is %s', (_, one) => {
+    expect(specWarnings(one, 'web')).toEqual([])
   })
 })
 
 describe('does not hide a loop, though it changes as often', () => {
-  const changed = (changes: (index: number, before: Memory) => Partial<Memory>) =>
-    COLOURS.map((value, index) => ({ ...colour(value), ...changes(index, colour(value)) }))
-
-  test.each<[string, (index: number, before: Memory) => Partial<Memory>]>([
+  test.each<[string, (value: string, index: number) => Memory]>([
+    ['the revision', (value, index) => colour(value, { revision: `${index}` })],
+    ['the replicas', (value, index) => colour(value, { replicas: index })],
     [
-      'the revision',
-      (index, { config }) => ({ config: { workload: { ...workload(config.workload), revision: `${index}` } } }),
+      'the rest of the config',
+      (value, index) => memory({ config: { ...colour(value).config, labels: { a: `${index}` } } }),
     ],
-    [
-      'the replicas',
-      (index, { config }) => ({ config: { workload: { ...workload(config.workload), replicas: index } } }),
-    ],
-    ['the rest of the config', (index, { config }) => ({ config: { ...config, labels: { a: `${index}` } } })],
-    ['a databag', (index) => ({ relations: relation({ a: index }) })],
+    ['a databag', (value, index) => ({ ...colour(value), relations: relation({ a: index }) })],
     [
       'which units there are',
-      (index) => ({ units: observePods(noUnits(), { added: { name: 'a', uid: `${index}` } }, { workload: 'web' }) }),
+      (value, index) => ({
+        ...colour(value),
+        units: observePods(noUnits(), { added: { name: 'a', uid: `${index}` } }, { workload: 'web' }),
+      }),
     ],
-  ])('%s', (_, changes) => {
-    expect(findChurn(played(changed(changes)).specs)).toBeDefined()
+  ])('%s', (_, tell) => {
+    expect(becauseOf(played(COLOURS.map(tell)))).toBeDefined()
+  })
+
+  test('the revision alone is no change', () => {
+    const told = COLOURS.map((_, index) => colour('a', { revision: `${index}` }))
+    expect(played(told)).toEqual({
+      ...told.at(-1),
+      ...(played(told).configChurn && { configChurn: expect.anything() }),
+    })
+    expect(becauseOf(played(told))).toBeUndefined()
   })
 
   test('an application of another namespace is named with it', () => {
@@ -92,7 +123,7 @@ describe('does not hide a loop, though it changes as often', () => {
       ...colour(`host-${value}`),
       relations: relation({ host: `host-${value}`, index }, 'data'),
     }))
-    expect(findChurn(played(memories).specs)?.because).toMatch(/data\/db keep changing each other/)
+    expect(becauseOf(played(memories))).toMatch(/data\/db keep changing each other/)
   })
 })
 
@@ -113,13 +144,13 @@ describe('what is known to pass with a pod is told before it is a loop', () => {
       units,
       relations,
     }))
-    expect(findChurn(played([...specs.slice(0, 6), ...specs.slice(-1)]).specs)?.because).toContain(what)
+    expect(becauseOf(played([...specs.slice(0, 6), ...specs.slice(-1)]))).toContain(what)
   })
 
   test('not the names of a stateful application: they stay', () => {
     const one = memory({
       units,
-      config: { workload: { ...colour('web/3').config.workload, deployment: { type: 'stateful' } } as PodWorkload },
+      config: colour('web/3', { deployment: { type: 'stateful' } }).config ?? {},
     })
     expect(specWarnings(one, 'web')).toEqual([])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { canonicalHash } from '../../src/base/canonical-hash.ts'
 import {
   createEmptyWorld,
   deployed,
@@ -9,6 +10,7 @@ import {
   pods,
   remove,
   templateOf,
+  unitsOf,
   view,
   writesOf,
 } from '../helpers/application.ts'
@@ -316,6 +318,45 @@ test('two that tell different values at once end with one of them, which is kept
   await world.send('resync', {})
   expect(['one', 'two']).toContain(resolved(world)[0])
   expect(valuesIn(world)).toEqual(resolved(world))
+})
+
+describe('a secret that is new at each run', () => {
+  const tell = async (world: World, data: Record<string, unknown>) => {
+    world.clock.advance(10 * 60_000)
+    const [unit] = await unitsOf(world)
+    return await world.send('config-changed', { ...data, unit })
+  }
+  const churned = (value: string) => {
+    const { config } = withEnv(value, { secrets: { tls: { 'tls.key': value } } })
+    return { config: { ...config, churn: { changes: 2, minutes: 30 } } }
+  }
+  const running3 = async () => {
+    const world = await running(churned(`${HUSH}0`))
+    for (const run of [1, 2, 3]) await tell(world, churned(`${HUSH}${run}`))
+    return world
+  }
+
+  test('is held back, and no memory, answer or status tells the value, nor a hash of it', async () => {
+    const world = await running3()
+    const outcome = await tell(world, churned(`${HUSH}4`))
+    expect([resolved(world), valuesIn(world, 'tls')]).toEqual([[`${HUSH}2`], [`${HUSH}2`]])
+    expect((await view(world)).status).toMatchObject({
+      status: 'blocked',
+      message: expect.stringMatching(/^the config keeps changing and is not applied: workload\.podSpec.*secrets\.tls/),
+    })
+    const told = JSON.stringify([outcome, await view(world), world.published, world.memory()])
+    for (const value of [HUSH, canonicalHash(`${HUSH}4`), canonicalHash({ tls: { 'tls.key': `${HUSH}4` } })])
+      expect(told).not.toContain(value)
+  })
+
+  test('counts once units have told the same for half an hour, and no other values are kept', async () => {
+    const world = await running3()
+    for (const _ of [1, 2, 3, 4]) await tell(world, churned(`${HUSH}4`))
+    expect(new Set(valuesIn(world))).toEqual(new Set([`${HUSH}2`, `${HUSH}4`]))
+    await tell(world, churned(`${HUSH}4`))
+    await world.send('resync', {})
+    expect([resolved(world), new Set(valuesIn(world))]).toEqual([[`${HUSH}4`], new Set([`${HUSH}4`])])
+  })
 })
 
 test('no answer, log or refusal tells a value', async () => {

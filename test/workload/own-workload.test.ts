@@ -317,7 +317,7 @@ describe('a spec that changes for ever', () => {
     for (const run of [1, 2, 3, 4, 5, 6]) {
       world.clock.advance(60_000)
       await world.send('relation-changed', related(`10.0.0.${run}`))
-      outcomes.push(await world.send('config-changed', withVariable(`10.0.0.${run}`)))
+      outcomes.push(await tellAsUnit(world, withVariable(`10.0.0.${run}`)))
     }
     expect(variableOf(world)).toBe('10.0.0.5')
     expect(outcomes.at(-1)?.messages.join()).toContain('this application and db keep changing each other')

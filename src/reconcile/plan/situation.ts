@@ -8,7 +8,7 @@ import type { Desired } from '../desired-state.ts'
 import type { Namesakes, Observed } from '../observed.ts'
 
 /** The parts of a state that a plan follows from; the place of an event among others is none of them. */
-export type Planned = Pick<State, 'config' | 'removed' | 'inherited' | 'pending' | 'specs'>
+export type Planned = Pick<State, 'config' | 'removed' | 'inherited' | 'pending' | 'configChurn'>
 
 /** All that a plan follows from. */
 export type Situation = {

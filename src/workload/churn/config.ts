@@ -4,7 +4,7 @@ import { ownValue } from '../../base/own-value.ts'
 const A_COUNT = 'expected a number of changes: an integer from 1 to 100'
 const MINUTES = 'expected a number of minutes: an integer from 1 to 1440'
 
-/** Config: the number of changes that units may make to one place of the pod spec within some minutes. More are churn. */
+/** Config: the number of changes that units may make to one place of the config within some minutes. More are churn. */
 export const Churn = z.strictObject({
   changes: z.int(A_COUNT).min(1, A_COUNT).max(100, A_COUNT),
   minutes: z.int(MINUTES).min(1, MINUTES).max(1_440, MINUTES),

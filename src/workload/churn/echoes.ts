@@ -1,3 +1,4 @@
+import { canonicalHash } from '../../base/canonical-hash.ts'
 import type { SpecDifference } from './difference.ts'
 import { databagLeaves, stringLeaves } from './string-leaves.ts'
 
@@ -27,6 +28,18 @@ export const findEchoes = (
     }),
   )
 }
+
+/** Hashes the databags of applications, to tell whether they have changed since. */
+export const hashDatabags = (
+  databags: readonly RemoteDatabag[],
+  applications: readonly string[],
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...new Set(applications)].map((name) => [
+      name,
+      canonicalHash(databags.flatMap(({ application, data }) => (application === name ? [data] : []))),
+    ]),
+  )
 
 const hasTakenOver = ({ before, after }: SpecDifference, values: readonly string[]): boolean => {
   const [had, has] = [joinedText(before), joinedText(after)]

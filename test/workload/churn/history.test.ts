@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Churn, DEFAULT_CHURN } from '../../../src/workload/churn/config.ts'
-import {
-  churnMessage,
-  findChurn,
-  observeSpec,
-  SpecHistory,
-  type SpecObservation,
-  withoutRun,
-} from '../../../src/workload/churn/history.ts'
+import { churnMessage, findChurn } from '../../../src/workload/churn/evidence.ts'
+import { ConfigChurn, type ConfigObservation, judgeConfig, withoutRun } from '../../../src/workload/churn/history.ts'
+import type { PodWorkload } from '../../../src/workload/config.ts'
 import type { PodSpec } from '../../../src/workload/pod-spec.ts'
 import { runs } from '../../helpers/runs.ts'
 import { podSpec, reordered } from '../samples.ts'
@@ -17,42 +12,55 @@ const START = Date.parse('2026-01-01T00:00:00Z')
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-type Told = Partial<Omit<SpecObservation, 'spec' | 'now'>> & { spec: PodSpec; after?: number }
+type Told = Partial<Omit<ConfigObservation, 'before' | 'told' | 'now'>> & { spec: PodSpec; after?: number }
 
-const stored = (history: SpecHistory | undefined): SpecHistory | undefined =>
-  history && SpecHistory.parse(JSON.parse(JSON.stringify(history)))
+/** A config's workload, and the changes that units made to it. */
+type History = { readonly workload: PodWorkload; readonly churn: ConfigChurn | undefined }
+
+const stored = (churn: ConfigChurn | undefined): ConfigChurn | undefined =>
+  churn && ConfigChurn.parse(JSON.parse(JSON.stringify(churn)))
 
 /** The history after these specs were told, each by a unit a minute after the one before where nothing else is said. */
-const historyOf = (all: readonly Told[], before?: SpecHistory): SpecHistory | undefined => {
+const historyOf = (all: readonly Told[], before?: History): History | undefined => {
   let [history, time] = [before, START]
-  for (const { after = MINUTE, ...told } of all) {
+  for (const { after = MINUTE, spec, ...told } of all) {
     time += after
     const observation = { by: 'unit' as const, databags: [], known: new Map(), churn: DEFAULT_CHURN, ...told }
-    history = stored(observeSpec(history, { ...observation, now: new Date(time) }))
+    const config = { workload: { podSpec: spec } }
+    const judged = judgeConfig(history?.churn, {
+      ...observation,
+      before: history && { workload: history.workload },
+      told: config,
+      now: new Date(time),
+    })
+    history = { workload: judged.config.workload as PodWorkload, churn: stored(judged.history) }
   }
   return history
 }
+
+const churnOf = (history: History | undefined) => findChurn(history?.churn)[0]
 
 const colours = (values: readonly string[], others: Partial<Told> = {}): Told[] =>
   values.map((value) => ({ spec: podSpec('web:1', value), ...others }))
 const images = (values: readonly string[], others: Partial<Told> = {}): Told[] =>
   values.map((value) => ({ spec: podSpec(value), ...others }))
 
-const running = (history: SpecHistory | undefined) => {
-  const [container] = history?.spec.containers ?? []
+const running = (history: History | undefined) => {
+  const [container] = history?.workload.podSpec.containers ?? []
   return [container?.image, container?.env?.[0]?.value].join(' ')
 }
 
 const SEVEN = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-const PATH = 'containers[web].env[COLOUR].value'
+const PATH = 'workload.podSpec.containers[web].env[COLOUR].value'
 
 describe('a spec that a unit makes new at each run', () => {
   test('is applied five times within half an hour, then no more, and the place is named', () => {
-    expect(findChurn(historyOf(colours(SEVEN.slice(0, 6))))).toBeUndefined()
+    expect(churnOf(historyOf(colours(SEVEN.slice(0, 6))))).toBeUndefined()
     expect(running(historyOf(colours(SEVEN.slice(0, 6))))).toBe('web:1 f')
     const history = historyOf(colours(SEVEN))
     expect(running(history)).toBe('web:1 f')
-    expect(findChurn(history)).toEqual({
+    expect(churnOf(history)).toEqual({
+      part: 'workload',
       paths: [PATH],
       because: 'units changed it 5 times within 30 minutes, and again',
     })
@@ -61,28 +69,28 @@ describe('a spec that a unit makes new at each run', () => {
   test('stays so for as long as it goes on, however slowly', () => {
     const history = historyOf([...colours(SEVEN), ...colours(['h', 'i', 'j', 'k'], { after: 29 * MINUTE })])
     expect(running(history)).toBe('web:1 f')
-    expect(findChurn(history)).toBeDefined()
+    expect(churnOf(history)).toBeDefined()
   })
 
   test('is told with the way out', () => {
-    const loop = findChurn(historyOf(colours(SEVEN)))
+    const loop = churnOf(historyOf(colours(SEVEN)))
     expect(loop && churnMessage(loop)).toMatch(/what runs stays.*env\[COLOUR\]\.value.*person or a document.*churn/s)
   })
 
   test('is found where two specs alternate, as two replicas tell them', () => {
-    expect(findChurn(historyOf(colours(['a', 'b', 'a', 'b', 'a', 'b', 'a'])))?.paths).toEqual([PATH])
+    expect(churnOf(historyOf(colours(['a', 'b', 'a', 'b', 'a', 'b', 'a'])))?.paths).toEqual([PATH])
   })
 
   test('is found whatever else changes in it, and only what differs each time is named', () => {
     const all = SEVEN.map((value, index) => ({ spec: podSpec(`web:${index < 4 ? 1 : 2}`, value) }))
-    expect(findChurn(historyOf(all))?.paths).toEqual([PATH])
+    expect(churnOf(historyOf(all))?.paths).toEqual([PATH])
   })
 
   test('is found at the list where its names are made up', () => {
     const all = SEVEN.map((name) => ({
       spec: { containers: [{ name: 'web', image: 'web:1', env: [{ name, value: 'x' }] }] },
     }))
-    expect(findChurn(historyOf(all))?.paths).toEqual(['containers[web].env'])
+    expect(churnOf(historyOf(all))?.paths).toEqual(['workload.podSpec.containers[web].env'])
   })
 
   test('is not lost among very many places that change once', () => {
@@ -90,7 +98,7 @@ describe('a spec that a unit makes new at each run', () => {
       const others = Array.from({ length: 300 }, (_, number) => ({ name: `V${number}`, value: `${index === 3}` }))
       return { spec: { containers: [{ name: 'web', image: 'web:1', env: [...others, { name: 'Z', value }] }] } }
     })
-    expect(findChurn(historyOf(all))?.paths).toEqual(['containers[web].env[Z].value'])
+    expect(churnOf(historyOf(all))?.paths).toEqual(['workload.podSpec.containers[web].env[Z].value'])
   })
 
   test('is told with ten places at most, and remembered with a hundred', () => {
@@ -98,8 +106,8 @@ describe('a spec that a unit makes new at each run', () => {
       const env = Array.from({ length: 300 }, (_, index) => ({ name: `V${index}`, value }))
       return { spec: { containers: [{ name: 'web', image: 'web:1', env }] } }
     })
-    expect(findChurn(historyOf(all))?.paths).toHaveLength(10)
-    expect(Object.keys(historyOf(all.slice(0, 3))?.recent ?? {})).toHaveLength(100)
+    expect(churnOf(historyOf(all))?.paths).toHaveLength(10)
+    expect(Object.keys(historyOf(all.slice(0, 3))?.churn?.workload?.recent ?? {})).toHaveLength(100)
   })
 
   test.each<[string, Churn, number]>([
@@ -133,8 +141,8 @@ describe('no loop', () => {
     ],
   ])('%s', (_, told) => {
     const history = historyOf(told)
-    expect(findChurn(history)).toBeUndefined()
-    expect(history?.spec).toEqual(told.at(-1)?.spec)
+    expect(churnOf(history)).toBeUndefined()
+    expect(history?.workload.podSpec).toEqual(told.at(-1)?.spec)
   })
 
   test('a month of image updates, and a rollback, all by people', () => {
@@ -149,14 +157,13 @@ describe('no loop', () => {
 
   test('an equal spec leaves the memory as it is', () => {
     const history = historyOf(colours(['a', 'b']))
-    const again = { by: 'unit', databags: [], known: new Map(), churn: DEFAULT_CHURN, now: new Date() } as const
-    expect(observeSpec(history, { ...again, spec: reordered(podSpec('web:1', 'b')) })).toBe(history)
+    expect(historyOf([{ spec: reordered(podSpec('web:1', 'b')) }], history)).toEqual(history)
   })
 
   test('attempts that the API server refused do not count', () => {
-    const refused = colours(SEVEN).reduce<SpecHistory | undefined>((history, told) => {
+    const refused = colours(SEVEN).reduce<History | undefined>((history, told) => {
       const next = historyOf([told], history)
-      return next && withoutRun(next)
+      return next && { ...next, churn: next.churn && withoutRun(next.churn) }
     }, undefined)
     expect(running(historyOf(colours(['h']), refused))).toBe('web:1 h')
   })
@@ -165,25 +172,37 @@ describe('no loop', () => {
 describe('the way on', () => {
   test.each(['person', 'document'] as const)('a %s tells another spec', (by) => {
     const history = historyOf([...colours(SEVEN), ...colours(['h'], { by })])
-    expect([running(history), findChurn(history)]).toEqual(['web:1 h', undefined])
+    expect([running(history), churnOf(history)]).toEqual(['web:1 h', undefined])
     expect(running(historyOf(colours(SEVEN), history))).toBe('web:1 e')
   })
 
   test('a person wants what runs', () => {
     const history = historyOf([...colours(SEVEN), ...colours(['f'], { by: 'person' })])
-    expect([running(history), findChurn(history)]).toEqual(['web:1 f', undefined])
+    expect([running(history), churnOf(history)]).toEqual(['web:1 f', undefined])
   })
 
   test('the unit leaves the place alone', () => {
     const history = historyOf([...colours(SEVEN), { spec: podSpec('web:2', 'f') }])
-    expect([running(history), findChurn(history)]).toEqual(['web:2 f', undefined])
+    expect([running(history), churnOf(history)]).toEqual(['web:2 f', undefined])
   })
 
   test('the unit means the same for half an hour', () => {
     const settled = colours(['g', 'g', 'g', 'g'], { after: 10 * MINUTE })
     expect(running(historyOf([...colours(SEVEN), ...settled.slice(0, 3)]))).toBe('web:1 f')
     const history = historyOf([...colours(SEVEN), ...settled])
-    expect([running(history), findChurn(history)]).toEqual(['web:1 g', undefined])
+    expect([running(history), churnOf(history)]).toEqual(['web:1 g', undefined])
+  })
+
+  test('what a unit has meant for half an hour counts once, and the next change is held back at once', () => {
+    const settled = colours(['g', 'g', 'g', 'g'], { after: 10 * MINUTE })
+    const history = historyOf([...colours(SEVEN), ...settled, ...colours(['h'])])
+    expect([running(history), churnOf(history)?.paths]).toEqual(['web:1 g', [PATH]])
+  })
+
+  test('two specs that alternate are not one that is meant, however long they do', () => {
+    const alternating = Array.from({ length: 60 }, (_, index) => (index % 2 ? 'a' : 'b'))
+    const history = historyOf(colours(alternating, { after: 5 * MINUTE }))
+    expect(churnOf(history)?.paths).toEqual([PATH])
   })
 })
 
@@ -203,18 +222,17 @@ describe('two applications that keep changing each other', () => {
     ['strings of JSON', (host) => ({ data: { endpoint: JSON.stringify({ hosts: [host] }) } })],
     ['what units say', (host) => ({ data: {}, units: { 'db/0': { 'private-address': JSON.stringify(host) } } })],
   ])('are found, and the other one is named: in %s', (_, say) => {
-    for (const by of ['unit', 'person'] as const) {
-      const history = historyOf(takeOver(say, { by }))
-      expect(running(history)).toBe('web:1 postgres://10.0.0.5/')
-      expect(findChurn(history)?.because).toBe(
-        'it copied data of db 5 times within 30 minutes, and again: this application and db keep changing each other; ' +
-          `${PATH} holds what looks like an IP address`,
-      )
-    }
+    const history = historyOf(takeOver(say))
+    expect(running(history)).toBe('web:1 postgres://10.0.0.5/')
+    expect(churnOf(history)?.because).toBe(
+      'it copied data of db 5 times within 30 minutes, and again: this application and db keep changing each other; ' +
+        `${PATH} holds what looks like an IP address`,
+    )
   })
 
-  test('a document is somebody’s word even then', () => {
-    expect(findChurn(historyOf(takeOver((host) => ({ host }), { by: 'document' })))).toBeUndefined()
+  test.each(['person', 'document'] as const)('are no loop where a %s tells it: that always counts', (by) => {
+    const history = historyOf(takeOver((host) => ({ host }), { by }))
+    expect([running(history), churnOf(history)]).toEqual(['web:1 postgres://10.0.0.6/', undefined])
   })
 
   test.each<[string, Told[]]>([
@@ -222,20 +240,26 @@ describe('two applications that keep changing each other', () => {
       'what is taken over was there before',
       colours(
         SEVEN.map((value) => `post${value}`),
-        { by: 'person', databags: [{ application: 'db', data: 'post' }] },
+        { databags: [{ application: 'db', data: 'post' }] },
       ),
     ],
-    ['short values are everywhere', colours(SEVEN, { by: 'person', databags: [{ application: 'db', data: SEVEN }] })],
+    ['short values are everywhere', colours(SEVEN, { databags: [{ application: 'db', data: SEVEN }] })],
+    [
+      'the data stay as they are while a unit alternates between two values, of which one is in them',
+      colours(['true', 'false', 'true', 'false', 'true', 'false', 'true'], {
+        databags: [{ application: 'db', data: { tls: 'true' } }],
+      }),
+    ],
     [
       'of very many values the first are looked at',
-      takeOver((host) => [...Array.from({ length: 1_000 }, (_, index) => `other-${index}`), host], { by: 'person' }),
+      takeOver((host) => [...Array.from({ length: 1_000 }, (_, index) => `other-${index}`), host]),
     ],
     [
       'JSON in a string is nested as deep as it likes',
-      takeOver((host) => ({ host: `${'['.repeat(100_000)}"${host}"${']'.repeat(100_000)}` }), { by: 'person' }),
+      takeOver((host) => ({ host: `${'['.repeat(100_000)}"${host}"${']'.repeat(100_000)}` })),
     ],
-  ])('are no loop where %s', (_, told) => {
-    expect(findChurn(historyOf(told))).toBeUndefined()
+  ])('are not blamed where %s', (_, told) => {
+    expect(churnOf(historyOf(told))?.because).toMatch(/^units changed it 5 times/)
   })
 })
 
@@ -246,7 +270,7 @@ describe('the probable cause is named', () => {
     ['10.0.0.6', 'an address of db'],
   ])
   const because = (last: string) =>
-    findChurn(historyOf(colours([...SEVEN.slice(0, 6).map((value) => `${value}${last}`), last], { known })))?.because
+    churnOf(historyOf(colours([...SEVEN.slice(0, 6).map((value) => `${value}${last}`), last], { known })))?.because
 
   test.each([
     ['a unit', 'web/6', 'web/6, the name of a unit'],
@@ -256,7 +280,9 @@ describe('the probable cause is named', () => {
     ['an address of version 6', '[fd00::4]:80', 'what looks like an IP address'],
     ['a UUID', '00000004-0000-4000-8000-000000000000', 'what looks like a UUID'],
   ])('%s', (_, last, what) => {
-    expect(because(last)).toMatch(new RegExp(`; containers\\[web\\]\\.env\\[COLOUR\\]\\.value holds ${what}$`))
+    expect(because(last)).toMatch(
+      new RegExp(`; workload\\.podSpec\\.containers\\[web\\]\\.env\\[COLOUR\\]\\.value holds ${what}$`),
+    )
   })
 
   test.each([
@@ -265,24 +291,6 @@ describe('the probable cause is named', () => {
     ['a secret', 'c2VjcmV0'],
   ])('not for %s, and no value is told that is not known', (_, last) => {
     expect(because(last)).toMatch(/and again$/)
-  })
-})
-
-describe('a memory of before', () => {
-  const former = { spec: podSpec('web:3'), inputs: { rest: 'x', relations: {} } }
-
-  test('is read, and what it counted does not count', () => {
-    const { run: _, ...rest } = { ...former, run: { at: '2026-01-01T00:00:00Z', streaks: [] } }
-    expect(running(historyOf(images(['web:4']), stored(rest)))).toBe('web:4 blue')
-  })
-
-  test('in which a loop was found is looked at anew: what the config says is applied', () => {
-    expect(SpecHistory.parse({ ...former, loop: { paths: ['containers[web].image'], holds: [] } })).toBeUndefined()
-  })
-
-  test('is what this one looks like to a program of before', () => {
-    expect(historyOf(images(['web:1']))?.inputs).toEqual({ rest: '', relations: {} })
-    expect(historyOf(colours(SEVEN))?.inputs).toEqual({ rest: '', relations: {} })
   })
 })
 
@@ -299,8 +307,8 @@ test('what runs is the spec that was told last, or a loop says why not; a person
     fc.property(fc.array(anyTold, { minLength: 2, maxLength: 30 }), (told) => {
       const [history, before] = [historyOf(told), historyOf(told.slice(0, -1))]
       const last = told.at(-1)
-      if (findChurn(history) === undefined || last?.by !== 'unit') expect(history?.spec).toEqual(last?.spec)
-      else expect(history?.spec).toEqual(before?.spec)
+      if (churnOf(history) === undefined || last?.by !== 'unit') expect(history?.workload.podSpec).toEqual(last?.spec)
+      else expect(history?.workload.podSpec).toEqual(before?.workload.podSpec)
     }),
     { numRuns: runs(500) },
   )
@@ -311,11 +319,12 @@ test('no place is changed by units more often than the config allows', () => {
     fc.property(fc.array(anyTold, { minLength: 2, maxLength: 40 }), (told) => {
       const all = told.map((one) => ({ ...one, by: 'unit' as const }))
       const times: number[] = []
-      let [history, now] = [undefined as SpecHistory | undefined, START]
+      let [history, now] = [undefined as History | undefined, START]
       for (const one of all) {
         now += one.after
         const next = historyOf([{ ...one, after: now - START }], history)
-        if (history && next?.spec.containers[0]?.image !== history.spec.containers[0]?.image) times.push(now)
+        if (history && next?.workload.podSpec.containers[0]?.image !== history.workload.podSpec.containers[0]?.image)
+          times.push(now)
         history = next
       }
       const { changes, minutes } = DEFAULT_CHURN
