@@ -1,6 +1,7 @@
 import type { ConfigChurn } from './churn/history.ts'
 import { ownWorkload, type PodWorkload } from './config.ts'
 import type { Container } from './pod-spec.ts'
+import { hasReferences, holdsSecret, namesSecret } from './secret-look.ts'
 
 /** The name of the Secret with an application's secret values; the memory holds only their keys. */
 export const storeName = (application: string): string => `meshstep-${application}-secrets`
@@ -8,19 +9,12 @@ export const storeName = (application: string): string => `meshstep-${applicatio
 /** Values by key, as text. */
 export type Values = Readonly<Record<string, string>>
 
-const NAMED = /PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIAL|API_?KEY|[^A-Z0-9]KEY$/i
-/** Names of variables that point to a secret or name it. */
-const POINTING = /PUBLIC_?KEY$|[^A-Z0-9](FILE|PATH|DIR|NAME|ID|URL|URI|HOST|PORT)$/i
-const CREDENTIALS_IN_URL = /:\/\/[^/\s:@]*:[^/\s@]+@/
-
-/** The variable's value is a secret: by `secretEnv`, else by its name, else by credentials in a URL. */
+/** The variable's value is a secret: by `secretEnv`, else by its name, else by credentials in it. */
 export const isSecret = (name: string, value: string, secretEnv: Readonly<Record<string, boolean>> = {}): boolean =>
-  Object.hasOwn(secretEnv, name)
-    ? secretEnv[name] === true
-    : (NAMED.test(name) && !POINTING.test(name)) || CREDENTIALS_IN_URL.test(value)
+  Object.hasOwn(secretEnv, name) ? secretEnv[name] === true : namesSecret(name) || holdsSecret(value)
 
 /** Kubernetes replaces `$(NAME)` in a variable's value, but not in one that comes from a Secret. */
-const isComposed = (value: string): boolean => /\$\([^)]*\)/.test(value.replaceAll('$$', ''))
+const isComposed = (value: string): boolean => hasReferences(value.replaceAll('$$', ''))
 
 type Variable = NonNullable<Container['env']>[number]
 

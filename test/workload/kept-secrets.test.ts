@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { canonicalHash } from '../../src/base/canonical-hash.ts'
+import { redacted } from '../../src/workload/redact.ts'
 import {
   createEmptyWorld,
   deployed,
@@ -63,6 +64,18 @@ describe('a variable that looks secret', () => {
     expect(resolved(world)).toEqual([HUSH])
     expect(inClear(world)).not.toContain(HUSH)
     expect((await view(world)).status.status).toBe('active')
+  })
+
+  test.each([
+    ['SMTP_PASS', HUSH],
+    ['MYSQL_PWD', HUSH],
+    ['DATABASE', `jdbc:postgresql://db/x?user=web&password=${HUSH}`],
+    ['DSN', `web:${HUSH}@tcp(db:3306)/x`],
+  ])('%s is kept in a Secret alone where its value is %s', async (name, value) => {
+    const world = await running(deployed({ podSpec: podSpec('web:1', { env: [{ name, value }] }) }))
+    expect(resolved(world)).toEqual([value])
+    expect(inClear(world) + JSON.stringify(await view(world))).not.toContain(HUSH)
+    expect(JSON.stringify(redacted({ env: [{ name, value }], text: `${name}: ${value}` }))).not.toContain(HUSH)
   })
 
   test('told again writes nothing to the Secret, and restarts no pod', async () => {

@@ -1,0 +1,65 @@
+/** Words that name a secret wherever they stand in a name. */
+const NAMED = /PASSWORD|PASSWD|PASSPHRASE|PASSCODE|SECRET|TOKEN|CREDENTIAL|API_?KEY/i
+/** Words that name a secret at the end of a name, after others: `PWD` alone is a directory, and `KEY` anything. */
+const LAST = ['KEY', 'PASS', 'PW', 'PWD']
+/** Words at the end of a name that points to a secret or names it. */
+const POINTING = ['FILE', 'PATH', 'DIR', 'NAME', 'ID', 'URL', 'URI', 'HOST', 'PORT']
+const PUBLIC = /PUBLIC[^A-Z0-9]?KEY[^A-Z]*$/i
+
+/** Tells if a name is that of a secret. */
+export const namesSecret = (name: string): boolean => {
+  const words = wordsOf(name)
+  const last = words.at(-1) ?? ''
+  const isOneOfSeveral = words.length > 1
+  if (PUBLIC.test(name) || (isOneOfSeveral && POINTING.includes(last))) return false
+  return NAMED.test(name) || last === 'PASS' ? true : isOneOfSeveral && LAST.includes(last)
+}
+
+/** The words of `DB_PASS_2`, `db.pass`, or `dbPass`, without a number at the end. */
+const wordsOf = (name: string): string[] =>
+  name
+    .replace(/[^A-Za-z]+$/, '')
+    .split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
+    .filter((word) => word !== '')
+    .map((word) => word.toUpperCase())
+
+/** `scheme://user:password@host` */
+const IN_URL = /:\/\/[^/\s:@]*:[^/\s@]+@/
+/** `user:password@host`, which begins like an address of a mail or a package, or is followed by the digest of an image, where it is none. */
+const IN_DSN =
+  /(?<![^\s"'=,;])(?!(?:mailto|sips?|xmpp|acct|im|pres|jid|npm|pkg|urn|data|jdbc):)[^\s:@/"'=,;]{1,128}:(?!\/\/)[^\s@/]{1,256}@(?!sha\d+:)[\w.[(]/i
+/** `jdbc:oracle:thin:user/password@host` */
+const IN_ORACLE_URL = /\bjdbc:oracle:\w{1,16}:[^\s/@]{1,128}\/[^\s@]{1,256}@/i
+/** `password=text` in a URL, a connection string or options, and `"password": "text"`. */
+const ASSIGNMENTS = [
+  /(?<![\w.-])([\w.-]{1,80})=("[^"]+"|'[^']+'|[^\s;&"']+)/g,
+  /"([\w.-]{1,80})"\s{0,16}:\s{0,16}("[^"]+")/g,
+]
+
+const SWITCH = /^["']?(true|false|yes|no|on|off|null|none)["']?$/i
+
+/** Tells if a text has a secret in it, whatever its name is. References to other variables are none. */
+export const holdsSecret = (text: string): boolean => {
+  const own = withoutReferences(text)
+  const isAddressed = own.includes('@') && [IN_URL, IN_DSN, IN_ORACLE_URL].some((pattern) => pattern.test(own))
+  return isAddressed || ASSIGNMENTS.some((pattern) => assigns(own, pattern))
+}
+
+/** Tells if Kubernetes replaces a part of the text, `$(NAME)`, by another variable. */
+export const hasReferences = (text: string): boolean => {
+  const first = text.indexOf('$(')
+  return first >= 0 && text.indexOf(')', first) >= 0
+}
+
+const withoutReferences = (text: string): string => {
+  const [before = '', ...pieces] = text.split('$(')
+  return [
+    before,
+    ...pieces.map((piece) => (piece.includes(')') ? piece.slice(piece.indexOf(')') + 1) : `$(${piece}`)),
+  ].join('')
+}
+
+const assigns = (text: string, pattern: RegExp): boolean =>
+  [...text.matchAll(pattern)].some(
+    ([, name = '', value = '']) => (namesSecret(name) || /^pwd$/i.test(name)) && !SWITCH.test(value),
+  )
