@@ -3,7 +3,7 @@ import { stringify } from 'yaml'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { type Answer, createEmbeddedApi, type EmbeddedApi, type Request } from './api.ts'
-import { startIstio } from './demo/istio.ts'
+import { startWaypoints } from './demo/istio.ts'
 import { at, parsed } from './json.ts'
 import { type Target, targetOf } from './route.ts'
 import { sourceEvent } from './source-event.ts'
@@ -38,7 +38,8 @@ export type Fork = {
 export const createFork = (read: Read): Fork => {
   const before = createEmbeddedApi()
   const after = before.copy()
-  startIstio({ api: after })
+  // what Istio would say of policies depends on objects that are not read
+  startWaypoints({ api: after })
   const events: Event[] = []
   after.subscribe((change) => {
     const event = sourceEvent(change)

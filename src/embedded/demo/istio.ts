@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import type { EmbeddedApi } from '../api.ts'
 import { kindOf } from '../kinds.ts'
+import { demoConditions } from './conditions.ts'
 import { demoWaypointObjects } from './waypoint-objects.ts'
 
 const GATEWAY = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' }
@@ -8,11 +9,29 @@ const AUTOSCALER = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscale
 
 type Named = { apiVersion: string; kind: string; metadata: { name: string; namespace?: string } }
 
+type Stoppable = { stop(): void }
+
+/** Does what istiod does, as far as others see it: it runs waypoints, and says in their status what becomes of policies and Services. */
+export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
+  const waypoints = startWaypoints({ api })
+  const judge = (objects: readonly KubernetesObject[]): void => {
+    for (const object of objects) writeConditions(api, object)
+  }
+  judge(api.objects())
+  const stop = api.subscribe(({ object }) => judge(affectedBy(object, api.objects())))
+  return {
+    stop: () => {
+      waypoints.stop()
+      stop()
+    },
+  }
+}
+
 /**
  * Does what Istio's gateway controller does: a Gateway of the class istio-waypoint gets a ServiceAccount, a Deployment and a Service of
  * its name, which go with it, and a status. It acts within the write that it reacts to; what it finds done it leaves alone.
  */
-export const startIstio = ({ api }: { api: EmbeddedApi }): { stop(): void } => {
+export const startWaypoints = ({ api }: { api: EmbeddedApi }): Stoppable => {
   const react = (object: KubernetesObject): void => {
     const name = gatewayName(object)
     if (name !== undefined) settle(api, object.metadata.namespace, name)
@@ -20,6 +39,50 @@ export const startIstio = ({ api }: { api: EmbeddedApi }): { stop(): void } => {
   for (const object of api.objects()) react(object)
   return { stop: api.subscribe(({ object }) => react(object)) }
 }
+
+/** The policies and Services whose conditions may follow from an object. */
+const affectedBy = (object: KubernetesObject, objects: readonly KubernetesObject[]): KubernetesObject[] => {
+  if (object.kind === 'AuthorizationPolicy') return [object]
+  if (!['Service', 'Namespace', GATEWAY.kind].includes(object.kind)) return []
+  return objects.filter((one) => one.kind === 'AuthorizationPolicy' || (one.kind === 'Service' && isNear(one, object)))
+}
+
+const isNear = ({ metadata }: KubernetesObject, { kind, metadata: changed }: KubernetesObject): boolean =>
+  kind === GATEWAY.kind ||
+  (kind === 'Namespace'
+    ? metadata.namespace === changed.name
+    : metadata.namespace === changed.namespace && metadata.name === changed.name)
+
+/** The object is read as it is now. What it has already is not written. */
+const writeConditions = (
+  api: EmbeddedApi,
+  { apiVersion, kind, metadata: { name, namespace } }: KubernetesObject,
+): void => {
+  if (kind !== 'AuthorizationPolicy' && kind !== 'Service') return
+  const named = { apiVersion, kind, metadata: { name, ...(namespace !== undefined && { namespace }) } }
+  const object = find(api, named)
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return
+  const { generation, creationTimestamp: lastTransitionTime } = object.metadata
+  // istiod writes the generation of a policy as a string, and none of a Service
+  const seen = kind === 'Service' ? {} : { observedGeneration: String(generation) }
+  for (const { manager, conditions } of demoConditions(object, api.objects())) {
+    const wanted = conditions.map((condition) => ({ ...condition, ...seen }))
+    if (isWritten(object, wanted)) continue
+    const dated = wanted.map((condition) => ({ ...condition, lastTransitionTime }))
+    apply(api, { ...named, status: { conditions: dated } }, '/status', manager)
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isWritten = ({ status }: KubernetesObject, wanted: readonly Fields[]): boolean => {
+  const { conditions: live = [] } = (status ?? {}) as { conditions?: Fields[] }
+  if (wanted.length === 0) return !live.some(({ type }) => type === 'istio.io/WaypointBound')
+  return wanted.every((condition) => live.some((one) => isSame(one, condition)))
+}
+
+const isSame = (live: Fields, wanted: Fields): boolean =>
+  Object.entries(wanted).every(([key, value]) => live[key] === value)
 
 /** Of the Gateway that an object is, belongs to, or, as an autoscaler, scales. */
 const gatewayName = ({ kind, metadata }: KubernetesObject): string | undefined => {
@@ -66,10 +129,15 @@ const find = (api: EmbeddedApi, object: Named): KubernetesObject | undefined => 
 }
 
 /** Applies an object as Istio does. Returns the reason for a refusal, else undefined. */
-const apply = (api: EmbeddedApi, object: Named & { status?: unknown }, subresource = ''): string | undefined => {
+const apply = (
+  api: EmbeddedApi,
+  object: Named & { status?: unknown },
+  subresource = '',
+  manager = 'istio',
+): string | undefined => {
   const { status, body } = api.handle({
     method: 'PATCH',
-    path: `${pathOf(object)}${subresource}?fieldManager=istio&force=true`,
+    path: `${pathOf(object)}${subresource}?fieldManager=${manager}&force=true`,
     headers: { 'content-type': 'application/apply-patch+yaml' },
     body: JSON.stringify(object),
   })
