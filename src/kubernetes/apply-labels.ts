@@ -118,10 +118,14 @@ const applyLabels = async (
   labels: Readonly<Record<string, string>>,
   manager: string,
 ): Promise<Applied> => {
-  try {
-    const { metadata } = await kubernetes.apply(withStringsAt(object, path, labels), manager)
+  const apply = async (force: boolean): Promise<Applied> => {
+    const { metadata } = await kubernetes.apply(withStringsAt(object, path, labels), manager, { force })
     return { changed: metadata.resourceVersion !== object.metadata.resourceVersion, conflicts: [] }
+  }
+  try {
+    return await apply(false)
   } catch (error) {
+    if (isOverNothing(error, { object, path })) return await apply(true)
     const conflicts = lateConflicts(error, { object, path }, labels)
     if (conflicts.length === 0) throw error
     const refused = conflicts.map(({ key }) => key)
@@ -129,6 +133,19 @@ const applyLabels = async (
     const applied = await applyLabels(kubernetes, { object, path }, rest, manager)
     return { changed: applied.changed, conflicts: [...conflicts, ...applied.conflicts] }
   }
+}
+
+/**
+ * Tells if all that is in the way is that somebody else applied the map without a label in it. To force that takes no label of theirs, as the
+ * apply is bound to the resourceVersion that had none.
+ */
+const isOverNothing = (error: unknown, { object, path }: LabelLocation): boolean => {
+  const fields = fieldConflicts(error).map(({ field }) => field)
+  return (
+    fields.length > 0 &&
+    fields.every((field) => field === `.${path.join('.')}`) &&
+    Object.keys(stringsAt(object, path)).length === 0
+  )
 }
 
 const lateConflicts = (
