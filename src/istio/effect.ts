@@ -6,11 +6,11 @@ import { HTTP_OPERATION } from './view.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
 /** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
-export const effectWarnings = (policy: AuthorizationPolicy, rootNamespace: string): string[] => {
+export const effectWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] => {
   const { kind, metadata } = policy
   const found = [
     ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
-    ...classWarnings(policy, rootNamespace),
+    ...classWarnings(policy, rootNamespaces),
   ]
   return found.map((warning) => `${nameOf({ kind, ...metadata })} ${warning}`)
 }
@@ -63,13 +63,13 @@ const isOnlyHttp = ({ from = [], to = [], when = [] }: Rule): boolean =>
       HTTP_OPERATION.some((name) => operation[name]?.length) && !CONNECTION.some((name) => operation[name]?.length),
   )
 
-const classWarnings = ({ metadata, spec }: AuthorizationPolicy, rootNamespace: string): string[] => {
+const classWarnings = ({ metadata, spec }: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] => {
   const targets = [...(spec.targetRefs ?? []), ...(spec.targetRef ? [spec.targetRef] : [])]
   const classes = targets.filter(({ kind }) => kind === 'GatewayClass')
   return classes.flatMap(({ name }) => [
-    ...(metadata.namespace === rootNamespace
+    ...(rootNamespaces.includes(metadata.namespace)
       ? []
-      : [`has no effect for the GatewayClass ${name}: it would in the root namespace, ${rootNamespace}`]),
+      : [`has no effect for the GatewayClass ${name}: it would in the root namespace, ${joinOr(rootNamespaces)}`]),
     ...(name === 'istio-waypoint'
       ? []
       : [`has no effect for the GatewayClass ${name}: only istio-waypoint has policies`]),

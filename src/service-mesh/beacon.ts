@@ -1,10 +1,9 @@
 import { groups } from '../base/groups.ts'
-import { joinOr } from '../base/printed.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/config.ts'
-import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
+import { ROOT_NAMESPACE } from '../istio/mesh-config.ts'
 import { meshLabels } from '../istio/names.ts'
 import {
   externalAuthorizer,
@@ -31,6 +30,7 @@ import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { type Grants, grantsFor, requestedServices } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
+import { rootProblems } from './root-namespaces.ts'
 import {
   awaitsWaypoint,
   isOnMeshWithNamespace,
@@ -70,22 +70,7 @@ export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: Mes
   ownNamespace(subject),
   ...(isManaging(mesh) ? requestedServices(subject, state) : []),
   ...ingressGateway(subject, mesh),
-  ...meshConfigs(mesh),
 ]
-
-/** Istio's own config, which says where hardened mode has an effect. */
-const meshConfigs = ({ hardened, rootNamespace = ROOT_NAMESPACE }: MeshConfig): Reference[] =>
-  hardened === true ? [...new Set([rootNamespace, ROOT_NAMESPACE])].map(meshConfigReference) : []
-
-/** The reason why hardened mode has no effect, as far as Istio's own config says so. */
-const rootProblems = (mesh: MeshConfig, lookups: Lookups): Wait[] => {
-  const { rootNamespace = ROOT_NAMESPACE } = mesh
-  const found = meshConfigs(mesh).flatMap((reference) => findLookup(lookups, nameOf(reference)) ?? [])
-  const roots = found.flatMap((object) => readMeshConfig(object)?.rootNamespace ?? [])
-  if (roots.length === 0 || roots.includes(rootNamespace)) return []
-  const message = `the mesh is not hardened: Istio's root namespace is ${joinOr(roots)}, and rootNamespace is ${rootNamespace}`
-  return [{ held: 'hardened mode', for: ['rootNamespace in the config'], message }]
-}
 
 /** The Gateway that external traffic passes; none where the config has no rule for that traffic. */
 const ingressGateway = (

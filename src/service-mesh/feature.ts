@@ -19,6 +19,7 @@ import { desiredLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, librarySelector } from './library.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
+import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesOfPolicies } from './services.ts'
 import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
@@ -56,6 +57,7 @@ export const serviceMesh = {
   ],
   lookups: (subject, { state }) => [
     ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
+    ...rootLookups(state.config ?? {}),
     ...servicesOfPolicies(subject, state),
   ],
   // labels of relations with unknown data are kept
@@ -84,7 +86,7 @@ export const serviceMesh = {
         ...consumer.messages,
         ...(beacon?.messages ?? []),
         ...literalAsterisks(config ?? {}),
-        ...raw.flatMap((policy) => effectWarnings(policy, config?.mesh?.rootNamespace ?? 'istio-system')),
+        ...raw.flatMap((policy) => effectWarnings(policy, rootNamespaces(config ?? {}, seen.lookups))),
       ],
     }
   },

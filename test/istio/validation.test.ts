@@ -89,7 +89,7 @@ describe('what has no effect, or another one, is told', () => {
     ],
     ['another GatewayClass', policy(of('GatewayClass', 'istio'), 'istio-system'), 'only istio-waypoint has policies'],
   ])('%s', (_, written, warning) => {
-    const warnings = effectWarnings(written, 'istio-system')
+    const warnings = effectWarnings(written, ['istio-system'])
     expect(warnings).toEqual([expect.stringContaining(warning)])
     expect(warnings[0]).toMatch(/^AuthorizationPolicy [a-z-]+\/p /)
   })
@@ -104,6 +104,6 @@ describe('what has no effect, or another one, is told', () => {
       policy({ ...of('Gateway'), action: 'CUSTOM', provider: { name: 'x' }, rules: [{}] }),
     ],
   ])('nothing is told of %s', (_, written) => {
-    expect(effectWarnings(written, 'istio-system')).toEqual([])
+    expect(effectWarnings(written, ['istio-system'])).toEqual([])
   })
 })

@@ -231,3 +231,37 @@ describe('the operator of a model that is on the mesh', () => {
     expect(names(world)).toEqual([])
   })
 })
+
+describe('a raw policy for all waypoints', () => {
+  const spec = { targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'GatewayClass', name: 'istio-waypoint' }] }
+  const POLICY = { apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' }
+  const warningsIn = async (namespace: string, config?: string) => {
+    const world = createMesh([], false)
+    world.api.seed([ROOT, { ...ROOT, metadata: { name: 'istio-root' } }])
+    if (config !== undefined) world.api.seed([istioConfig(config)])
+    return (await configure(world, { rawPolicies: [{ ...POLICY, metadata: { name: 'all', namespace }, spec }] }))
+      .messages
+  }
+  const NO_EFFECT = 'has no effect for the GatewayClass istio-waypoint: it would in the root namespace,'
+
+  test.each<[string, string, string | undefined, string | undefined]>([
+    [
+      'is as it should be in the root namespace of Istio’s own config',
+      'istio-root',
+      'rootNamespace: istio-root',
+      undefined,
+    ],
+    ['has no effect elsewhere', 'istio-system', 'rootNamespace: istio-root', `${NO_EFFECT} istio-root`],
+    ['is as it should be in istio-system, where that config is not there', 'istio-system', undefined, undefined],
+    [
+      'has no effect in another one, where that config is not there',
+      'istio-root',
+      undefined,
+      `${NO_EFFECT} istio-system`,
+    ],
+  ])('%s', async (_, namespace, config, warning) => {
+    expect(await warningsIn(namespace, config)).toEqual(
+      warning === undefined ? [] : [`AuthorizationPolicy ${namespace}/all ${warning}`],
+    )
+  })
+})
