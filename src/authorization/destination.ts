@@ -1,6 +1,7 @@
 import { Refused } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import { describeWait } from '../base/wait.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
 import { hasLabels } from './evaluate/cluster-snapshot.ts'
@@ -41,7 +42,10 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
   const straight = service && directReason(service, observed, isFromGateway)
   const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, query.port, pod) : {}
   const { workloads, doubt, partly } = workloadSnapshots(query, observed, pod)
-  const found = observed.services.map((one) => ({ service: one, ...findWaypointOf(one, observed) }))
+  const found = observed.services.map((one) => ({
+    service: one,
+    ...withDoubt(findWaypointOf(one, observed), one, observed),
+  }))
   return {
     to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
     services: found.map(serviceSnapshot),
@@ -144,6 +148,16 @@ const SIDECAR = 'its pods have a sidecar, or may have one, which enforces polici
 
 const findWaypointOf = (service: KubernetesObject, { toNamespace, gateways = [], gatewayClasses }: ObservedCluster) =>
   findWaypoint(service, toNamespace?.metadata.labels ?? {}, gateways, 'service', gatewayClasses)
+
+/** A Service that Istio has not taken yet may be led elsewhere, or straight to its pods. */
+const withDoubt = (
+  found: WaypointResult,
+  service: KubernetesObject,
+  { untaken = [] }: ObservedCluster,
+): WaypointResult => {
+  const pending = untaken.find(({ object }) => object === service)
+  return pending ? { ...found, doubt: describeWait(pending) } : found
+}
 
 /** Of all Services of the namespace: the waypoint of another one may close the pods too. */
 const serviceSnapshot = ({

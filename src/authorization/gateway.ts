@@ -1,24 +1,17 @@
 import * as z from 'zod'
 import { ownValue } from '../base/own-value.ts'
-import { hasLabels } from './evaluate/cluster-snapshot.ts'
+import { LabelSelector, selects } from '../kubernetes/label-selector.ts'
 
 type Labels = Readonly<Record<string, string>>
 
 const Texts = z.record(z.string(), z.string())
-
-const Selector = z.object({
-  matchLabels: Texts.optional(),
-  matchExpressions: z
-    .array(z.object({ key: z.string(), operator: z.string(), values: z.array(z.string()).default([]) }))
-    .default([]),
-})
 
 const Listener = z.object({
   protocol: z.string(),
   port: z.number().optional(),
   tls: z.object({ options: Texts.optional(), frontendValidation: z.unknown().optional() }).optional().catch(undefined),
   allowedRoutes: z
-    .object({ namespaces: z.object({ from: z.string().optional(), selector: Selector.optional() }).optional() })
+    .object({ namespaces: z.object({ from: z.string().optional(), selector: LabelSelector.optional() }).optional() })
     .optional(),
 })
 
@@ -39,16 +32,6 @@ export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Label
   if (from === 'Selector') return selector !== undefined && selects(selector, namespaceLabels)
   return from === 'All' || isOwn
 }
-
-/** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements */
-const selects = ({ matchLabels, matchExpressions }: z.infer<typeof Selector>, labels: Labels): boolean =>
-  hasLabels(labels, matchLabels) &&
-  matchExpressions.every(({ key, operator, values }) => {
-    const value = ownValue(labels, key)
-    if (operator === 'Exists') return value !== undefined
-    if (operator === 'DoesNotExist') return value === undefined
-    return (value !== undefined && values.includes(value)) === (operator === 'In')
-  })
 
 /** Tells if a listener may ask clients for certificates of their own: Istio and the Gateway API have several ways to say so. */
 export const takesCertificates = ({ spec }: Gateway, port: number): boolean => {

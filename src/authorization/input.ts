@@ -1,5 +1,9 @@
-import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { ownValue } from '../base/own-value.ts'
+import { describeWait } from '../base/wait.ts'
+import { undiscovered } from '../istio/acceptance.ts'
+import { readAuthorizationPolicy, type UnreadablePolicy } from '../istio/authorization-policy.ts'
 import { ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
+import { MANAGED_BY } from '../kubernetes/ownership-labels.ts'
 import { type Client, resolveClient } from './client.ts'
 import { type Destination, resolveDestination } from './destination.ts'
 import type { AccessRequest, ClusterSnapshot, TraceStep } from './evaluate.ts'
@@ -26,7 +30,7 @@ export const buildInput = (query: Query, observed: ObservedCluster): EvaluationI
   const snapshot: ClusterSnapshot = {
     ...readPolicies(observed),
     ...mesh,
-    doubts: doubtsOf(ends),
+    doubts: [...doubtsOf(ends), ...discoveryDoubts(ends, observed)],
     services: destination.services,
     workloads: destination.workloads,
     autoAllowWaypoint,
@@ -53,6 +57,21 @@ const resolveEnds = (query: Query, observed: ObservedCluster): Ends => {
 
 const doubtsOf = ({ client, destination }: Ends): string[] => [...client.doubts, ...destination.doubts]
 
+/** The namespaces of what is on the mesh at either end, and that Istio does not look at. */
+const discoveryDoubts = (
+  { client, destination }: Ends,
+  { fromNamespace, toNamespace, meshConfigs = [] }: ObservedCluster,
+): string[] => {
+  const { to, services, workloads } = destination
+  const isGuarded =
+    to.gateway !== undefined || workloads.some(({ onMesh }) => onMesh) || services.some(({ waypoint }) => waypoint)
+  const namespaces = [
+    ...(client.from.serviceAccount !== undefined && fromNamespace ? [fromNamespace] : []),
+    ...(isGuarded && toNamespace ? [toNamespace] : []),
+  ]
+  return meshConfigs.flatMap((config) => namespaces.flatMap((namespace) => undiscovered(config, namespace) ?? []))
+}
+
 /** Resolves the ends for each pair of the kinds of pods that run at either, where there is more than one. */
 const resolveOthers = (
   query: Query,
@@ -68,10 +87,10 @@ const resolveOthers = (
     (destinations ?? [to]).map((other) => ({ ...observed, from: one, to: other })),
   )
   if (pairs.length === 1) return {}
-  if (pairs.length > MOST_PAIRS) return { doubts: [...doubtsOf(ends), TOO_MANY] }
+  if (pairs.length > MOST_PAIRS) return { doubts: [...(snapshot.doubts ?? []), TOO_MANY] }
   const others = pairs.map((pair) => resolveEnds(query, pair))
   return {
-    doubts: [...new Set([ends, ...others].flatMap(doubtsOf))],
+    doubts: [...new Set([...(snapshot.doubts ?? []), ...others.flatMap(doubtsOf)])],
     others: others.map((other) => ({
       from: other.client.from,
       to: other.destination.to,
@@ -121,12 +140,29 @@ export const resolveMesh = (
   }
 }
 
-const readPolicies = ({ policies = [] }: ObservedCluster): Pick<ClusterSnapshot, 'policies' | 'unreadable'> => {
-  const read = policies.map(readAuthorizationPolicy)
+const readPolicies = ({
+  policies = [],
+  untaken = [],
+}: ObservedCluster): Pick<ClusterSnapshot, 'policies' | 'unreadable'> => {
+  const pending = new Map(untaken.map((one) => [one.object, describeWait(one)]))
+  const read = policies.map((object) => asUntaken(readAuthorizationPolicy(object), pending.get(object)))
   return {
     policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),
     unreadable: read.flatMap((one) => ('policy' in one ? [] : [one])),
   }
+}
+
+/** Makes a policy that Istio has not taken one that proxies may not go by yet. Those of meshstep keep their target. */
+const asUntaken = (
+  read: ReturnType<typeof readAuthorizationPolicy>,
+  why: string | undefined,
+): ReturnType<typeof readAuthorizationPolicy> => {
+  if (why === undefined || !('policy' in read)) return read
+  const { metadata, spec } = read.policy
+  const { namespace, name, labels, generation } = metadata
+  const keepsTarget = generation === 1 || ownValue(labels, MANAGED_BY) === 'meshstep'
+  const untaken: UnreadablePolicy = { unreadable: why, isUntaken: true, namespace, name }
+  return keepsTarget ? { ...untaken, attachment: spec } : untaken
 }
 
 const missingKinds = ({ policies, gateways }: ObservedCluster): string[] => [

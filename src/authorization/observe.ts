@@ -1,10 +1,12 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import { unenforced } from '../istio/acceptance.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
 import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import { formatSelector, isLive, isPodOf } from '../kubernetes/pods.ts'
+import type { Unenforced } from '../policies/unenforced.ts'
 import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
@@ -22,6 +24,8 @@ export type ObservedCluster = {
   readonly gatewayClasses?: GatewayClasses | undefined
   /** The ConfigMaps of Istio's own config that are there. */
   readonly meshConfigs?: readonly KubernetesObject[] | undefined
+  /** Of the policies and Services, those that Istio has not taken yet. @default none */
+  readonly untaken?: readonly Unenforced[] | undefined
   /** Of the namespace of the destination. */
   readonly services: readonly KubernetesObject[]
   readonly fromNamespace: KubernetesObject | undefined
@@ -71,6 +75,7 @@ export const observeForQuery = async (
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return {
     ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
+    untaken: unenforced([...(policies ?? []), ...services]).filter(({ is }) => is === 'pending'),
     meshConfigs: meshConfigs.filter((one) => one !== undefined),
   }
 }

@@ -2,8 +2,9 @@ import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
-import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
+import type { Unenforced } from '../policies/unenforced.ts'
 import type { Config } from '../state/config.ts'
 
 /** The labels to hold on a namespace; `inherited` ones are ours under whichever field manager. */
@@ -46,8 +47,14 @@ export type Mesh = {
   requestersOf(object: KubernetesObject): string[]
   /** The first of several policies of one target, letting in the peers of all; undefined for a single one. */
   widened(policies: readonly KubernetesObject[]): KubernetesObject | undefined
-  /** The wait for the mesh to enforce the policy; undefined when it does. */
-  acceptance(policy: KubernetesObject): Wait | undefined
+  /** Lists what the mesh refuses, and what it has not taken yet; that it says so at all, `witnesses` may show as well. */
+  unenforced(objects: readonly KubernetesObject[], witnesses?: readonly KubernetesObject[]): Unenforced[]
+  /** The objects that may say why the mesh takes nothing of a namespace. */
+  causeLookups(namespace: string): readonly Reference[]
+  /** The wait for the mesh to take anything of a namespace, where `causeLookups` say that it does not. */
+  causeIn(namespace: string, lookups: Lookups): Wait | undefined
+  /** Names the reason for which the mesh has not taken an object. */
+  withCause(wait: Unenforced, cause: Wait | undefined): Unenforced
   /** The labels of the application's namespace; `isKept` while its consumers still need them. */
   namespaceLabels(
     subject: Subject,

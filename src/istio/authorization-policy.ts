@@ -105,10 +105,11 @@ export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpe
 const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
 export type Attachment = z.infer<typeof Attachment>
 
-/** A policy whose spec cannot be read. */
+/** A policy whose spec cannot be read, or that Istio has not taken yet, so that proxies may go by another one. */
 export type UnreadablePolicy = {
   /** The policy, and the reason. */
   readonly unreadable: string
+  readonly isUntaken?: true
   readonly namespace: string
   readonly name: string
   /** Absent where not even that can be read. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { readText } from '../base/structured-text.ts'
+import { LabelSelector, selects } from '../kubernetes/label-selector.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 
 export const ROOT_NAMESPACE = 'istio-system'
@@ -16,12 +17,15 @@ export type IstioMeshConfig = {
   readonly rootNamespace: string
   readonly trustDomain: string
   readonly trustDomainAliases: readonly string[]
+  /** Istio looks at the namespaces that one of these selects; at all where there is none. */
+  readonly discoverySelectors: readonly LabelSelector[]
 }
 
 const Fields = z.object({
   rootNamespace: z.string().min(1).optional(),
   trustDomain: z.string().min(1).optional(),
   trustDomainAliases: z.array(z.string()).nullish(),
+  discoverySelectors: z.array(LabelSelector).nullish(),
 })
 
 /** It grows with its extension providers. */
@@ -36,6 +40,13 @@ export const readMeshConfig = ({ metadata, data = {} }: KubernetesObject): Istio
       rootNamespace: read.rootNamespace ?? metadata.namespace ?? ROOT_NAMESPACE,
       trustDomain: read.trustDomain ?? 'cluster.local',
       trustDomainAliases: read.trustDomainAliases ?? [],
+      discoverySelectors: read.discoverySelectors ?? [],
     }
   )
 }
+
+/** Tells if Istio looks at a namespace with these labels: at what is in another one it does not. */
+export const discovers = (
+  { discoverySelectors }: Pick<IstioMeshConfig, 'discoverySelectors'>,
+  labels: Readonly<Record<string, string>>,
+): boolean => discoverySelectors.length === 0 || discoverySelectors.some((selector) => selects(selector, labels))

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import { parseRequesters } from '../policies/requested-by.ts'
-import { acceptance } from './acceptance.ts'
+import { causeIn, causeLookups, unenforced, withCause } from './acceptance.ts'
 import { attachmentKey, isForAll, isGuarding } from './attachment.ts'
 import { auditPolicies } from './audit.ts'
 import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorization-policy.ts'
@@ -50,7 +50,10 @@ export const istio = {
     const rules = allowing.length > 1 ? widenRules(allowing.flatMap(rulesOf)) : undefined
     return first && rules && { ...first, spec: { ...first.spec, rules } }
   },
-  acceptance,
+  unenforced,
+  causeLookups,
+  causeIn,
+  withCause,
   namespaceLabels: (
     subject: Subject,
     { mesh }: IdentityConfig = {},

@@ -3,7 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import { fieldManagersAt } from './field-managers.ts'
 import type { KubernetesObject } from './objects.ts'
 
-const MANAGED_BY = 'app.kubernetes.io/managed-by'
+export const MANAGED_BY = 'app.kubernetes.io/managed-by'
 const NAMESPACE = 'meshstep.dev/namespace'
 
 export const APPLICATION_LABEL = 'meshstep.dev/application'

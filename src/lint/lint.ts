@@ -22,6 +22,7 @@ import { accountFindings } from './accounts.ts'
 import { endpointFindings } from './endpoints.ts'
 import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
+import { unenforcedFindings } from './unenforced.ts'
 import { waitFindings } from './waits.ts'
 
 /** A probable mistake: the rule, the application or object that it is about, and what to do. */
@@ -63,6 +64,7 @@ export const createLint =
         { features, kubernetes, clock, environment },
         states.map(({ subject }) => subject),
       )),
+      ...(await unenforcedFindings(features.mesh, kubernetes, policies)),
       ...(await policyFindings(kubernetes, namespace, policies)),
       ...(await accountFindings(kubernetes, namespace, policies)),
       ...(await hiddenFindings(memories, kubernetes, namespace)),

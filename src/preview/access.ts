@@ -61,7 +61,7 @@ export const accessChanges = async (
     [sides.before, sides.after].map(async ({ memories, kubernetes, question, isByPolicy = false }) => ({
       isByPolicy,
       question: { ...question, ...pair },
-      observed: await observeForQuery(memories, kubernetes, { ...pair, port: 1, via: 'service' }),
+      observed: asTaken(await observeForQuery(memories, kubernetes, { ...pair, port: 1, via: 'service' })),
     })),
   )
   if (before === undefined || after === undefined) return []
@@ -73,6 +73,9 @@ export const accessChanges = async (
     )
   })
 }
+
+/** A change is told by what policies say, also where Istio has yet to take them. */
+const asTaken = (observed: ObservedCluster): ObservedCluster => ({ ...observed, untaken: [] })
 
 /** The access through a Service that there is now, as changes from none: what policies say, and what is open as none says anything. */
 export const accessNow = async (

@@ -18,6 +18,7 @@ import type { Proposal } from './input.ts'
 import { rehearse } from './rehearse.ts'
 import { servedBy } from './served-by.ts'
 import { isTelling, type Told } from './told.ts'
+import { untakenMessages } from './untaken.ts'
 
 /** The effects that events and documents would have. All of it is JSON. */
 export type Plan = {
@@ -203,7 +204,13 @@ const compareAccess = async (
   const access: AccessChange[] = []
   for (const { from, to } of pairs.slice(0, MOST_PAIRS)) access.push(...(await accessChanges(from, to, sides)))
   const left = pairs.length - MOST_PAIRS
-  return { access, messages: left > 0 ? [`access was not compared for ${left} more pairs of applications`] : [] }
+  return {
+    access,
+    messages: [
+      ...(left > 0 ? [`access was not compared for ${left} more pairs of applications`] : []),
+      ...(pairs.length > 0 ? await untakenMessages(sides.before.kubernetes, namespaces) : []),
+    ],
+  }
 }
 
 /** Loads the workloads and Services of a namespace. A step reads no more than it needs, but access is compared for all of them. */

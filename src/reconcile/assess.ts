@@ -5,15 +5,18 @@ import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective, gateEnrolment } from '../relations/effective.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
+import { namespaceCause, withCauses } from './acceptance.ts'
 import { applicationStatus } from './application-status.ts'
 import { observeRunning, type Running, withUnits } from './observe-units.ts'
-import { missingIn, observeCluster, wornIn } from './observed.ts'
+import { listOwned, missingIn, observeCluster, wornIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
+import type { Situation } from './plan/situation.ts'
 import { unknownRequesters } from './requesters.ts'
 import { readSituation } from './situation.ts'
 import { waitsOf } from './waits.ts'
@@ -55,16 +58,27 @@ export const assess = async (
   const worn = wornIn(subject, targets)
   const resolved = gateEnrolment(subject, state, effective(subject, state, peers), peers, worn)
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
+  const { live } = await listOwned({
+    ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR, list: kubernetes.list },
+  })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },
-    { subject, memory, next: state, resolved, peers, requesters, observed },
+    { subject, memory, next: state, resolved, peers, requesters, observed, witnesses: live },
   )
   const { desired } = situation
   const missing = missingIn(features, subject, state, targets.current, desired.labels)
+  const unenforced = [
+    ...(await withCauses(features.mesh, kubernetes, situation.unenforced)),
+    ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
+  ]
   const waiting = waitsOf({
-    ...{ subject, state, resolved, peers, desired, plan: plan(situation), worn: situation.worn, missing },
+    ...{ subject, state, resolved, peers, desired, plan: plan(situation), unenforced, worn: situation.worn, missing },
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
 }
+
+/** Tells if anything of the application is the mesh's matter. */
+const isMeshed = ({ features: { mesh }, desired: { labels, objects } }: Situation): boolean =>
+  Object.hasOwn(labels.labels, mesh.enrolment.key) || objects.some(mesh.isPolicy)

@@ -8,6 +8,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { isSettling } from '../policies/unenforced.ts'
 import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
 import { withRevisions } from '../relations/mirror.ts'
@@ -17,6 +18,7 @@ import { dueIntents, type Intent, recordProgress, withEntries, workersAwaited } 
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
+import { withCauses } from './acceptance.ts'
 import { applicationStatus } from './application-status.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
 import { observeRunning, withUnits } from './observe-units.ts'
@@ -293,6 +295,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
   const waits = waitsOf({
     ...{ subject, state: next, resolved, peers, desired: situation.desired, plan: planned, worn, missing },
+    unenforced: await unenforcedSince(step, reports, now),
   })
   const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }
   let settled = saved
@@ -318,6 +321,19 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
     messages: [...situation.desired.messages, ...planned.messages],
     application: applicationStatus(reporting, subject, settled.state, resolved, { running, waiting, now }),
   }
+}
+
+/** The waits for the mesh; what this step wrote, or another one just now, it may be about to take. */
+const unenforcedSince = async (
+  { features: { mesh }, kubernetes, subject: { namespace }, observed, situation }: Step,
+  reports: readonly Report[],
+  now: Date,
+): Promise<Wait[]> => {
+  const written = new Set(reports.flatMap(({ isWritten, operation }) => (isWritten ? [operation.object] : [])))
+  const left = situation.unenforced.filter((one) => !written.has(one.held) && !isSettling(one, now))
+  const cause = mesh.causeIn(namespace, observed.lookups)
+  const isTold = left.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)
+  return [...(cause === undefined || isTold ? [] : [cause]), ...(await withCauses(mesh, kubernetes, left))]
 }
 
 /** The desired objects that do not stand. */

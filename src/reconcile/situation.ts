@@ -5,11 +5,13 @@ import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment, FeatureInput } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Effective } from '../relations/effective.ts'
 import type { Peers } from '../relations/peers.ts'
 import { keptFor, namespaceAwaits } from '../relations/progress.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
+import { type ToBeTaken, toBeTaken } from './acceptance.ts'
 import { desiredState } from './desired-state.ts'
 import { findNamesakes, type Observed, seenIn } from './observed.ts'
 import type { Planned, Situation } from './plan/situation.ts'
@@ -33,6 +35,8 @@ type Input = {
   /** The applications with unknown requests, which are granted as they are. */
   readonly requesters: readonly string[]
   readonly observed: Observed
+  /** Objects of others that show if the mesh says what it has taken. */
+  readonly witnesses?: readonly KubernetesObject[] | undefined
   /** The mark of an attempt of this step, all of whose calls were answered. */
   readonly ownMark?: string | undefined
 }
@@ -40,7 +44,7 @@ type Input = {
 /** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, requesters, observed, ownMark }: Input,
+  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], ownMark }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.breathe()
@@ -59,6 +63,11 @@ export const readSituation = async (
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
+    unenforced: recall(
+      'unenforced',
+      (given: ToBeTaken) => features.mesh.unenforced(given.objects, [...given.witnesses, ...witnesses]),
+      toBeTaken(observed, desired.objects),
+    ),
     keptFor: keptFor(subject, next, resolved, peers),
     worn: await wornStill(features.mesh, kubernetes, subject, { ...observed, memory, desired: desired.labels }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],

@@ -16,6 +16,8 @@ export type WaitsInput = {
   readonly peers: Peers
   readonly desired: Pick<Desired, 'waiting'>
   readonly plan: Pick<Plan, 'waiting'>
+  /** The waits for the mesh to take what is written. */
+  readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
   readonly worn: Wait | undefined
   /** Objects that are to carry labels, and do not exist. */
@@ -26,13 +28,24 @@ export type WaitsInput = {
  * Lists all that an application holds back or keeps until others act: a pure function of its memory, its peers and what is observed. Outcomes,
  * the application's status, questions, lint and the page tell these and no others.
  */
-export const waitsOf = ({ subject, state, resolved, peers, desired, plan, worn, missing }: WaitsInput): Wait[] => {
+export const waitsOf = ({
+  subject,
+  state,
+  resolved,
+  peers,
+  desired,
+  plan,
+  unenforced,
+  worn,
+  missing,
+}: WaitsInput): Wait[] => {
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...resolved.waiting,
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
     ...plan.waiting,
+    ...unenforced,
     ...(worn === undefined ? [] : [worn]),
   ]
   return withBeginnings(waits, state)

@@ -112,6 +112,7 @@ test('all sources of waits are listed, each with its beginning', () => {
     peers: new Map(),
     desired: { waiting: [wait('desired')] },
     plan: { waiting: [wait('plan')] },
+    unenforced: [],
     worn: wait('pods'),
     missing: [{ kind: 'Service', name: 'db' }],
   })

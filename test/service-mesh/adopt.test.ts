@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { startIstio } from '../../src/embedded/demo/istio.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import {
   ask,
@@ -11,7 +12,8 @@ import {
   WAYPOINT,
   wire,
 } from '../helpers/beacon-world.ts'
-import type { World } from '../helpers/world.ts'
+import { application } from '../helpers/mesh.ts'
+import { createWorld, type World } from '../helpers/world.ts'
 
 const SCOPE = 'kubernetes-resource-handler-scope'
 const INSTANCE = 'app.kubernetes.io/instance'
@@ -84,17 +86,40 @@ describe('what the charm library left', () => {
     ['of the one before', { instance: 'beacon-shop' }],
     ['of the first one', { instance: 'beacon' }],
     ['for its own units', { instance: 'beacon-shop', scope: 'beacon-shop-cluster-internal' }],
-  ])('is removed once ours stand: %s', async (_, made) => {
+  ])('is removed by the step after that which writes ours: %s', async (_, made) => {
     const world = createLeft(librarys(made))
     await ask(world, [wire()])
     const events: string[] = []
     world.api.subscribe(({ type, object }) => {
       if (object.kind === 'AuthorizationPolicy') events.push(type)
     })
-    expect((await configure(world, { mesh: { adopt: true } })).status).toBe('changed')
+    const { status, messages } = await configure(world, { mesh: { adopt: true } })
+    expect(status).toBe('waiting')
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /of the charm library stays until the mesh has taken AuthorizationPolicy shop\/\S+: the next event after that removes it$/,
+      ),
+    ])
+    expect(events).toEqual(['ADDED', 'ADDED'])
+    expect((await world.send('resync', BEACON)).status).toBe('changed')
     expect(events).toEqual(['ADDED', 'ADDED', 'DELETED'])
     expect(names(world)).toEqual([OURS])
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
+  })
+
+  test('stays while Istio has not taken ours', async () => {
+    const world = createWorld([])
+    const istio = startIstio(world)
+    world.api.seed([librarys()], { manager: 'beacon' })
+    await ask(world, [wire()])
+    istio.stop()
+    await configure(world, { mesh: { adopt: true } })
+    await world.send('resync', BEACON)
+    expect(names(world)).toContain(LEFT)
+    world.api.seed(application('db'))
+    startIstio(world)
+    await world.send('resync', BEACON)
+    expect(names(world)).toEqual([OURS])
   })
 
   test('stays while ours are audited, and goes once they are enforced', async () => {
@@ -103,6 +128,7 @@ describe('what the charm library left', () => {
     await configure(world, { mesh: { adopt: true, enforcement: 'audit' } })
     expect(names(world)).toContain(LEFT)
     await configure(world, { mesh: { adopt: true } })
+    await world.send('resync', BEACON)
     expect(names(world)).toEqual([OURS])
   })
 
@@ -137,6 +163,7 @@ describe('what the charm library left', () => {
     })
     expect(names(world)).toEqual([LEFT])
     await ask(world, [wire()])
+    await world.send('resync', BEACON)
     expect(names(world)).toEqual([OURS])
   })
 
@@ -166,6 +193,7 @@ describe('what the charm library left', () => {
     await ask(world, [wire()])
     await miss(world)
     await configure(world, { mesh: { adopt: true } })
+    await world.send('resync', BEACON)
     expect(names(world)).toEqual([`shop/${web}`, OURS])
   })
 

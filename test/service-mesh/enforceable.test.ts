@@ -182,7 +182,10 @@ describe('a policy of which Istio says', () => {
   test.each<[string, Record<string, unknown>]>([
     ['that it is bound', {}],
     ['something else', { type: 'Ready', status: 'False' }],
-    ['nothing of it as it is now', { status: 'False', reason: 'AncestorNotBound', observedGeneration: '7' }],
+    [
+      'nothing of it as it is now, which it was written just before',
+      { status: 'False', reason: 'AncestorNotBound', observedGeneration: '7' },
+    ],
     ['what nobody understands', { status: 7 }],
   ])('%s is done', async (_, changes) => {
     const world = await createShop([ofService()])

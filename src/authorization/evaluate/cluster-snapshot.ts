@@ -28,7 +28,7 @@ export type WorkloadSnapshot = {
 export type ClusterSnapshot = {
   /** Of all namespaces: one that is missing here could have decided otherwise. */
   readonly policies: readonly AuthorizationPolicy[]
-  /** Policies that cannot be read: where one may apply, what no other policy denies is undecided. @default none */
+  /** Policies that cannot be read, or are not taken yet: where one may apply, what no other policy denies is undecided. @default none */
   readonly unreadable?: readonly UnreadablePolicy[] | undefined
   /** Istio's; policies in it hold for every namespace. */
   readonly rootNamespace: string

@@ -82,7 +82,10 @@ const findDeny = (denies: readonly PolicyMatch[], is: 'yes' | 'unknown'): Findin
 }
 
 const findUnreadable = ({ unreadable: [first] }: EnforcementPoint): Finding | undefined =>
-  first && { outcome: 'undecided', because: `it may enforce a policy that cannot be read: ${first.unreadable}` }
+  first && {
+    outcome: 'undecided',
+    because: first.isUntaken ? first.unreadable : `it may enforce a policy that cannot be read: ${first.unreadable}`,
+  }
 
 /** Finds the deciding ALLOW policy. A conditional policy allows nothing for certain, and closes nothing. */
 const findAllow = (allows: readonly PolicyMatch[]): Finding => {
@@ -115,11 +118,14 @@ const ignoredStep = (policy: AuthorizationPolicy, point: EnforcementPoint): Trac
   return [{ at: point.at, policy: policyName(policy), action: actionOf(policy), matches: 'ignored', note }]
 }
 
-const unreadableStep = ({ namespace, name, unreadable }: UnreadablePolicy, { at }: EnforcementPoint): TraceStep => ({
+const unreadableStep = (
+  { namespace, name, unreadable, isUntaken }: UnreadablePolicy,
+  { at }: EnforcementPoint,
+): TraceStep => ({
   at,
   policy: `${namespace}/${name}`,
   matches: 'unknown',
-  note: `it cannot be read: ${unreadable}`,
+  note: isUntaken ? unreadable : `it cannot be read: ${unreadable}`,
 })
 
 const stepOf = ({ policy, result, perhaps }: PolicyMatch, { at }: EnforcementPoint): TraceStep => ({

@@ -18,7 +18,7 @@ export type EnforcementPoint = {
   readonly protocol?: 'http' | 'tcp' | undefined
   readonly policies: readonly AuthorizationPolicy[]
   readonly perhaps: readonly ConditionalPolicy[]
-  /** Policies whose spec cannot be read. */
+  /** Policies whose spec cannot be read, or is not taken yet. */
   readonly unreadable: readonly UnreadablePolicy[]
   /** The reason why the connection is refused before any policy is evaluated. */
   readonly refuses?: string | undefined

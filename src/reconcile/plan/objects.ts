@@ -41,6 +41,7 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
   const library = planLibrary(
     situation,
     kinds.flatMap((one) => one.library),
+    new Set(kinds.flatMap(({ same }) => same.map(({ live }) => objectKey(live)))),
   )
   return {
     operations: [
@@ -51,7 +52,7 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
-    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held)],
+    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held), ...library.waiting],
     messages: library.messages,
     isHolding: held.length > 0,
   }
@@ -99,10 +100,7 @@ const compare = (
     ),
     conflicts: plan.conflicts,
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
-    waiting: [
-      ...(isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)]),
-      ...plan.same.flatMap(({ live: found }) => mesh.acceptance(found) ?? []),
-    ],
+    waiting: isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)],
   }
 }
 

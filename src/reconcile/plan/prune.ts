@@ -1,3 +1,4 @@
+import type { Wait } from '../../base/wait.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { ownGuardIn } from './labels.ts'
@@ -115,29 +116,50 @@ const removing = (
   return { id: idOf('remove', object), phase: 'prune', object, manager, after, reason, verb: 'remove', found }
 }
 
-/** Removes what the charm library left, each object when ours for its target stands. Others stay, and are told. */
+/**
+ * Removes what the charm library left, each object when ours for its target stands: a policy in a later step, once the mesh has taken ours, as
+ * proxies may learn of the two writes in any order. Others stay, and are told.
+ */
 export const planLibrary = (
   situation: Situation,
   library: readonly KubernetesObject[],
-): { operations: Operation[]; messages: string[] } => {
+  standing: ReadonlySet<string>,
+): { operations: Operation[]; waiting: Wait[]; messages: string[] } => {
   const { mesh } = situation.features
+  const unenforced = new Set(situation.unenforced.map(({ object }) => objectKey(object)))
+  const isEnforced = (name: string) => standing.has(name) && !unenforced.has(name)
   // a dry run guards nothing in the place of what is enforced
   const objects = situation.desired.objects.filter((object) => !mesh.isDryRun(object))
   const planned = library.map((found) => {
     const isPolicy = mesh.isPolicy(found)
-    const ours = objects.filter(
-      (object) => object.kind === found.kind && (!isPolicy || targetOf(mesh, object) === targetOf(mesh, found)),
-    )
-    return { found, after: ours.map((object) => idOf('apply', objectKey(object))) }
+    const ours = objects
+      .filter((object) => object.kind === found.kind && (!isPolicy || targetOf(mesh, object) === targetOf(mesh, found)))
+      .map(objectKey)
+    return { found, ours, isDue: !isPolicy || ours.every(isEnforced) }
   })
+  const replaced = planned.filter(({ ours }) => ours.length > 0)
   return {
-    operations: planned
-      .filter(({ after }) => after.length > 0)
-      .map(({ found, after }) => removing(situation, found, after, 'ours takes its place')),
-    messages: planned.flatMap(({ found, after }) =>
-      after.length > 0
+    operations: replaced
+      .filter(({ isDue }) => isDue)
+      .map(({ found, ours }) =>
+        removing(
+          situation,
+          found,
+          ours.map((name) => idOf('apply', name)),
+          'ours takes its place',
+        ),
+      ),
+    waiting: replaced.filter(({ isDue }) => !isDue).map(({ found, ours }) => libraryWait(objectKey(found), ours)),
+    messages: planned.flatMap(({ found, ours }) =>
+      ours.length > 0
         ? []
         : [`${objectKey(found)} of the charm library stays: nothing of ours is enforced at its target`],
     ),
   }
 }
+
+const libraryWait = (held: string, ours: readonly string[]): Wait => ({
+  held,
+  for: ['the mesh'],
+  message: `${held} of the charm library stays until the mesh has taken ${ours.join(', ')}: the next event after that removes it`,
+})

@@ -2,6 +2,7 @@ import type { Subject } from '../../base/subject.ts'
 import type { Wait } from '../../base/wait.ts'
 import type { Features } from '../../feature/combine.ts'
 import { fieldManager } from '../../kubernetes/ownership-labels.ts'
+import type { Unenforced } from '../../policies/unenforced.ts'
 import type { OwnedKind, State } from '../../state/state.ts'
 import { WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
 import type { Desired } from '../desired-state.ts'
@@ -20,6 +21,8 @@ export type Situation = {
   readonly observed: Observed
   readonly namesakes: Namesakes
   readonly desired: Desired
+  /** The objects as observed that the mesh refuses, or has not taken yet. */
+  readonly unenforced: readonly Unenforced[]
   /** Whom stale objects stay for: the mesh of an application that is no beacon any more is left by its consumers first. */
   readonly keptFor: readonly string[]
   /** The reason why what leads to the pods and guards them stays, though the application leaves the mesh: they run there. */
