@@ -152,6 +152,15 @@ const TOLD: readonly (readonly [what: string, tell: Tell])[] = [
     'a Service that is offered',
     (values) => ({ ...deployed().config, services: { website: { name: joined(values), port: 80 } } }),
   ],
+  ['roles of a worker', (values) => ({ ...deployed().config, worker: { roles: [...values] } })],
+  [
+    'the config of workers',
+    (values) => ({ ...deployed().config, coordinator: { roles: ['all'], workerConfig: joined(values) } }),
+  ],
+  [
+    'storage',
+    stateful((values) => ({ volumeClaimTemplates: values.map((name) => ({ metadata: { name }, spec: {} })) })),
+  ],
   ['Juju: an image', juju({ container: (values) => ({ imageDetails: { imagePath: `web:${joined(values)}` } }) })],
   ['Juju: envConfig', juju({ container: (values) => ({ envConfig: keyed(values) }) })],
   ['Juju: a secret in envConfig', juju({ container: (values) => ({ envConfig: { TOKEN: joined(values) } }) })],
@@ -265,6 +274,7 @@ const ALTERNATES: readonly (readonly [what: string, tell: (run: number) => Json]
     'how it is enrolled',
     (run) => deployed({}, { labels: { team: 'red' }, enrolment: run % 2 ? 'in-place' : 'rolling' }).config,
   ],
+  ['a version', (run) => deployed({}, { versions: { 'k8s-service': run % 2 ? [0] : [1] } }).config],
   ['whether it runs the mesh', (run) => deployed({}, run % 2 ? { mesh: {} } : {}).config],
 ]
 
@@ -285,7 +295,7 @@ const TABLE = [
 
 /** A cluster refuses changes of some fields, and a mesh needs more than there is. */
 const IN_CLUSTER = TABLE.filter(
-  ([what]) => !/StatefulSet|names pods|a workload|whose workload|enrolled|mesh/.test(what),
+  ([what]) => !/StatefulSet|names pods|a workload|whose workload|enrolled|mesh|worker|storage/.test(what),
 )
 
 const TIMES = 14
