@@ -169,6 +169,54 @@ describe('specs that change', () => {
       message: expect.stringContaining(`env[${variable}]`),
     })
   })
+
+  const juju = (container: object, parts: object = {}) => ({
+    podSpec: {
+      version: 3,
+      containers: [{ name: 'web', imageDetails: { imagePath: 'example.invalid/web:1' }, ...container }],
+      ...parts,
+    },
+  })
+
+  test.each<[string, (run: number) => object]>([
+    ['annotations of its pods', (run) => ({ ...spec('web:1'), podMetadata: { annotations: { run: `${run}` } } })],
+    ['a text in a ConfigMap', (run) => ({ ...spec('web:1'), configMaps: { 'web-files': { file: `${run}` } } })],
+    ['a text in a Secret', (run) => ({ ...spec('web:1'), secrets: { 'web-keys': { key: `${run}` } } })],
+    ['an account', (run) => ({ ...spec('web:1'), serviceAccount: { name: `account-${run}` } })],
+    [
+      'a file in Juju’s form',
+      (run) =>
+        juju({
+          volumeConfig: [{ name: 'conf', mountPath: '/conf', files: [{ path: 'app.conf', content: `${run}` }] }],
+        }),
+    ],
+    [
+      'a Secret in Juju’s form',
+      (run) => juju({}, { kubernetesResources: { secrets: [{ name: 'juju-keys', stringData: { key: `${run}` } }] } }),
+    ],
+  ])('come to rest where a unit tells %s at each run', { timeout: SLOW }, async (_, given) => {
+    const application = newName()
+    const told = (run: number) => ({
+      application,
+      config: { workload: { ...given(run), ...STATEFUL }, churn: { changes: 2, minutes: 30 } },
+    })
+    const generation = async () =>
+      (await cluster.kubernetes.find({ kind: 'StatefulSet', namespace: cluster.namespace, name: application }))
+        ?.metadata.generation
+    await cluster.send('config-changed', told(0))
+    await running(application, 1)
+    await cluster.send('resync', { application })
+    const generations = []
+    for (const run of [1, 2, 3, 4]) {
+      await cluster.send('config-changed', { ...told(run), unit: `${application}/0` })
+      generations.push(await generation())
+    }
+    expect(new Set(generations).size).toBe(2)
+    expect((await cluster.view(application)).status).toMatchObject({
+      status: 'blocked',
+      message: expect.stringMatching(/^the config keeps changing and is not applied: workload\./),
+    })
+  })
 })
 
 describe('secret values', () => {
