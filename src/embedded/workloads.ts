@@ -52,9 +52,12 @@ const removePod = (world: World, kind: Kind, pod: KubernetesObject): void => {
   remove(world, pod, kind, { dryRun: false, orphan: false })
 }
 
-/** Tells if pods of an earlier template stay until somebody deletes them, or resumes the rollout. */
-const isWaiting = ({ spec }: KubernetesObject): boolean =>
-  at(spec, 'paused') === true || at(spec, 'updateStrategy', 'type') === 'OnDelete'
+/** Tells if a pod of an earlier template stays until somebody deletes it, resumes the rollout, or lowers the partition. */
+const isWaiting = ({ spec, metadata }: KubernetesObject, pod: KubernetesObject): boolean =>
+  at(spec, 'paused') === true ||
+  at(spec, 'updateStrategy', 'type') === 'OnDelete' ||
+  Number(pod.metadata.name.slice(metadata.name.length + 1)) <
+    Number(at(spec, 'updateStrategy', 'rollingUpdate', 'partition') ?? 0)
 
 /** Makes the pods of a workload what its template and replicas say; pods of the current template are left alone. */
 export const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
@@ -67,7 +70,8 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
   const isReplacing = kind.kind === 'Deployment' && stateOf(mapOf(at(workload.spec, 'template'))) === undefined
   const present = isReplacing ? all.filter((pod) => !isOver(pod)) : all
   const isCurrent = (pod: KubernetesObject) => pod.metadata.labels?.[plan.hashLabel] === plan.hash
-  const kept = (isWaiting(workload) ? present : present.filter(isCurrent))
+  const kept = present
+    .filter((pod) => isCurrent(pod) || isWaiting(workload, pod))
     .filter(({ metadata }) => names.has(undefined) || names.has(metadata.name))
     .slice(0, plan.pods.length)
   for (const pod of present) if (!kept.includes(pod)) removePod(world, podKind, pod)

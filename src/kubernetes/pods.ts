@@ -67,9 +67,13 @@ const podNames = ({ kind, metadata, spec, status }: KubernetesObject): string[] 
   return Array.from({ length: replicas }, (_, ordinal) => `${metadata.name}-${ordinal}`)
 }
 
-const readPods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> => {
+const readPods = async (
+  kubernetes: Kubernetes,
+  workload: KubernetesObject,
+  isWhole = false,
+): Promise<KubernetesObject[]> => {
   const { namespace } = workload.metadata
-  const names = podNames(workload)
+  const names = isWhole ? undefined : podNames(workload)
   if (names === undefined) return await kubernetes.list('Pod', namespace, formatSelector(workload))
   const found = await Promise.all(names.map((name) => kubernetes.find({ kind: 'Pod', namespace, name })))
   return found.filter((pod) => pod !== undefined)
@@ -79,6 +83,22 @@ const readPods = async (kubernetes: Kubernetes, workload: KubernetesObject): Pro
 export const podsOfWorkload = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> =>
   (await readPods(kubernetes, workload)).filter((pod) => isPodOf(workload, pod))
 
+/**
+ * Reads the live pods of a workload, and those that its selector selects and nothing controls: all of them with `isWhole`, else as far as pods
+ * are listed and not read by their names.
+ */
+export const selectedPods = async (
+  kubernetes: Kubernetes,
+  workload: KubernetesObject,
+  isWhole = false,
+): Promise<{ pods: KubernetesObject[]; unowned: KubernetesObject[] }> => {
+  const live = (await readPods(kubernetes, workload, isWhole)).filter(isLive)
+  return {
+    pods: live.filter((pod) => isPodOf(workload, pod)),
+    unowned: live.filter((pod) => controllerOf(pod) === undefined),
+  }
+}
+
 /** Reads the live pods of a workload. */
 export const livePods = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> =>
-  (await podsOfWorkload(kubernetes, workload)).filter(isLive)
+  (await selectedPods(kubernetes, workload)).pods

@@ -72,7 +72,8 @@ export const assess = async (
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
   const waiting = waitsOf({
-    ...{ subject, state, resolved, peers, desired, plan: plan(situation), unenforced, worn: situation.worn, missing },
+    ...{ subject, state, resolved, peers, desired, plan: plan(situation), unenforced, worn: situation.worn },
+    ...{ running, missing },
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })

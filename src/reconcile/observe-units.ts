@@ -7,7 +7,7 @@ import { listAppliers } from '../kubernetes/field-managers.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isOfNamesake } from '../kubernetes/ownership-labels.ts'
-import { livePods } from '../kubernetes/pods.ts'
+import { selectedPods } from '../kubernetes/pods.ts'
 import type { State } from '../state/state.ts'
 import { observePods, type UnitPod, type Units } from '../units/units.ts'
 import { ownWorkload } from '../workload/config.ts'
@@ -26,20 +26,22 @@ type Found = {
 export type Running = {
   readonly workload?: KubernetesObject | undefined
   readonly pods?: readonly KubernetesObject[] | undefined
+  /** Live pods that its selector selects and nothing controls, as far as they were listed. */
+  readonly unowned?: readonly KubernetesObject[]
   /** Somebody else's workload in the place of the application's own. */
   readonly namesake?: KubernetesObject | undefined
   /** The reason why its pods may not be listed. */
   readonly problem?: string
 }
 
-/** Finds what runs; the pods are listed only where something depends on them, or not all of them are available. */
+/** Finds what runs; for a step the pods are listed only where something depends on them, or not all of them are available. */
 export const observeRunning = async (
   features: Features,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
   found: Found | undefined,
-  isAsked = dependsOnUnits(features, state),
+  isQuestion = false,
 ): Promise<Running> => {
   if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
   const objects = found.places?.map(({ object }) => object)
@@ -49,17 +51,18 @@ export const observeRunning = async (
   const [workload] = objects
   if (workload === undefined) return {}
   if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
-  const isTelling = isAsked || !isAvailable(workload)
-  return { workload, ...(isTelling && (await podsOf(kubernetes, workload))) }
+  const isTelling = isQuestion || dependsOnUnits(features, state) || !isAvailable(workload)
+  return { workload, ...(isTelling && (await podsOf(kubernetes, workload, isQuestion))) }
 }
 
 /** Units that are not known stay as they were: nothing else waits for the permission. */
 const podsOf = async (
   kubernetes: Kubernetes,
   workload: KubernetesObject,
-): Promise<Pick<Running, 'pods' | 'problem'>> => {
+  isWhole: boolean,
+): Promise<Pick<Running, 'pods' | 'unowned' | 'problem'>> => {
   try {
-    return { pods: await livePods(kubernetes, workload) }
+    return await selectedPods(kubernetes, workload, isWhole)
   } catch (error) {
     if (isNotPermitted(error)) return { problem: describeRefusal(error as ApiError) }
     throw error

@@ -6,6 +6,7 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
+import { isTemplate } from '../kubernetes/apply-labels.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isSettling } from '../policies/unenforced.ts'
@@ -21,8 +22,8 @@ import type { ApplicationStatus } from '../units/report.ts'
 import { withCauses } from './acceptance.ts'
 import { applicationStatus } from './application-status.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
-import { observeRunning, withUnits } from './observe-units.ts'
-import { missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
+import { observeRunning, type Running, withUnits } from './observe-units.ts'
+import { type Found, missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
@@ -30,6 +31,7 @@ import type { Situation } from './plan/situation.ts'
 import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
 import type { Conflict } from './result.ts'
 import { readSituation } from './situation.ts'
+import { isLeavingPods } from './unlabelled.ts'
 import { beginnings, hasEnded, waitsOf, withBeginnings } from './waits.ts'
 import { wornNow } from './worn.ts'
 
@@ -253,15 +255,21 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
   return operations.filter(({ id }) => !done.has(id))
 }
 
+/** Observes what runs once more, as what was written may have replaced pods; and the template itself where it may not have. */
+const observeWritten = async (step: Step, workload: Found | undefined): Promise<Running> => {
+  const { features, kubernetes, subject, next } = step
+  const isLeaving = workload?.places?.some((place) => isTemplate(place) && isLeavingPods(place.object)) === true
+  const [found] = isLeaving ? (await observeTargets(features, kubernetes, subject, next)).current : [workload]
+  return await observeRunning(features, kubernetes, subject, next, found)
+}
+
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
 const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
   const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
   const { plan: planned, reports, targets, worn } = executed
   await clock.breathe()
   const [workload] = targets.current
-  // what was written may have replaced pods
-  const running =
-    saved === memory ? observed.running : await observeRunning(features, kubernetes, subject, next, workload)
+  const running = saved === memory ? observed.running : await observeWritten(step, workload)
   const { units } = withUnits(features, subject, next, running)
   const now = new Date(clock.now())
   const failed = reports.filter(isFailed)
@@ -294,7 +302,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const awaits = planned.awaits ?? (isHandedOn || isAwaitingWorkers(step) ? 'carried' : undefined)
   const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
   const waits = waitsOf({
-    ...{ subject, state: next, resolved, peers, desired: situation.desired, plan: planned, worn, missing },
+    ...{ subject, state: next, resolved, peers, desired: situation.desired, plan: planned, worn, running, missing },
     unenforced: await unenforcedSince(step, reports, now),
   })
   const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }

@@ -7,19 +7,23 @@ import type { Peers } from '../relations/peers.ts'
 import { awaitedByBeacon } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Desired } from './desired-state.ts'
+import type { Running } from './observe-units.ts'
 import type { Plan } from './plan/plan.ts'
+import { unlabelledWaits } from './unlabelled.ts'
 
 export type WaitsInput = {
   readonly subject: Subject
   readonly state: State
   readonly resolved: Effective
   readonly peers: Peers
-  readonly desired: Pick<Desired, 'waiting'>
+  readonly desired: Pick<Desired, 'waiting' | 'labels'>
   readonly plan: Pick<Plan, 'waiting'>
   /** The waits for the mesh to take what is written. */
   readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
   readonly worn: Wait | undefined
+  /** The application as it runs. */
+  readonly running: Running
   /** Objects that are to carry labels, and do not exist. */
   readonly missing: readonly LabelTarget[]
 }
@@ -28,17 +32,8 @@ export type WaitsInput = {
  * Lists all that an application holds back or keeps until others act: a pure function of its memory, its peers and what is observed. Outcomes,
  * the application's status, questions, lint and the page tell these and no others.
  */
-export const waitsOf = ({
-  subject,
-  state,
-  resolved,
-  peers,
-  desired,
-  plan,
-  unenforced,
-  worn,
-  missing,
-}: WaitsInput): Wait[] => {
+export const waitsOf = (input: WaitsInput): Wait[] => {
+  const { subject, state, resolved, peers, desired, plan, unenforced, worn, running, missing } = input
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...resolved.waiting,
@@ -47,6 +42,7 @@ export const waitsOf = ({
     ...plan.waiting,
     ...unenforced,
     ...(worn === undefined ? [] : [worn]),
+    ...unlabelledWaits(subject, running, desired.labels.labels),
   ]
   return withBeginnings(waits, state)
 }

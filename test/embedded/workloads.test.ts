@@ -104,6 +104,12 @@ test.each([
     { updateStrategy: { type: 'OnDelete' } },
     { updateStrategy: { type: 'RollingUpdate' } },
   ],
+  [
+    'StatefulSet',
+    STATEFUL_SETS,
+    { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } },
+    { updateStrategy: { rollingUpdate: { partition: 0 } } },
+  ],
   ['Deployment', DEPLOYMENTS, { paused: true }, { paused: null }],
 ] as const)('a %s that waits with its rollout keeps its pods until it goes on', (kind, path, waiting, going) => {
   const client = createClient()

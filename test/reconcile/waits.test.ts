@@ -110,10 +110,11 @@ test('all sources of waits are listed, each with its beginning', () => {
     state,
     resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], parting: {} } as never,
     peers: new Map(),
-    desired: { waiting: [wait('desired')] },
+    desired: { waiting: [wait('desired')], labels: { labels: {}, unknown: [], messages: [], required: true } },
     plan: { waiting: [wait('plan')] },
     unenforced: [],
     worn: wait('pods'),
+    running: {},
     missing: [{ kind: 'Service', name: 'db' }],
   })
   expect(listed.map(({ held, since }) => [held, since])).toEqual([
