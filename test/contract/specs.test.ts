@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '../process/helpers.ts'
 import { BAD_SPECS, goodSpec } from './bad-specs.ts'
 import { type Cluster, openCluster } from './cluster.ts'
 
@@ -40,6 +41,26 @@ describe('a bad pod spec', () => {
     const reference = { kind: 'ConfigMap', namespace: cluster.namespace, name: memory } as const
     expect(await cluster.kubernetes.find(reference)).toBeUndefined()
   })
+})
+
+test('pods that OnDelete leaves without a label of their template are told until they are deleted', async () => {
+  const application = newName()
+  const workload = {
+    ...{ ...goodSpec(), replicas: 1 },
+    ...{ deployment: { type: 'stateful' }, updateStrategy: { type: 'OnDelete' } },
+  }
+  await tell(application, workload)
+  const pod = { kind: 'Pod', namespace: cluster.namespace, name: `${application}-0` } as const
+  await until('a pod', () => cluster.kubernetes.find(pod))
+  const message = `pods of StatefulSet ${cluster.namespace}/${application} lack labels of its template, tier=a, as its updateStrategy is OnDelete (${application}-0): delete them`
+  const labelled = await cluster.send('config-changed', { application, config: { workload, labels: { tier: 'a' } } })
+  expect(labelled.waiting).toMatchObject([{ message }])
+  expect(await cluster.send('resync', { application })).toMatchObject({ status: 'waiting', waiting: [{ message }] })
+  const { uid } = (await cluster.kubernetes.find(pod))?.metadata ?? {}
+  await cluster.kubernetes.remove({ apiVersion: 'v1', ...pod, metadata: { ...pod, uid } })
+  await until('another pod', async () => (await cluster.kubernetes.find(pod))?.metadata.labels?.tier === 'a', 60_000)
+  const { waiting = [] } = await cluster.send('resync', { application })
+  expect(waiting.filter(({ held }) => held.includes('pods'))).toEqual([])
 })
 
 test('claims that are to have another size are refused with the way to it', async () => {
