@@ -7,6 +7,7 @@ import type { Features } from '../src/feature/combine.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { refuseOwnedKeys } from '../src/relations/application-data.ts'
 import type { SpecSource } from '../src/state/config.ts'
+import { pendingIn, withPending } from '../src/state/pending.ts'
 import { Databags } from '../src/state/relation.ts'
 import type { ApplicationData, State } from '../src/state/state.ts'
 import { checkAuthority, type Leader, laterPending } from '../src/units/leader.ts'
@@ -15,7 +16,7 @@ import type { Conceal } from '../src/workload/conceal.ts'
 
 /**
  * Replaces the application's config as a whole, and likewise its `settings` and `databag`, which it publishes in relations. A `unit` that
- * sends them must lead; without a leader, its data are applied once a leader is elected.
+ * sends them must lead; without a leader, its data are applied once that unit is elected.
  */
 export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig'>) =>
   defineFunction({
@@ -41,16 +42,17 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
       if (authority === 'now')
         return { state: withData(withoutPending(next, data, unit), data, document), by: tellerFor(unit, document) }
       if ('refused' in authority) throw new Refused(403, authority.refused)
-      return { state: withPending(next, authority.pending, data) }
+      return { state: withAsked(next, authority.pending, data) }
     },
   })
 
-/** Pending data of one leader accumulate; of two leaders the later one counts. */
-const withPending = (state: State, leader: Leader, data: ApplicationData): State => {
-  const { pending } = state
-  const isAdded = pending !== undefined && pending.epoch === leader.epoch
-  const added = { ...leader, data: { ...(isAdded && pending.data), ...data } }
-  return { ...state, pending: laterPending(pending, added) }
+/** Pending data of one unit accumulate; of two epochs the later one counts. Those of another unit stay as they are. */
+const withAsked = (state: State, leader: Leader, data: ApplicationData): State => {
+  const all = pendingIn(state)
+  const before = all.find(({ unit }) => unit === leader.unit)
+  const isAdded = before !== undefined && before.epoch === leader.epoch
+  const added = { ...leader, data: { ...(isAdded && before.data), ...data } }
+  return withPending(state, [...all.filter((one) => one !== before), laterPending(before, added)])
 }
 
 const tellerFor = (unit: string | undefined, document: string | undefined): SpecSource => {
@@ -95,8 +97,13 @@ const withData = (state: State, data: ApplicationData, document: string | undefi
 
 /** New data replace pending data, unless these wait for the leader of a later epoch than the sender's. */
 const withoutPending = (state: State, data: ApplicationData, unit: string | undefined): State => {
-  const { pending, ...others } = state
-  if (pending === undefined || (unit !== undefined && pending.epoch !== undefined)) return state
-  const left = Object.entries(pending.data).filter(([about]) => !Object.hasOwn(data, about))
-  return left.length === 0 ? others : { ...others, pending: { ...pending, data: Object.fromEntries(left) } }
+  if (state.pending === undefined) return state
+  const left = pendingIn(state).map((pending) => {
+    if (unit !== undefined && pending.epoch !== undefined) return pending
+    return {
+      ...pending,
+      data: Object.fromEntries(Object.entries(pending.data).filter(([about]) => !Object.hasOwn(data, about))),
+    }
+  })
+  return withPending(state, left)
 }

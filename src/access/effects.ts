@@ -3,12 +3,13 @@ import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
+import { pendingIn } from '../state/pending.ts'
 import type { State } from '../state/state.ts'
 
 const EFFECTS: readonly Effect[] = ['workload', 'policies', 'mesh', 'root']
 
 /**
- * Finds the effects that a change asks for anew, now or once a leader is elected. The sender of the change needs a permission for each;
+ * Finds the effects that a change asks for anew, now or once its unit is elected. The sender of the change needs a permission for each;
  * asking for less needs none.
  */
 export const newEffects = (
@@ -30,4 +31,4 @@ export const newEffects = (
 }
 
 const presentConfigs = ({ config, pending }: Pick<State, 'config' | 'pending'>): Config[] =>
-  [config, pending?.data.config].filter((one) => one !== undefined)
+  [config, ...pendingIn({ pending }).map(({ data }) => data.config)].filter((one) => one !== undefined)

@@ -8,6 +8,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Document } from '../relations/documents.ts'
 import type { Config } from '../state/config.ts'
 import type { Memory } from '../state/memory.ts'
+import { pendingIn } from '../state/pending.ts'
 import type { State } from '../state/state.ts'
 import { type Conceal, createSecretStore } from '../workload/conceal.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
@@ -86,7 +87,7 @@ const unguardedIn = async (
 
 /** Those that may come to run: of the config, and of one that waits for a leader. */
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
-  [config, pending?.data.config].flatMap((one) => ownWorkload(one) ?? [])
+  [config, ...pendingIn({ pending }).map(({ data }) => data.config)].flatMap((one) => ownWorkload(one) ?? [])
 
 const refuse = (verdict: TrialResult): void => {
   if (verdict && 'refused' in verdict) throw new Refused(400, verdict.refused)
@@ -115,7 +116,7 @@ const concealedIn = ({ name, application }: Document, config: Config, conceal: C
 
 /** Reports a refused document: to its sender as an error, to others whose changes looked at it as a message. */
 const told = (
-  { state, taken }: Remembered,
+  { state, taken, dropped }: Remembered,
   { application }: Subject,
   changes: readonly Change[],
   { documents }: Found,
@@ -135,7 +136,7 @@ const told = (
       .join('; ')
     return message === '' ? one : { ...one, message }
   }
-  return { state, taken: taken.map(answer) }
+  return { state, taken: taken.map(answer), dropped }
 }
 
 const isFor = (verdict: TrialResult, problem: string): boolean =>

@@ -3,8 +3,9 @@ import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Derivation } from '../feature/feature.ts'
 import { lastReadableValues } from '../relations/last-readable.ts'
-import type { State } from '../state/state.ts'
-import { resolvePending } from '../units/leader.ts'
+import { pendingIn, withPending } from '../state/pending.ts'
+import type { ApplicationData, State } from '../state/state.ts'
+import { type Resolution, resolvePending } from '../units/leader.ts'
 import { withAcceptedConfig } from '../workload/accepted.ts'
 import { withDataChurn } from '../workload/data-churn.ts'
 
@@ -14,7 +15,7 @@ import { withDataChurn } from '../workload/data-churn.ts'
  */
 export const derived = (features: Features, derivation: Derivation, after: State): State => {
   const { subject, before, by, now, resolve } = derivation
-  const due = withPending(subject, after)
+  const due = withResolved(subject, after)
   // what waited for a leader is a unit's word
   const tellerOf = (...parts: readonly (keyof State)[]) =>
     parts.some((part) => due[part] !== after[part]) ? 'unit' : by
@@ -27,15 +28,24 @@ export const derived = (features: Features, derivation: Derivation, after: State
 }
 
 /** Pending data can be applied, as a leader was seen since. */
-export const isDue = ({ application }: Subject, { leader, units, pending }: State): boolean =>
-  pending !== undefined && !('pending' in resolvePending({ application, leader, units }, pending))
+export const isDue = (subject: Subject, state: State): boolean =>
+  resolutions(subject, state).some((one) => !('pending' in one))
 
-const withPending = ({ application }: Subject, state: State): State => {
-  if (state.pending === undefined) return state
-  const settled = resolvePending({ application, leader: state.leader, units: state.units }, state.pending)
-  if ('pending' in settled) return state
-  const { pending: _, ...others } = state
-  return 'due' in settled ? { ...others, ...settled.due } : others
+/** Names the units whose pending data are dropped, as another one leads: a sentence each. */
+export const droppedPending = (subject: Subject, state: State): string[] =>
+  resolutions(subject, state).flatMap((one) =>
+    'refused' in one ? [`${one.refused}; what it asked for before a leader was elected is dropped`] : [],
+  )
+
+const resolutions = ({ application }: Subject, state: State): Resolution<ApplicationData>[] =>
+  pendingIn(state).map((pending) => resolvePending({ application, leader: state.leader, units: state.units }, pending))
+
+const withResolved = (subject: Subject, state: State): State => {
+  if (!isDue(subject, state)) return state
+  const all = resolutions(subject, state)
+  const left = all.flatMap((one) => ('pending' in one ? [one.pending] : []))
+  const due = all.flatMap((one) => ('due' in one ? [one.due] : []))
+  return Object.assign({}, withPending(state, left), ...due)
 }
 
 /** A change of the versions that are spoken here makes nothing unsaid. */

@@ -18,7 +18,7 @@ import { hasRoom, type Memory, measureContent, tooLarge } from '../state/memory.
 import { relationName } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
-import { derived } from './derive.ts'
+import { derived, droppedPending } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
 import type { Look } from './event-function.ts'
 import type { Found } from './look.ts'
@@ -52,7 +52,12 @@ export type Change = {
 export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
 
 /** The state after the changes, and the result of each. */
-export type Remembered = { readonly state: State; readonly taken: readonly Taken[] }
+export type Remembered = {
+  readonly state: State
+  readonly taken: readonly Taken[]
+  /** Data of units that did not come to lead, a sentence each. */
+  readonly dropped: readonly string[]
+}
 
 /**
  * Takes what others say, and then the changes, into the state: words are merged with those of the other sides, documents are the platform's
@@ -70,8 +75,11 @@ export const remember = async (
   check: (change: Change, before: State, after: State) => void = () => undefined,
   conceal: Conceal = (config) => config,
 ): Promise<Remembered> => {
-  const derive = (before: State, after: State, by: SpecSource = 'document') =>
-    derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
+  const dropped = new Set<string>()
+  const derive = (before: State, after: State, by: SpecSource = 'document') => {
+    for (const sentence of droppedPending(subject, after)) dropped.add(sentence)
+    return derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
+  }
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
   const reading = (found: Documents['found']): State => {
@@ -83,7 +91,9 @@ export const remember = async (
   }
   const { found, unread, state: first } = withRoomFor(memory, subject, seen.found, reading)
   const documents = { ...seen, found }
-  const takeAll = async (excess: (before: State, candidate: State) => number): Promise<Remembered> => {
+  const takeAll = async (
+    excess: (before: State, candidate: State) => number,
+  ): Promise<Pick<Remembered, 'state' | 'taken'>> => {
     let state = first
     const take = (change: Change): Taken => {
       const isDocument = isRead(change, subject, documents)
@@ -127,6 +137,7 @@ export const remember = async (
       peers,
     ),
     taken: taken.map((one, index) => toldOf(one, changes[index], unread)),
+    dropped: [...dropped],
   }
 }
 

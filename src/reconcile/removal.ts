@@ -2,6 +2,7 @@ import { isAfter, type Mark, type Position } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import { type AnnouncementResult, endOnRemoval } from '../relations/announcements.ts'
+import { pendingIn, withPending } from '../state/pending.ts'
 import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../state/state.ts'
 import { WORKLOAD_KINDS } from '../workload/objects.ts'
 
@@ -27,19 +28,18 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
     return onRemoval === 'kept' || (onRemoval === 'told' && isLater(name))
   })
   const config = isLater('config') ? state.config : undefined
-  return defined({
+  const left = pendingIn(state).map(({ data, ...asked }) => ({ ...asked, data: dataSince(data, isLater) }))
+  const next: State = defined({
     ...emptyState(),
     ...Object.fromEntries(kept.map((name) => [name, state[name]])),
     removed: config ? undefined : state.removed,
     document: config && state.document,
-    pending: laterPending(state, isLater),
     // also what is left of a memory that was lost
     owned: [...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options)])],
   })
+  return withPending(next, left)
 }
 
 /** Selects the pending data that was requested after the removal, and still waits for a leader. */
-const laterPending = ({ pending }: State, isLater: (about: keyof ApplicationData) => boolean): State['pending'] => {
-  const left = Object.entries(pending?.data ?? {}).filter(([about]) => isLater(about as keyof ApplicationData))
-  return pending && left.length > 0 ? { ...pending, data: Object.fromEntries(left) } : undefined
-}
+const dataSince = (data: ApplicationData, isLater: (about: keyof ApplicationData) => boolean): ApplicationData =>
+  Object.fromEntries(Object.entries(data).filter(([about]) => isLater(about as keyof ApplicationData)))

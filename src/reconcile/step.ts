@@ -79,6 +79,8 @@ type Progress = {
   readonly drift: Drift[]
   /** Of what was written, what is gone. */
   readonly removed: Set<string>
+  /** Data of units that did not come to lead, a sentence each. */
+  dropped: readonly string[]
   /** The mark under which the last attempt wrote. */
   mark?: string
   /** It took the place of another step's mark: what that may still write is to be fenced until an attempt has come to its end. */
@@ -113,6 +115,7 @@ export const createStep = ({
       taken: undefined,
       written: new Set(),
       removed: new Set(),
+      dropped: [],
       drift: [],
       before: undefined,
     }
@@ -128,7 +131,7 @@ export const createStep = ({
     const done = settled && {
       ...settled,
       problems: [...settled.problems, ...unmet],
-      messages: [...settled.messages, ...misspeltEndpoints(subject, settled.state)],
+      messages: [...settled.messages, ...misspeltEndpoints(subject, settled.state), ...new Set(progress.dropped)],
       written,
       removed: [...progress.removed],
       drift: isResync(changes) ? progress.drift : [],
@@ -228,7 +231,7 @@ const attempt = async (
   const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early) }
   // once saved the changes are in the memory: starting over must not fold them in a second time
   const left = progress.taken ? [] : changes
-  const { state, taken } = await admit({
+  const { state, taken, dropped } = await admit({
     features,
     kubernetes: once,
     clock,
@@ -239,6 +242,7 @@ const attempt = async (
     now,
     guard,
   })
+  progress.dropped = [...progress.dropped, ...dropped]
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(features, memory, subject, state, now)
   const seen = resolve(recall, 'both sides', subject, { state, peers: found.peers })

@@ -68,6 +68,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     settings: LeaderSettings.optional(),
     databag: Databags.optional(),
   })
+  const asked = z.strictObject({ ...Leader.shape, data })
   return {
     version: part(z.literal(VERSION), 'dropped'),
     config: part(config.optional(), 'told', true),
@@ -96,8 +97,8 @@ export const commonState = (config: z.ZodType<Config>) => {
     /** A step is writing, or was interrupted: the next one writes to every object that it could still reach. */
     writing: part(z.string().optional(), 'kept'),
     leader: part(Leader.optional(), 'told', true),
-    /** Data sent while nobody led; applied once a leader is elected. */
-    pending: part(z.strictObject({ ...Leader.shape, data }).optional(), 'told', true),
+    /** Data that a unit sent while nobody led, and before it those of `others`; applied if that very unit is elected. */
+    pending: part(z.strictObject({ ...asked.shape, others: z.array(asked).optional() }).optional(), 'told', true),
     /** The application's own databag: its leader writes it, every unit may read it. */
     settings: part(LeaderSettings.optional(), 'told', true),
     /** Custom relation data that the leader sets. */

@@ -22,7 +22,7 @@ export type Leadership = {
   readonly units: Units
 }
 
-/** Application data without an authorised leader. With an epoch only the same unit may apply it, leading in that epoch or later. */
+/** Application data of a unit that does not lead yet. It counts once that very unit leads, and with an epoch in that epoch or later. */
 export type Pending<T> = Leader & { readonly data: T }
 
 /** The decision on application data: it counts now, waits for a leader, or is refused. */
@@ -64,7 +64,7 @@ const isYounger = (created: string | undefined, before: string | undefined): boo
 
 /**
  * Decides if application data from a unit counts. The leader's does; that of other, deposed or departed units is refused. Without a
- * leader it waits for the next one, as does data of a later epoch, whose election may only be late.
+ * leader it waits for the unit's election, as does data of a later epoch, whose election may only be late.
  */
 export const checkAuthority = (leadership: Leadership, claim: Claim): Authority => {
   const { application, leader, units } = leadership
@@ -89,14 +89,14 @@ export const laterPending = <T>(before: Pending<T> | undefined, next: Pending<T>
 /** The decision on pending data: due, still pending, or refused. */
 export type Resolution<T> = { readonly due: T } | { readonly pending: Pending<T> } | { readonly refused: string }
 
-/** Resolves pending data after any change of leader or units: no further event is needed. */
+/** Resolves pending data after any change of leader or units: no further event is needed. Those of another unit than the leader are refused. */
 export const resolvePending = <T>(leadership: Leadership, pending: Pending<T>): Resolution<T> => {
   const { application, units } = leadership
   const { unit, epoch, data } = pending
   const current = currentLeader(leadership)
   if (epoch !== undefined && hasLeft(units, application, unit)) return { refused: `${unit} is gone` }
   if (current === undefined || isBefore(current.epoch, epoch)) return { pending }
-  if (epoch === undefined || isSameUnit(leadership, unit, current.unit)) return { due: data }
+  if (isSameUnit(leadership, unit, current.unit)) return { due: data }
   return { refused: `${unit} does not lead: the leader of ${application} is ${current.unit}` }
 }
 

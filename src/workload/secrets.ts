@@ -98,15 +98,18 @@ const storedKey = ({ valueFrom }: Variable, store: string): string | undefined =
   return secretKeyRef?.name === store && typeof secretKeyRef.key === 'string' ? secretKeyRef.key : undefined
 }
 
+type Asked = { readonly data: Pick<Memory, 'config'> }
+
 type Memory = {
   readonly config?: { readonly workload?: object | null | undefined } | undefined
-  readonly pending?: { readonly data: Pick<Memory, 'config'> } | undefined
+  readonly pending?: (Asked & { readonly others?: readonly Asked[] | undefined }) | undefined
   readonly configChurn?: ConfigChurn | undefined
 }
 
-/** The keys of the store that a memory refers to, in the workload that runs, one that waits for a leader, and one that is held back. */
+/** The keys of the store that a memory refers to, in the workload that runs, those that wait for a leader, and one that is held back. */
 export const rememberedKeys = ({ config, pending, configChurn }: Memory, application: string): Set<string> => {
-  const workloads = [ownWorkload(config), ownWorkload(pending?.data.config)]
+  const asked = pending ? [pending, ...(pending.others ?? [])] : []
+  const workloads = [config, ...asked.map(({ data }) => data.config)].map((one) => ownWorkload(one))
   const held = configChurn?.workload?.held?.keys ?? []
   return new Set([...workloads.flatMap((workload) => referredKeys(workload, application)), ...held])
 }

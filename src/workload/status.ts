@@ -63,7 +63,7 @@ const candidates = (facts: StatusInput): ApplicationStatus[] => [
   ...when(
     'waiting',
     facts.pending,
-    ({ unit }) => `no leader: what ${unit} asked for is applied once a leader is elected`,
+    ({ unit }) => `no leader: what ${unit} asked for is applied once ${unit} is elected`,
   ),
   ...(facts.waiting ?? []).map(({ message, since }) => ({
     status: 'waiting' as const,

@@ -27,10 +27,10 @@ export type Simulation = {
   count: number
   epoch: number
   view: View
-  /** What counts by now, and what waits for a leader. */
+  /** What counts by now, and what each unit asked for while nobody led. */
   image: string
   settings: Record<string, string>
-  waiting: Asked
+  waiting: Map<string, Asked>
   related: boolean
   /** Every pod there ever was, and the unit that each was. */
   pods: Map<string, KubernetesObject>
@@ -82,7 +82,7 @@ const ask = async (simulation: Simulation, asked: Asked, { index, crash }: Move)
     return
   }
   if (isLeader) settle(simulation, asked)
-  else simulation.waiting = { ...simulation.waiting, ...asked }
+  else simulation.waiting.set(unit, { ...simulation.waiting.get(unit), ...asked })
 }
 
 const settle = (simulation: Simulation, { image, settings }: Asked): void => {
@@ -117,8 +117,7 @@ const MOVES = {
   roll: async (simulation: Simulation, { crash }: Move) => {
     const image = `web:${simulation.count}`
     await tell(simulation, 'config-changed', configOf(simulation, image), crash)
-    const { image: _, ...waiting } = simulation.waiting
-    simulation.waiting = waiting
+    for (const asked of simulation.waiting.values()) delete asked.image
     settle(simulation, { image })
   },
   elect: async (simulation: Simulation, { index, crash }: Move) => {
@@ -163,8 +162,8 @@ const look = async (simulation: Simulation): Promise<void> => {
   for (const pod of living(simulation)) simulation.pods.set(pod.metadata.uid ?? '', pod)
   const pending = simulation.world.memory()?.state.pending
   if (pending === undefined) {
-    settle(simulation, simulation.waiting)
-    simulation.waiting = {}
+    settle(simulation, simulation.waiting.get(simulation.view.leader?.unit ?? '') ?? {})
+    simulation.waiting.clear()
   }
 }
 
@@ -177,7 +176,7 @@ export const begin = async (type: Simulation['type']): Promise<Simulation> => {
     view: { status: { status: '', message: '' }, settings: {}, units: [], labels: {}, services: [] },
     image: 'web:0',
     settings: {},
-    waiting: {},
+    waiting: new Map(),
     related: false,
     pods: new Map(),
     units: new Map(),

@@ -115,22 +115,47 @@ describe('while nobody leads', () => {
     expect(await view(await gap())).not.toHaveProperty('leader')
   })
 
-  test('what a unit asks for waits, and the next leader does it without another event', async () => {
+  test('what a unit asks for waits, and is done once that unit is elected, without another event', async () => {
     const world = await gap()
     const waiting = await world.send('config-changed', { ...asked('web:2'), unit: 'web/1' })
     expect(waiting.applicationStatus).toEqual({
       status: 'waiting',
-      message: 'no leader: what web/1 asked for is applied once a leader is elected',
+      message: 'no leader: what web/1 asked for is applied once web/1 is elected',
     })
     expect(imageOf(world)).toBe('web:1')
-    await elect(world, 'web/2', 2)
+    await elect(world, 'web/1', 2)
     expect(imageOf(world)).toBe('web:2')
   })
 
-  test('config and settings that are asked for one after the other are both done', async () => {
+  test('what a unit asks for is dropped, with a message, when another one is elected', async () => {
     const world = await gap()
     await world.send('config-changed', { ...asked('web:2'), unit: 'web/1' })
-    await world.send('config-changed', { settings: { colour: 'blue' }, unit: 'web/2' })
+    const { messages } = await elect(world, 'web/2', 2)
+    expect(messages).toEqual([
+      'web/1 does not lead: the leader of web is web/2; what it asked for before a leader was elected is dropped',
+    ])
+    expect([imageOf(world), (await view(world)).status]).toEqual(['web:1', { status: 'active', message: '' }])
+    await elect(world, 'web/1', 3)
+    expect(imageOf(world)).toBe('web:1')
+  })
+
+  test('what a unit asks for that never was is never done, where nobody was elected before', async () => {
+    const world = createEmptyWorld()
+    await world.send('config-changed', deployed({ replicas: 2 }))
+    await world.send('config-changed', { ...asked('evil:1'), unit: 'web/77' })
+    await world.send('config-changed', { ...asked('web:2'), unit: 'web/0' })
+    const { messages } = await elect(world, 'web/0', 1)
+    expect(messages).toEqual([
+      'web/77 does not lead: the leader of web is web/0; what it asked for before a leader was elected is dropped',
+    ])
+    expect(imageOf(world)).toBe('web:2')
+  })
+
+  test('of what several units ask for that of the elected one is done, config and settings', async () => {
+    const world = await gap()
+    await world.send('config-changed', { ...asked('web:2'), unit: 'web/1' })
+    await world.send('config-changed', { ...asked('web:3'), settings: { colour: 'red' }, unit: 'web/2' })
+    await world.send('config-changed', { settings: { colour: 'blue' }, unit: 'web/1' })
     await elect(world, 'web/1', 2)
     expect([imageOf(world), (await view(world)).settings]).toEqual(['web:2', { colour: 'blue' }])
   })
@@ -138,9 +163,9 @@ describe('while nobody leads', () => {
   test('what a person says meanwhile is later than that', async () => {
     const world = await gap()
     await world.send('config-changed', { ...asked('web:2'), settings: { colour: 'blue' }, unit: 'web/1' })
-    await world.send('config-changed', asked('web:3'))
-    await elect(world, 'web/3', 2)
-    expect([imageOf(world), (await view(world)).settings]).toEqual(['web:3', { colour: 'blue' }])
+    await world.send('config-changed', asked('web:1'))
+    await elect(world, 'web/1', 2)
+    expect([imageOf(world), (await view(world)).settings]).toEqual(['web:1', { colour: 'blue' }])
   })
 
   test('what a leader asks for whose election comes late is done with the election, whatever the former one says', async () => {

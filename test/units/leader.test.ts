@@ -214,8 +214,20 @@ describe('what waits', () => {
   const asked = (unit: string, epoch?: number) => ({ unit, ...(epoch !== undefined && { epoch }), data: `${unit}'s` })
 
   test.each([
-    ['in a gap is done by the next leader', led({ unit: 'web/2', epoch: 6 }), asked('web/1'), { due: "web/1's" }],
-    ['also where its unit has gone since', led({ unit: 'web/2' }, without('b')), asked('web/1'), { due: "web/1's" }],
+    [
+      'in a gap is refused when another unit is elected',
+      led({ unit: 'web/2', epoch: 6 }),
+      asked('web/1'),
+      { refused: 'web/1 does not lead: the leader of web is web/2' },
+    ],
+    [
+      'also where its unit has gone since',
+      led({ unit: 'web/2' }, without('b')),
+      asked('web/1'),
+      { refused: 'web/1 does not lead: the leader of web is web/2' },
+    ],
+    ['in a gap is done once its unit is elected', led({ unit: 'web/1', epoch: 6 }), asked('web/1'), { due: "web/1's" }],
+    ['in a gap is done for the unit of a pod', led({ unit: 'web-b', epoch: 6 }), asked('web/1'), { due: "web/1's" }],
     ['waits while there is none', led(undefined), asked('web/1'), { pending: asked('web/1') }],
     [
       'waits while the leader is gone',

@@ -61,7 +61,7 @@ describe('the status of an application', () => {
       'no leader',
       { pending: { unit: 'web/1' } },
       'waiting',
-      'no leader: what web/1 asked for is applied once a leader is elected',
+      'no leader: what web/1 asked for is applied once web/1 is elected',
     ],
     ['no pod', { hasNoUnits: true }, 'waiting', 'no unit is there yet'],
     ['a pod that says nothing', { units: unitsOf({ a: [] }) }, 'active', ''],
