@@ -17,6 +17,12 @@ export type Service = z.infer<typeof Service>
 export const ServiceChange = z.enum(['service-available', 'service-changed', 'service-unavailable'])
 export type ServiceChange = z.infer<typeof ServiceChange>
 
+const Change = { change: ServiceChange, previous: Service.optional() }
+
+/** An announcement that the sink has not accepted: the change, the service after it, and the one before it. */
+const Planned = z.strictObject({ number: z.int().nonnegative(), service: Service.optional(), ...Change })
+export type Planned = z.infer<typeof Planned>
+
 /** The last announcement of a relation. */
 export const Entry = z.strictObject({
   /** Numbers count all announcements of the application; a later one has a higher number. */
@@ -24,7 +30,9 @@ export const Entry = z.strictObject({
   /** The announced service; absent once it is announced as gone. */
   service: Service.optional(),
   /** The change and the service before it, until the sink has accepted the announcement. */
-  pending: z.strictObject({ change: ServiceChange, previous: Service.optional() }).optional(),
+  pending: z.strictObject(Change).optional(),
+  /** The announcements before it that the sink has not accepted. */
+  earlier: z.array(Planned).optional(),
 })
 export type Entry = z.infer<typeof Entry>
 
@@ -66,23 +74,47 @@ export const announce = (announced: Announced, services: readonly Service[], now
 }
 
 const entry = (number: number, before: Entry | undefined, service: Service | undefined): Entry => {
-  const change = findChange(before, service)
-  const previous = change === 'service-available' ? undefined : before?.service
-  return { number, ...(service && { service }), pending: { change, ...(previous && { previous }) } }
+  const next = changeOf(before?.service, service)
+  const earlier = shortened(before ? plannedIn(before) : [])
+  return {
+    ...{ number, ...(service && { service }) },
+    ...(next && { pending: next }),
+    ...(earlier.length > 0 && { earlier }),
+  }
 }
 
-/** A service stays available, not changed, until the sink has accepted its first announcement. */
-const findChange = (before: Entry | undefined, service: Service | undefined): ServiceChange => {
-  if (service === undefined) return 'service-unavailable'
-  const isNew = before?.service === undefined || before.pending?.change === 'service-available'
-  return isNew ? 'service-available' : 'service-changed'
+/** Lists the announcements of a relation that the sink has not accepted, in order. */
+export const plannedIn = ({ number, service, pending, earlier = [] }: Entry): Planned[] =>
+  pending === undefined ? earlier : [...earlier, { number, ...(service && { service }), ...pending }]
+
+/** Returns the change from one service to another; undefined where there is none before and after. */
+const changeOf = (
+  previous: Service | undefined,
+  service: Service | undefined,
+): Pick<Planned, 'change' | 'previous'> | undefined => {
+  if (previous === undefined) return service && { change: 'service-available' }
+  return { change: service === undefined ? 'service-unavailable' : 'service-changed', previous }
+}
+
+/** Bounds the announcements of a relation while the sink is away. */
+const MOST_EARLIER = 19
+
+/** Makes one announcement of the first two while there are too many: from what was before both to what is after both. */
+const shortened = (planned: Planned[]): Planned[] => {
+  const [first, second, ...rest] = planned
+  if (planned.length <= MOST_EARLIER || first === undefined || second === undefined) return planned
+  const { number, service } = second
+  const both = changeOf(first.previous, service)
+  return shortened([...(both ? [{ number, ...(service && { service }), ...both }] : []), ...rest])
 }
 
 /** Marks the announcements of these numbers as accepted by the sink. One planned since stays to be sent. */
 export const markAccepted = (announced: Announced, numbers: readonly number[]): Announced => {
-  const entries = Object.entries(announced.relations).flatMap(([id, { pending, ...rest }]): [string, Entry][] => {
-    if (pending !== undefined && !numbers.includes(rest.number)) return [[id, { ...rest, pending }]]
-    return rest.service === undefined ? [] : [[id, rest]]
+  const entries = Object.entries(announced.relations).flatMap(([id, { pending, earlier = [], ...rest }]) => {
+    const left = earlier.filter(({ number }) => !numbers.includes(number))
+    const isPending = pending !== undefined && !numbers.includes(rest.number)
+    const entry: Entry = { ...rest, ...(isPending && { pending }), ...(left.length > 0 && { earlier: left }) }
+    return isPending || left.length > 0 || rest.service !== undefined ? [[id, entry] as const] : []
   })
   const { notices, ...others } = announced
   return {

@@ -3,20 +3,20 @@ import type { Subject } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { applicationSource } from '../cloudevents/source.ts'
 import type { Announcement } from '../feature/feature.ts'
-import type { Announced } from './announced.ts'
+import { type Announced, plannedIn } from './announced.ts'
 
 /**
- * The announcements that the sink has not accepted, in order. A repeat has the same id, and a later one a higher `sequence`, however they
+ * The announcements that the sink has not accepted, in order, each change by itself. A repeat has the same id, and a later one a higher `sequence`, however they
  * arrive. Data have `service` while one is offered, and `previous` when there was one before; those of settings name the `relation`, or
  * the application's own.
  */
 export const announcements = (subject: Subject, { relations, notices = {} }: Announced): Announcement[] => {
-  const services = Object.entries(relations).flatMap(([relation, { pending, number, service }]) => {
-    if (pending === undefined) return []
-    const { change, previous } = pending
-    const data = { ...(service && { service }), ...(previous && { previous }) }
-    return [{ number, event: eventOf(subject, change, `${relation}/${number}`, number, data) }]
-  })
+  const services = Object.entries(relations).flatMap(([relation, entry]) =>
+    plannedIn(entry).map(({ number, change, service, previous }) => {
+      const data = { ...(service && { service }), ...(previous && { previous }) }
+      return { number, event: eventOf(subject, change, `${relation}/${number}`, number, data) }
+    }),
+  )
   const settings = Object.entries(notices).flatMap(([key, { pending, number, relation }]) =>
     pending
       ? [

@@ -306,7 +306,7 @@ describe('a crash', () => {
     for (const port of [1, 2, 3]) await world.post(event('relation-changed', related(flat('db', port))))
     world.refusePublishing = undefined
     await world.send('resync', {})
-    expect(told(world)).toEqual(['service-available - db:3'])
+    expect(told(world)).toEqual(['service-available - db:1', 'service-changed db:1 db:2', 'service-changed db:2 db:3'])
   })
 })
 

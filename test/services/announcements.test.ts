@@ -58,21 +58,42 @@ describe('while it is not known what the sink has', () => {
     expect(toSend(folded(unsure))).toEqual(toSend(unsure))
   })
 
-  test('what changed since is still available: nobody may have heard of it', () => {
+  test('what changed since is announced after it, and its previous is what was announced before', () => {
     const changed = folded(unsure, { 7: OTHER })
-    expect(told(changed)).toEqual([`service-available 7 ${MOVED}`])
-    expect(toSend(changed)[0]?.event.data).not.toHaveProperty('previous')
+    expect(told(changed)).toEqual([`service-available 7 ${DB}`, `service-changed 7 ${MOVED}`])
+    expect(toSend(changed)[1]?.event.data).toHaveProperty('previous', service)
   })
 
-  test('what went is gone: somebody may have heard of it', () => {
+  test('what went is announced as gone after it was announced as available', () => {
     const gone = folded(unsure, { 7: undefined })
-    expect(told(gone)).toEqual(['service-unavailable 7'])
-    expect(told(folded(gone, { 7: FLAT }))).toEqual([`service-available 7 ${DB}`])
+    const both = [`service-available 7 ${DB}`, 'service-unavailable 7']
+    expect(told(gone)).toEqual(both)
+    expect(told(folded(gone, { 7: FLAT }))).toEqual([...both, `service-available 7 ${DB}`])
+    expect(settled(gone).announced.relations).toEqual({})
   })
 
-  test('a change that was changed back is announced: somebody may have heard of it', () => {
+  test('a change that was changed back is announced as two', () => {
     const changed = folded(settled(unsure), { 7: OTHER })
-    expect(told(folded(changed, { 7: FLAT }))).toEqual([`service-changed 7 ${DB}`])
+    expect(told(folded(changed, { 7: FLAT }))).toEqual([`service-changed 7 ${MOVED}`, `service-changed 7 ${DB}`])
+  })
+
+  test('one that is accepted alone is not sent again, and the others are', () => {
+    const gone = folded(folded(unsure, { 7: OTHER }), { 7: undefined })
+    const [first, second, third] = toSend(gone).map(({ number }) => number)
+    const left = (numbers: readonly (number | undefined)[]) => {
+      const accepted = numbers.filter((number) => number !== undefined)
+      return told({ ...gone, announced: markAccepted(gone.announced, accepted) })
+    }
+    expect(left([first])).toEqual([`service-changed 7 ${MOVED}`, 'service-unavailable 7'])
+    expect(left([second])).toEqual([`service-available 7 ${DB}`, 'service-unavailable 7'])
+    expect(left([third])).toEqual([`service-available 7 ${DB}`, `service-changed 7 ${MOVED}`])
+  })
+
+  test('of one that comes and goes while the sink is away the last twenty are announced, and each that goes has come', () => {
+    const turns = Array.from({ length: 60 }, (_, index) => (index % 2 === 0 ? { 7: FLAT } : { 7: undefined }))
+    const memory = turns.reduce((before, change) => folded(before, change), nothing)
+    const coming = [`service-available 7 ${DB}`, 'service-unavailable 7']
+    expect(told(memory)).toEqual(Array.from({ length: 10 }, () => coming).flat())
   })
 
   test('a change is never announced under the id of another, though it say the same', () => {
@@ -90,7 +111,9 @@ describe('while it is not known what the sink has', () => {
   test('what is accepted late says nothing of what was planned since', () => {
     const late = toSend(unsure).map(({ number }) => number)
     const changed = folded(unsure, { 7: OTHER })
-    expect(markAccepted(changed.announced, late)).toEqual(changed.announced)
+    expect(told({ ...changed, announced: markAccepted(changed.announced, late) })).toEqual([
+      `service-changed 7 ${MOVED}`,
+    ])
   })
 })
 
