@@ -241,6 +241,6 @@ export const checkEnd = async (simulation: Simulation): Promise<void> => {
   for (const { metadata } of simulation.pods.values()) expect(out).not.toContain(`"${metadata.name}"`)
   // an application that never was in a loop is not found in one, nor does it matter how many pods there are
   expect(world.memory()?.state).not.toHaveProperty('configChurn.workload.held')
-  if (alive.length > 0 && simulation.said.size === 0 && Object.keys(simulation.waiting).length === 0)
+  if (alive.length > 0 && simulation.said.size === 0 && simulation.waiting.size === 0)
     expect(simulation.view.status.status).toBe('active')
 }
