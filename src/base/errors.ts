@@ -9,6 +9,11 @@ export class Refused extends Error {
   }
 }
 
+/** The namespace is being deleted with all that is in it: there is nothing to do. */
+export class NamespaceLeaving extends Error {
+  override readonly name = 'NamespaceLeaving'
+}
+
 export type RefusedStatus = 400 | 401 | 403 | 404 | 413 | 415
 
 /** A dependency is away, slow or busy: answered with 503, or 429 if this process is; a retry may pass. */

@@ -24,6 +24,7 @@ import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
 import { unenforcedFindings } from './unenforced.ts'
 import { waitFindings } from './waits.ts'
+import { workloadFindings } from './workloads.ts'
 
 /** A probable mistake: the rule, the application or object that it is about, and what to do. */
 export type Finding = { readonly rule: string; readonly about: string; readonly message: string }
@@ -64,6 +65,7 @@ export const createLint =
         { features, kubernetes, clock, environment },
         states.map(({ subject }) => subject),
       )),
+      ...(await workloadFindings(features, kubernetes, namespace, states)),
       ...(await unenforcedFindings(features.mesh, kubernetes, policies)),
       ...(await policyFindings(kubernetes, namespace, policies)),
       ...(await accountFindings(kubernetes, namespace, policies)),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
-import { Unavailable } from '../base/errors.ts'
+import { NamespaceLeaving, Unavailable } from '../base/errors.ts'
 import { createRecalls, type Recalls } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
@@ -160,6 +160,11 @@ const untilWon = async (
   let lost: unknown
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
     const won = await attempt(dependencies, subject, take, progress).catch((error: unknown) => {
+      if (error instanceof NamespaceLeaving)
+        return done(
+          progress,
+          (progress.changes ?? []).map(() => ({ message: error.message })),
+        )
       if (!isStale(error)) throw error
       lost = error
     })

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { ConfigurationError, Refused } from '../base/errors.ts'
+import { ConfigurationError, NamespaceLeaving, Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { jsonBytes } from '../base/json-bytes.ts'
 import type { Memo } from '../base/memo.ts'
@@ -267,7 +267,7 @@ const write = async (
   return { state, labels, stored: written }
 }
 
-/** Creates an object. Throws Refused if its namespace is missing or terminating. */
+/** Creates an object. Throws Refused if its namespace is missing, and NamespaceLeaving if it is terminating. */
 export const createIn = async (
   kubernetes: Kubernetes,
   object: KubernetesObject,
@@ -276,14 +276,12 @@ export const createIn = async (
   try {
     return await kubernetes.create(object, manager)
   } catch (error) {
-    const problem = namespaceProblem(error)
-    if (problem === undefined) throw error
-    throw new Refused(400, `Namespace ${object.metadata.namespace} ${problem}`, { cause: error })
+    if (!(error instanceof ApiError)) throw error
+    const name = `Namespace ${object.metadata.namespace}`
+    if (error.status === 404)
+      throw new Refused(400, `${name} does not exist: create it, then send the event again`, { cause: error })
+    if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
+      throw new NamespaceLeaving(`${name} is being deleted with all that is in it: nothing is done, or remembered`)
+    throw error
   }
-}
-
-const namespaceProblem = (error: unknown): string | undefined => {
-  if (!(error instanceof ApiError)) return undefined
-  if (error.status === 404) return 'does not exist: create it, then send the event again'
-  return error.causes.some(({ reason }) => reason === 'NamespaceTerminating') ? 'is being deleted' : undefined
 }

@@ -196,6 +196,21 @@ describe('GET /lint', () => {
     ])
   })
 
+  test('names a StatefulSet and a Deployment of one name, of which the first alone is labelled', async () => {
+    const place = await granted()
+    const [set] = place.api.objects().filter(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'web')
+    const { serviceName: _, ...spec } = set?.spec ?? {}
+    place.api.seed([
+      { ...(set as KubernetesObject), kind: 'Deployment', metadata: { name: 'web', namespace: 'shop' }, spec },
+    ])
+    expect(await lint(place)).toContainEqual({
+      rule: 'workload-twice',
+      about: 'shop/web',
+      message:
+        'StatefulSet and Deployment shop/web have one name, and labels go to the StatefulSet alone: delete or rename the one that is not meant',
+    })
+  })
+
   test('names a document that was refused, and a memory that cannot be read', async () => {
     const place = await granted()
     const labels = { 'meshstep.dev/kind': 'config' }
