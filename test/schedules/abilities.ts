@@ -1,18 +1,15 @@
-import { BEACONS, CONFIGS, OTHER_SERVICE } from './fixture.ts'
+import { BEACONS, CONFIGS, OTHER_SERVICE, type Variant } from './fixture.ts'
 import type { Random } from './random.ts'
 
-/** What a history may have beside one beacon and configs that stay; each is off in many, so that small races stay small. */
-const ABILITIES = [
-  'waypoint',
-  'mesh taken out',
-  'hardened',
-  'model on mesh',
-  'own labels',
-  'policies',
-  'second beacon',
-] as const
+const ANYWHERE = ['waypoint', 'mesh taken out', 'hardened', 'model on mesh', 'second beacon'] as const
 
-export type Ability = (typeof ABILITIES)[number]
+/** What a history may have beside one beacon and configs that stay; each is off in many, so that small races stay small. */
+const ABILITIES = {
+  mesh: [...ANYWHERE, 'own labels', 'policies'],
+  chain: [...ANYWHERE, 'workers'],
+} as const
+
+export type Ability = (typeof ABILITIES)[Variant][number]
 
 /** What a survey calls each. */
 export const ABILITY_TRAITS: Readonly<Record<Ability, string>> = {
@@ -23,10 +20,11 @@ export const ABILITY_TRAITS: Readonly<Record<Ability, string>> = {
   'own labels': 'labels of its own',
   policies: 'policies change',
   'second beacon': 'a second beacon',
+  workers: 'several workers and coordinators',
 }
 
-export const drawAbilities = (random: Random): ReadonlySet<Ability> => {
-  const [one, other] = random.shuffle(ABILITIES)
+export const drawAbilities = (random: Random, variant: Variant): ReadonlySet<Ability> => {
+  const [one, other] = random.shuffle<Ability>(ABILITIES[variant])
   const count = random.pick([0, 0, 0, 1, 1, 2])
   return new Set([one, other].slice(0, count).filter((ability) => ability !== undefined))
 }

@@ -23,3 +23,12 @@ export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
       service?.metadata.labels?.['istio.io/use-waypoint'] !== waypointOf(object),
   },
 ]
+
+/**
+ * Ids of relations that no history has at once. A worker of two coordinators is led to one waypoint by both: the coordinator that leaves the
+ * mesh keeps the waypoint for it, and its beacon waits for that.
+ */
+export const NEVER_AT_ONCE: readonly (readonly number[])[] = [
+  [5, 35],
+  [15, 35],
+]

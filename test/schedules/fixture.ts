@@ -27,12 +27,12 @@ export const clientRelation = (id: number, client: string): Relation => ({
   requirer: { application: client, endpoint: 'details' },
 })
 
-/** The relation of the coordinator tempo with its worker. */
-export const clusterRelation = (id: number): Relation => ({
+/** The relation of a coordinator with a worker. */
+export const clusterRelation = (id: number, worker = 'querier', coordinator = 'tempo'): Relation => ({
   id,
   interface: 'cluster',
-  provider: { application: 'tempo', endpoint: 'cluster' },
-  requirer: { application: 'querier', endpoint: 'cluster' },
+  provider: { application: coordinator, endpoint: 'cluster' },
+  requirer: { application: worker, endpoint: 'cluster' },
 })
 
 /** The relation with another name of its endpoint at the requirer, or at a beacon; a policy names that of details. */
@@ -63,24 +63,34 @@ export const relationData = ({ id, interface: name, provider, requirer, data = {
   }
 }
 
+const COORDINATOR = {
+  coordinator: {
+    roles: ['querier', 'ingester'],
+    minimalDeployment: ['querier'],
+    telemetryProxy: { httpPort: 3300, httpsPort: 3301 },
+    workerConfig: 'target: all\n',
+  },
+}
+
+/** Those that lead a cluster; the second one in some histories. */
+export const COORDINATORS = ['tempo', 'mimir'] as const
+
 /** The config that each application has whenever it has one. */
 export const CONFIGS: Readonly<Record<string, Record<string, unknown>>> = {
   // without looks for a workload that is not there
   beacon: { mesh: {}, workload: null, service: null },
   lantern: { mesh: {}, workload: null, service: null },
   details: { policies: [{ type: 'app', relation: 'details', endpoints: [{ ports: [9080], methods: ['GET'] }] }] },
-  tempo: {
-    coordinator: {
-      roles: ['querier'],
-      minimalDeployment: ['querier'],
-      telemetryProxy: { httpPort: 3300, httpsPort: 3301 },
-      workerConfig: 'target: all\n',
-    },
-  },
+  tempo: COORDINATOR,
+  mimir: COORDINATOR,
   querier: { worker: { roles: ['querier'] } },
+  ingester: { worker: { roles: ['ingester'] } },
 }
 
-/** Without pods, which would cost time, or with one that keeps its template until somebody deletes it. */
+/** A worker has two units. */
+const UNITS: Readonly<Record<string, number>> = { querier: 2 }
+
+/** Without pods, which would cost time, or with those that keep their template until somebody deletes them. */
 const application = (name: string, isRolling: boolean): KubernetesObject[] => {
   const labels = { 'app.kubernetes.io/name': name }
   const metadata = { name, namespace: NAMESPACE, labels }
@@ -90,7 +100,7 @@ const application = (name: string, isRolling: boolean): KubernetesObject[] => {
       kind: 'StatefulSet',
       metadata,
       spec: {
-        replicas: isRolling ? 1 : 0,
+        replicas: isRolling ? (UNITS[name] ?? 1) : 0,
         ...(isRolling && { updateStrategy: { type: 'OnDelete' } }),
         serviceName: name,
         selector: { matchLabels: labels },
@@ -111,7 +121,7 @@ const servicesOf = (name: string): readonly string[] => (name === 'details' ? [n
 
 export const OTHER_SERVICE = 'details-rw'
 
-const WORKLOADS = { mesh: ['details', 'productpage'], chain: ['tempo', 'querier'] } as const
+const WORKLOADS = { mesh: ['details', 'productpage'], chain: ['tempo', 'querier', 'mimir', 'ingester'] } as const
 
 export const workloadsOf = (variant: Variant): readonly string[] => WORKLOADS[variant]
 

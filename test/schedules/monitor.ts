@@ -1,5 +1,5 @@
 import { configIn } from './facts.ts'
-import { BEACONS, NAMESPACE } from './fixture.ts'
+import { BEACONS, COORDINATORS, NAMESPACE } from './fixture.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
 import { mayPass, type Request, type Rules } from './reach-table.ts'
@@ -32,7 +32,7 @@ export const labelsOn = ({ kind, metadata, spec }: KubernetesObject): Record<str
 export const OWN: readonly string[] = [
   ...BEACONS.map((beacon) => `${NAMESPACE}-${beacon}-waypoint`),
   ...BEACONS,
-  'tempo',
+  ...COORDINATORS,
 ]
 
 /** What must be known of the platform's words by now: everybody who runs has started after them. */

@@ -1,4 +1,5 @@
 import { type Ability, drawAbilities, drawConfig } from './abilities.ts'
+import { NEVER_AT_ONCE } from './excluded.ts'
 import type { Fact, Form, Order } from './facts.ts'
 import {
   apart,
@@ -75,11 +76,29 @@ type Style = {
 
 const MESH = [meshRelation(1, 'details'), meshRelation(11, 'details'), meshRelation(2, 'productpage')]
 const CLIENTS = [clientRelation(3, 'productpage'), clientRelation(3, 'reviews'), clientRelation(13, 'productpage')]
-/** With the second beacon. */
-const SECOND = { mesh: meshRelation(21, 'details', 'lantern'), chain: meshRelation(21, 'tempo', 'lantern') }
+/** What there is with a second beacon, and with more workers and a coordinator to change to. */
+const MORE = {
+  'second beacon': {
+    mesh: [meshRelation(21, 'details', 'lantern')],
+    chain: [meshRelation(21, 'tempo', 'lantern')],
+  },
+  workers: {
+    mesh: [],
+    chain: [clusterRelation(25, 'ingester'), clusterRelation(35, 'querier', 'mimir'), meshRelation(31, 'mimir')],
+  },
+} as const
+const MORE_SIDES = { 'second beacon': ['lantern'], workers: ['mimir', 'ingester'] } as const
+
+/** The ids of the relations of which one takes the place of the other. */
+const MOVES = { 'second beacon': [1, 21], workers: [5, 35] } as const
+
+/** The abilities that bring relations with them. */
+const bringing = (abilities: ReadonlySet<Ability>): (keyof typeof MORE)[] =>
+  (['second beacon', 'workers'] as const).filter((ability) => abilities.has(ability))
+
 const CHAIN = [meshRelation(1, 'tempo'), clusterRelation(5), clusterRelation(15), meshRelation(11, 'tempo')]
 
-const createStyle = (random: Random): Style => {
+const createStyle = (random: Random, variant: Variant): Style => {
   const forms = new Map<string, Form>()
   const roles = new Map<number, 'provider' | 'requirer'>()
   const isRemoving = random.chance(0.2)
@@ -88,7 +107,7 @@ const createStyle = (random: Random): Style => {
   return {
     isRemoving,
     isForgetful: random.chance(0.25),
-    abilities: drawAbilities(random),
+    abilities: drawAbilities(random, variant),
     standing: new Map(),
     formOf: (about, random) => {
       const form = forms.get(about) ?? (random.chance(documents) ? 'document' : 'event')
@@ -128,15 +147,18 @@ const end = (random: Random, style: Style, relation: Relation): Fact[] => {
 /** An id is given to another remote application only after it was taken from the one before. */
 const tell = (random: Random, style: Style, relation: Relation): Fact[] => {
   const before = style.standing.get(relation.id)
-  const ended = before === undefined || before === relation ? [] : end(random, style, before)
+  const rivals = NEVER_AT_ONCE.filter((ids) => ids.includes(relation.id))
+    .flat()
+    .flatMap((id) => (id === relation.id ? [] : (style.standing.get(id) ?? [])))
+  const gone = [...(before === undefined || before === relation ? [] : [before]), ...rivals]
+  const ended = gone.flatMap((one) => end(random, style, one))
   style.standing.set(relation.id, relation)
   return [...ended, ...speak(random, style, 'told', relation)]
 }
 
-/** A consumer moves from one beacon to the other: for a while it has both, or neither. */
-const move = (random: Random, style: Style, relations: readonly Relation[]): Fact[] => {
-  const meshes = relations.filter(({ interface: name }) => name === 'service_mesh')
-  const [from, to] = random.shuffle([meshes.slice(0, 1), meshes.slice(-1)])
+/** A consumer moves from one beacon to the other, or a worker to another coordinator: for a while it has both, or neither. */
+const move = (random: Random, style: Style, relations: readonly Relation[], between: readonly number[]): Fact[] => {
+  const [from, to] = random.shuffle(between).map((id) => relations.filter((relation) => relation.id === id))
   return random
     .shuffle([() => to?.map((one) => tell(random, style, one)), () => from?.map((one) => end(random, style, one))])
     .flatMap((say) => say()?.flat() ?? [])
@@ -157,7 +179,8 @@ const addFacts = (random: Random, style: Style, relations: readonly Relation[], 
     return random.chance(0.75) ? [removed, configFact(random, style, 'config', side)] : [removed]
   }
   if (draw > (style.abilities.size > 0 ? 0.6 : 0.93)) return [configFact(random, style, 'config', random.pick(sides))]
-  if (style.abilities.has('second beacon') && random.chance(0.4)) return move(random, style, relations)
+  const moves = bringing(style.abilities).map((ability) => MOVES[ability])
+  if (moves.length > 0 && random.chance(0.4)) return move(random, style, relations, random.pick(moves))
   return change(random, style, random.pick(relations))
 }
 
@@ -171,18 +194,17 @@ type Beginning = Pick<Plan, 'variant' | 'order' | 'skew' | 'offsets'> & {
 
 const createBeginning = (random: Random): Beginning => {
   const variant = random.chance(0.2) ? 'chain' : 'mesh'
-  const style = createStyle(random)
-  const hasSecond = style.abilities.has('second beacon')
+  const style = createStyle(random, variant)
   const sides = sidesOfPlan({ variant, abilities: style.abilities })
   const isApart = random.chance(0.15)
   const named = (relations: readonly Relation[]) => (isApart ? relations.map(apart) : relations)
   const pool = variant === 'chain' ? named(CHAIN) : named([...MESH, ...CLIENTS])
   const relations = variant === 'chain' ? pool.slice(0, 2) : [...pool.slice(0, 1), random.pick(pool.slice(MESH.length))]
-  const second = hasSecond ? named([SECOND[variant]]) : []
+  const more = named(bringing(style.abilities).flatMap((ability): readonly Relation[] => MORE[ability][variant]))
   const facts = [
     ...sides.map((side) => [configFact(random, style, 'config', side)]),
     ...relations.map((relation) => tell(random, style, relation)),
-    ...second.filter(() => random.chance(0.5)).map((relation) => tell(random, style, relation)),
+    ...more.filter(() => random.chance(0.5)).map((relation) => tell(random, style, relation)),
   ]
   // no rule mends a memory that was lost, or an application that was removed, where nothing says which word is the later one
   const orders: Order[] = style.isForgetful || style.isRemoving ? ['time', 'sequence'] : ['time', 'sequence', 'none']
@@ -198,7 +220,7 @@ const createBeginning = (random: Random): Beginning => {
     offsets: isReusing && variant === 'mesh' ? {} : offsets,
     style,
     sides,
-    relations: [...(isReusing ? pool : relations), ...second],
+    relations: [...(isReusing ? pool : relations), ...more],
     facts: random.shuffle(facts),
   }
 }
@@ -206,12 +228,22 @@ const createBeginning = (random: Random): Beginning => {
 /** Whom the platform configures in a history. */
 export const sidesOfPlan = ({ variant, abilities }: Pick<Plan, 'variant' | 'abilities'>): string[] => [
   'beacon',
-  ...(abilities.has('second beacon') ? ['lantern'] : []),
   ...(variant === 'chain' ? ['tempo', 'querier'] : ['details']),
+  ...bringing(abilities).flatMap((ability) => MORE_SIDES[ability]),
 ]
 
 /** Everybody who may have a side of a relation. */
-export const ALL_SIDES = ['beacon', 'lantern', 'details', 'productpage', 'reviews', 'tempo', 'querier']
+export const ALL_SIDES = [
+  'beacon',
+  'lantern',
+  'details',
+  'productpage',
+  'reviews',
+  'tempo',
+  'querier',
+  'mimir',
+  'ingester',
+]
 
 /** How many calm beginnings there are: so few that each is worked out once and used by many histories. */
 const BEGINNINGS = 800

@@ -55,7 +55,7 @@ const labelsThere = ({ labels }: Snapshot, name: string): Record<string, string>
 const findMeshMistakes = (truth: Truth, found: Snapshot): string[] =>
   BEACONS.flatMap((beacon) => {
     const mesh = meshOf(truth, beacon)
-    const waypoint = Object.keys(found.waypoints).includes(`Gateway ${NAMESPACE}-${beacon}-waypoint`)
+    const waypoint = Object.keys(found.others).includes(`Gateway ${NAMESPACE}-${beacon}-waypoint`)
     const denying = Object.keys(found.policies).filter((name) =>
       name.startsWith(`${beacon}-${NAMESPACE}-policy-global-`),
     )

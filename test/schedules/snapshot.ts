@@ -4,11 +4,11 @@ import { labelsOn, principalsIn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import type { World } from './world.ts'
 
-/** What a history leaves in the cluster: labels by workload, Service and namespace, specs by policy, and what else a beacon makes. */
+/** What a history leaves in the cluster: labels by workload, Service and namespace, specs by policy, and what else a beacon or a coordinator makes. */
 export type Snapshot = {
   labels: Record<string, Record<string, string>>
   policies: Record<string, unknown>
-  waypoints: Record<string, unknown>
+  others: Record<string, unknown>
 }
 
 /**
@@ -24,17 +24,22 @@ export const takeSnapshot = ({ api }: World): Snapshot => {
   const objects = api.objects()
   const labelled = objects.filter(({ kind }) => kind === 'StatefulSet' || kind === 'Service' || kind === 'Namespace')
   const policies = objects.filter((one) => one.kind === 'AuthorizationPolicy' && !isGuardOnly(one))
-  const waypoints = objects.filter(({ kind }) => kind === 'Gateway' || kind === 'HorizontalPodAutoscaler')
+  const others = objects.filter(
+    ({ kind, metadata: { name } }) =>
+      kind === 'Gateway' || kind === 'HorizontalPodAutoscaler' || (kind === 'ConfigMap' && name.endsWith('-nginx')),
+  )
   return {
     labels: Object.fromEntries(labelled.map((one) => [`${one.kind} ${one.metadata.name}`, labelsOn(one)])),
     policies: Object.fromEntries(policies.map(({ metadata, spec }) => [metadata.name, spec])),
-    waypoints: Object.fromEntries(waypoints.map(({ kind, metadata, spec }) => [`${kind} ${metadata.name}`, spec])),
+    others: Object.fromEntries(
+      others.map(({ kind, metadata, spec, data }) => [`${kind} ${metadata.name}`, spec ?? data]),
+    ),
   }
 }
 
 /** What differs, in words. */
 export const compareSnapshots = (expected: Snapshot, found: Snapshot): string[] =>
-  (['labels', 'policies', 'waypoints'] as const).flatMap((part) => {
+  (['labels', 'policies', 'others'] as const).flatMap((part) => {
     const names = [...new Set([...Object.keys(expected[part]), ...Object.keys(found[part])])]
     return names
       .filter((name) => !isDeepStrictEqual(expected[part][name], found[part][name]))

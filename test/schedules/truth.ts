@@ -1,5 +1,5 @@
 import { aboutOf, configIn } from './facts.ts'
-import { BEACONS, NAMESPACE, type Relation } from './fixture.ts'
+import { BEACONS, COORDINATORS, NAMESPACE, type Relation } from './fixture.ts'
 import type { Platform, Word } from './platform.ts'
 import type { Policy, Rules } from './reach-table.ts'
 
@@ -96,14 +96,17 @@ const beaconsOf = (truth: Truth, application: string): string[] =>
     .map(({ provider }) => provider.application)
     .filter((beacon) => meshOf(truth, beacon) !== undefined)
 
-/** Whether an application joins a mesh: by its own relation with a beacon, or by that of its coordinator. */
+/** Whether an application joins a mesh: by its own relation with a beacon, or by that of a coordinator. */
 export const isJoining = (truth: Truth, application: string): boolean => {
   if (isRemoved(truth, application)) return false
-  const isWorker = standing(truth).some(
-    ({ interface: name, requirer }) => name === 'cluster' && requirer.application === application,
-  )
-  const isInCluster = isWorker && hasConfig(truth, 'tempo')
-  return beaconsOf(truth, application).length > 0 || (isInCluster && isJoining(truth, 'tempo'))
+  if (beaconsOf(truth, application).length > 0) return true
+  return COORDINATORS.some((coordinator) => {
+    const isWorker = standing(truth).some(
+      ({ interface: name, requirer, provider }) =>
+        name === 'cluster' && requirer.application === application && provider.application === coordinator,
+    )
+    return isWorker && hasConfig(truth, coordinator) && isJoining(truth, coordinator)
+  })
 }
 
 /** Whether a beacon puts the whole namespace on the mesh. */
