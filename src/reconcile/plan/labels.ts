@@ -181,11 +181,11 @@ export const isReleasing = (operation: Operation): boolean => {
   )
 }
 
-/** Tells if an object that carries labels of ours keeps them all, perhaps with other values. */
+/** Tells if an object keeps the labels of ours that it carries, and gets no others: perhaps the same ones with other values. */
 export const isRelabelling = (operation: Operation): boolean => {
   if (operation.verb !== 'label' || operation.difference.apply === undefined) return false
   const { own } = readLabels(operation.place, operation.manager).holders
-  return own.size > 0 && !isReleasing(operation)
+  return Object.keys(operation.difference.apply).every((key) => own.has(key)) && !isReleasing(operation)
 }
 
 const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>
