@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { DAY_MILLISECONDS } from '../src/base/clock.ts'
 import { Application, ObjectName } from '../src/base/names.ts'
-import { ownValue } from '../src/base/own-value.ts'
 import { LabelTarget } from '../src/kubernetes/label-target.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
 import { OwnedKind, withPreviousTargets } from '../src/state/state.ts'
@@ -27,17 +26,14 @@ export const resync = defineFunction({
   }),
   fold: (state, { former = [], owned = [] }, { now }) => {
     const isRecent = (since: string) => now.getTime() - Date.parse(since) <= DAY_MILLISECONDS
-    const { tombstones = {}, formerlyOwned = {}, owned: _, ...others } = state
+    const { tombstones = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
     const places = [...(state.former ?? []).filter(({ since }) => isRecent(since)), ...found]
-    const isWritable = (kind: string) => isRecent(ownValue(formerlyOwned, kind) ?? now.toISOString())
-    const kinds = [...new Set([...(state.owned ?? []).filter(isWritable), ...owned])].toSorted()
+    const kinds = [...new Set([...(state.owned ?? []), ...owned])].toSorted()
     const left = Object.entries(tombstones).filter(([, { since }]) => isRecent(since))
-    const writable = Object.entries(formerlyOwned).filter(([, since]) => isRecent(since))
     const next = {
       ...others,
       ...(left.length > 0 && { tombstones: Object.fromEntries(left) }),
-      ...(writable.length > 0 && { formerlyOwned: Object.fromEntries(writable) }),
       ...(kinds.length > 0 && { owned: kinds }),
     }
     return { state: withPreviousTargets(next, places) }

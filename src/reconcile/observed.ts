@@ -12,7 +12,7 @@ import { type Lookups, observeLookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isServiceOf } from '../kubernetes/services.ts'
-import type { Effective } from '../relations/effective.ts'
+import type { Effective, Worn } from '../relations/effective.ts'
 import type { OwnedKind, State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
@@ -86,13 +86,10 @@ export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observe
   owned: kinds,
 })
 
-/** The labels of the workload as it is now. `isBare` is true if it exists and carries none that the application holds. */
-export type Worn = { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean }
-
+/** Selects the labels of the workload as it is now. */
 export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<Targets, 'current'>): Worn => ({
   labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
-  isBare:
-    workload?.places?.every((place) => readLabels(place, fieldManager(application)).holders.own.size === 0) === true,
+  own: workload?.places?.flatMap((place) => [...readLabels(place, fieldManager(application)).holders.own]),
 })
 
 /** Tells if a workload or a Service of the application exists, or may exist. */

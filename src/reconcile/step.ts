@@ -277,7 +277,9 @@ const attempt = async (
     {
       subject,
       memory,
-      next: isResync(changes) ? withoutForgotten(subject, next, found.peers, now) : next,
+      next: isResync(changes)
+        ? withoutForgotten(subject, next, found.peers, now, unwantedKinds(features, next, observed))
+        : next,
       resolved,
       peers: found.peers,
       requesters,
@@ -308,6 +310,14 @@ const attempt = async (
     // what was refused again has changed nothing to look at
     hasHeldBack: progress.hasRetried !== true && features.isHeldBack(input),
   }
+}
+
+/** The kinds of objects that stand, or may, and that the config does not want. */
+const unwantedKinds = (features: Features, { config }: State, { owned: { kinds } }: Observed): string[] => {
+  const wanted: readonly string[] = features.kinds(config)
+  return kinds.flatMap(({ kind, live = [], problem }) =>
+    !wanted.includes(kind) && (live.length > 0 || problem !== undefined) ? [kind] : [],
+  )
 }
 
 /** Updates the units by the live pods, which decide who leads and may publish. An event about a removed pod may be lost. */

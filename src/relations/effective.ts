@@ -49,7 +49,8 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
   const entry = findMirror(subject, state, key, peer.state)
   const { labels } = peer
   const rival = isNear(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
-  if (entry === undefined) return { isOver: rival !== undefined, rival, labels, holds: Object.keys(labels).length > 0 }
+  // only a lost memory may carry labels of a relation that it does not know
+  if (entry === undefined) return { isOver: rival !== undefined, rival, labels, holds: peer.state.carried === true }
   return {
     entry,
     rival,
@@ -236,16 +237,24 @@ export const requestedLabels = (relation: Relation): Readonly<Record<string, unk
 /** Tells if a requirer has yet to take the labels of a relation, as far as its own state knows. */
 export const isUnenrolled = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
 
+/** The labels of a workload as it is now, and the keys of those that the application holds there; these are undefined without a workload. */
+export type Worn = {
+  readonly labels: Readonly<Record<string, string>>
+  readonly own: readonly string[] | undefined
+}
+
+/** Tells if the workload exists and carries none of the labels that the relation asks for. */
+const isBare = ({ own }: Worn, relation: Relation): boolean =>
+  own !== undefined && !Object.keys(requestedLabels(relation)).some((key) => own.includes(key))
+
 /** Tells if an interrupted requirer has taken the labels of a relation: no other relation brought them. */
-const hasTakenLabels = (
-  state: State,
-  entry: RelationEntry,
-  relation: Relation,
-  labels: Readonly<Record<string, string>>,
-) =>
+const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, { labels, own = [] }: Worn) =>
   entry.taking === true &&
   !Object.values(state.relations).some((other) => other !== entry && other.holds) &&
-  Object.entries(requestedLabels(relation)).some(([key, value]) => ownValue(labels, key) === value)
+  Object.entries(requestedLabels(relation)).some(
+    ([key, value]) =>
+      ownValue(labels, key) === value && own.includes(key) && ownValue(state.config?.labels, key) === undefined,
+  )
 
 /**
  * Gates enrolment: a requirer first takes labels once its provider has granted its request. Later changes do not wait, unless the
@@ -257,7 +266,7 @@ export const gateEnrolment = (
   state: State,
   resolved: Effective,
   peers: Peers,
-  { labels, isBare }: { readonly labels: Readonly<Record<string, string>>; readonly isBare: boolean },
+  worn: Worn,
 ): Effective => {
   const kept = keptGrants(subject, state, peers)
   const relations = Object.entries(resolved.state.relations).map(([key, relation]) => {
@@ -267,10 +276,10 @@ export const gateEnrolment = (
     // another relation has a grant of what was asked for, and nothing is known of it but that
     const isUnasked = kept.length > 0 && (other.entry?.granted ?? NOTHING_ASKED) === NOTHING_ASKED
     const isWaiting =
-      (isBare || isUnenrolled(entry) || isUnasked) &&
+      (isBare(worn, relation) || isUnenrolled(entry) || isUnasked) &&
       relation.publishes &&
       Object.hasOwn(relation.remote.data, labelsKey(relation)) &&
-      !hasTakenLabels(state, entry, relation, labels)
+      !hasTakenLabels(state, entry, relation, worn)
     if (!isWaiting || (!isUnasked && isGranted(entry, other))) return [key, relation] as const
     return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const
   })
@@ -283,7 +292,7 @@ export const gateEnrolment = (
     waiting: [
       ...resolved.waiting,
       ...awaiting,
-      ...(isBare ? [] : keptLabels(subject, state, resolved, labels)),
+      ...keptLabels(subject, state, resolved, worn),
       ...kept,
       ...leavingWorkers(subject, state, resolved, peers).map((worker) => ({
         held: CLUSTER_POLICIES,
@@ -307,11 +316,10 @@ const keptLabels = (
   subject: Subject,
   { config }: State,
   { state: { relations } }: Effective,
-  worn: Readonly<Record<string, string>>,
+  { own = [] }: Worn,
 ): Wait[] => {
   const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
-  const isKept =
-    Object.hasOwn(worn, ENROLMENT_LABEL) && !asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))
+  const isKept = own.includes(ENROLMENT_LABEL) && !asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))
   if (!isKept) return []
   return Object.values(relations).flatMap((relation) => {
     const remote = subjectName(remoteSubject(subject, relation))

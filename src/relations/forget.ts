@@ -1,4 +1,5 @@
 import { DAY_MILLISECONDS } from '../base/clock.ts'
+import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
@@ -8,19 +9,42 @@ import type { Peers } from './peers.ts'
 
 /**
  * The state without what ended more than a day ago and has left nothing on either side; of an application that was removed as long ago,
- * the marks go with its last relation.
+ * the marks go with its last relation. `left` are the kinds of objects that stand and are not wanted: nothing is forgotten while the
+ * application awaits others, or still owns any of these.
  */
-export const withoutForgotten = (subject: Subject, state: State, peers: Peers, now: Date): State => {
+export const withoutForgotten = (
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  now: Date,
+  left: readonly string[],
+): State => {
+  if (state.awaits !== undefined || left.length > 0) return state
   const isOld = (since: string | undefined) =>
     since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
-  const { removed, ...others } = state
+  const { removed, ...others } = withoutFormerKinds(state, isOld)
   const relations = Object.entries(state.relations).filter(([key, entry]) => {
     const since = (entry.word === 'ended' ? entry.since : undefined) ?? removed
     return stands(state, entry) || !isOld(since) || !isForgettable(subject, state, key, entry, peers)
   })
-  if (!isOld(removed) || relations.length > 0) return { ...state, relations: Object.fromEntries(relations) }
+  if (!isOld(removed) || relations.length > 0)
+    return defined({ ...others, removed, relations: Object.fromEntries(relations) })
   const { marks: _, ...rest } = others
   return { ...rest, relations: {} }
+}
+
+/** A step that began under an earlier config may have written objects of its kinds until a day after. */
+const withoutFormerKinds = (
+  { owned = [], formerlyOwned = {}, ...state }: State,
+  isOld: (since: string | undefined) => boolean,
+): State => {
+  const former = Object.entries(formerlyOwned).filter(([, since]) => !isOld(since))
+  const kinds = owned.filter((kind) => !isOld(formerlyOwned[kind]))
+  return {
+    ...state,
+    ...(kinds.length > 0 && { owned: kinds }),
+    ...(former.length > 0 && { formerlyOwned: Object.fromEntries(former) }),
+  }
 }
 
 /** Tells if both sides have seen the end, and nothing is left. */

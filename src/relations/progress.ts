@@ -279,10 +279,9 @@ const withoutLabels = (
     return isAwaited ? [remote] : []
   })
 
-/** Tells if the workload carries labels, and those of its own workers do: labels may be refused there while all else was done. */
-const isLabelled = (peer: Peer | undefined): boolean =>
-  peer !== undefined && 'labels' in peer && Object.keys(peer.labels).length > 0 && !awaitsLabels(peer)
+/** Tells if the workload is on the mesh, and those of its own workers are: labels may be refused there while all else was done. */
+const isLabelled = (peer: Peer | undefined): boolean => isOnMesh(peer) && !awaitsLabels(peer)
 
-/** Tells if the workload is on the mesh: a worker carries the label of its cluster without that. */
+/** Tells if the workload is on the mesh: it may carry labels of its own, or of its cluster, without that. */
 const isOnMesh = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'labels' in peer && Object.hasOwn(peer.labels, ENROLMENT_LABEL)
