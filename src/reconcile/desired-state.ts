@@ -7,6 +7,7 @@ import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import { ownedKeys } from '../relations/application-data.ts'
 import { isRequirer } from '../relations/progress.ts'
+import { awaitedEndpoints } from '../relations/unknown-endpoints.ts'
 import { type EffectiveState, isConfigUnknown } from '../state/state.ts'
 
 /** The desired state of the cluster. */
@@ -50,10 +51,11 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     // two features may have the same to say of a relation
     waiting: [
       ...new Map(
-        [...lostEnrolment(subject, state), ...parts.flatMap((part) => part.waiting ?? [])].map((one) => [
-          one.message,
-          one,
-        ]),
+        [
+          ...lostEnrolment(subject, state),
+          ...awaitedEndpoints(state),
+          ...parts.flatMap((part) => part.waiting ?? []),
+        ].map((one) => [one.message, one]),
       ).values(),
     ],
     isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),

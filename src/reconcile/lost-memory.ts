@@ -1,13 +1,16 @@
+import { changed } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
+import { readLabels } from '../kubernetes/apply-labels.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
-import { MESH_KEYS } from '../relations/foreign-labels.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../relations/foreign-labels.ts'
 import { endedBy, knownEnrolments, withCarried } from '../relations/progress.ts'
+import { isKnownToPeers, withUnknownEndpoints } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { Found } from './look.ts'
-import { type Observed, wornIn } from './observed.ts'
+import { type Observed, placesOf, wornIn } from './observed.ts'
 
 /**
  * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
@@ -47,15 +50,36 @@ export const withObservedLabels = (
   const { labels: worn } = wornIn(subject, observed.targets)
   const told = [...endedBy(subject, state, found.peers), ...knownEnrolments(subject, state, resolved)]
   const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, worn))
-  const isKnown = state.removed !== undefined || isTold || isAsked
+  // what the config asks for, or nobody but the application itself can ask for, needs no relation
+  const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
+  const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
   if (!isKnown) return { carried, resolved }
   const { carried: _, ...known } = carried
   return { carried: known, resolved: effective(subject, known, found.peers) }
 }
 
-const isCarrying = ({ application }: Subject, { targets }: Observed): boolean => {
-  const manager = fieldManager(application)
-  return targets.current.some(({ places = [] }) =>
-    places.some(({ object }) => object.metadata.managedFields?.some((entry) => entry.manager === manager)),
-  )
+/** The state, and what follows from it, with the endpoints whose relations a lost memory alone knew. */
+export const withLostEndpoints = (
+  { stored }: Memory,
+  subject: Subject,
+  { carried: state, resolved }: { carried: State; resolved: Effective },
+  { observed, found: { peers } }: { observed: Observed; found: Found },
+): { carried: State; resolved: Effective } => {
+  const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
+  const carried = withUnknownEndpoints(state, isLost)
+  if (carried === state) return { carried, resolved }
+  const { unknownEndpoints } = carried
+  return { carried, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
 }
+
+const isCarrying = (subject: Subject, observed: Observed): boolean => heldFor(subject, observed).length > 0
+
+const isObserved = ({ targets }: Observed): boolean =>
+  targets.current.some(({ places }) => places !== undefined) &&
+  targets.current.every(({ problem }) => problem === undefined)
+
+/** Lists the keys of the labels that the application holds, and that others may have asked for. */
+const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
+  placesOf(targets.current)
+    .flatMap((place) => [...readLabels(place, fieldManager(application)).holders.own])
+    .filter((key) => FOREIGN_KEYS.includes(key))

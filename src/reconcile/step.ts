@@ -19,7 +19,7 @@ import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
 import type { Found } from './look.ts'
-import { withLostMemory, withObservedLabels } from './lost-memory.ts'
+import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import type { Drift } from './plan/drift.ts'
@@ -261,7 +261,8 @@ const attempt = async (
         message: `${subject.namespace}/${subject.application} is not known: nothing is remembered of it`,
       })),
     )
-  const { carried, resolved } = withObservedLabels(features, memory, subject, state, { seen, observed, found })
+  const labelled = withObservedLabels(features, memory, subject, state, { seen, observed, found })
+  const { carried, resolved } = withLostEndpoints(memory, subject, labelled, { observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.breathe()
   const sayable = recall('said', (given: PublishInput) => withSaid(features, given), {

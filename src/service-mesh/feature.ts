@@ -94,7 +94,11 @@ export const serviceMesh = {
     Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
         const data = meshDatabag(subject, state, relation, lookups)
-        return data === undefined ? [] : [[relation.key, { data }] as const]
+        // what a beacon granted to relations that a lost memory knew stays
+        const isPartial = state.unknownEndpoints !== undefined && relation.role === 'requires'
+        return data === undefined
+          ? []
+          : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
   // the namespace is labelled in the same step, and looked at once more

@@ -5,6 +5,7 @@ import { lossHistories } from './named-losses.ts'
 import { orderHistories } from './named-order.ts'
 import { placeHistories } from './named-places.ts'
 import { relationHistories } from './named-relations.ts'
+import { waitHistories } from './named-waits.ts'
 import { runNamed } from './script.ts'
 
 const histories = [
@@ -14,6 +15,7 @@ const histories = [
   ...lossHistories,
   ...documentHistories,
   ...placeHistories,
+  ...waitHistories,
 ]
 
 for (const named of histories)

@@ -1,0 +1,42 @@
+import { changed } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
+import type { State } from '../state/state.ts'
+import { hasShown } from './effective.ts'
+import { isBetween } from './mirror.ts'
+import type { Peers } from './peers.ts'
+
+/** Tells if another application has seen data of this one in a relation that its platform has not ended: without a memory, this one lost it. */
+export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
+  [...peers.values()].some(
+    (peer) =>
+      'state' in peer &&
+      Object.values(peer.state.relations).some(
+        (entry) => entry.word === 'told' && hasShown(entry) && isBetween(entry, peer.subject, subject),
+      ),
+  )
+
+/**
+ * The state with the endpoints whose relations are not known since the memory was lost: those that the config named when it was told first,
+ * until one relation of each is told, adopted or read.
+ */
+export const withUnknownEndpoints = (state: State, isLost: boolean): State => {
+  const { config, removed, relations } = state
+  const unknown = state.unknownEndpoints ?? (isLost || undefined)
+  if (unknown === undefined || removed !== undefined) return changed(state, { unknownEndpoints: undefined })
+  if (config === undefined) return changed(state, { unknownEndpoints: true })
+  const known = new Set(Object.values(relations).map(({ endpoint }) => endpoint))
+  const named = new Set((config.policies ?? []).map(({ relation }) => relation))
+  const left = [...named].filter((endpoint) => !known.has(endpoint) && (unknown === true || unknown.includes(endpoint)))
+  return changed(state, { unknownEndpoints: left.length === 0 ? undefined : left })
+}
+
+/** Lists the waits for relations of endpoints that are not known since the memory was lost. */
+export const awaitedEndpoints = ({ unknownEndpoints }: Pick<State, 'unknownEndpoints'>): Wait[] =>
+  !Array.isArray(unknownEndpoints)
+    ? []
+    : unknownEndpoints.map((endpoint) => ({
+        held: `the grants of endpoint ${endpoint}`,
+        for: [`a relation of endpoint ${endpoint}`],
+        message: `what was granted before the memory was lost stays in effect: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
+      }))

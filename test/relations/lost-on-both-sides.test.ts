@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import {
+  configure,
+  createMesh,
+  enrolled,
+  policiesOf,
+  related,
+  remove,
+  requires,
+  sourcesOf,
+} from '../helpers/beacon-world.ts'
+import type { World } from '../helpers/world.ts'
+
+const DB = { application: 'db' }
+const WEB = { application: 'web' }
+const ASKED = { policies: [{ type: 'app', relation: 'db', endpoints: [{ ports: [80] }] }] }
+
+const loseMemory = (world: World, name: string) =>
+  remove(world, `/api/v1/namespaces/shop/configmaps/juju-service-mesh-${name}-labels`)
+
+/** `web` may reach `db`; that alone was told of their relation. */
+const createClient = async (): Promise<World> => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: {} })
+  await configure(world, ASKED, DB)
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', related(11, 'db', WEB, DB))
+  expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+  return world
+}
+
+const sources = (world: World) => sourcesOf(policiesOf(world, 'db'))
+
+describe('a config that is told before the relations that lost memories knew', () => {
+  test.each([[['db', 'web']], [['db', 'web', 'beacon']]])(
+    'takes access from no client that nobody ended: without the memories of %s',
+    async (lost) => {
+      const world = await createClient()
+      for (const name of lost) loseMemory(world, name)
+      const { messages } = await configure(world, ASKED, DB)
+      expect(messages).toContainEqual(expect.stringContaining('waiting for a relation of endpoint db'))
+      if (lost.includes('beacon')) {
+        await configure(world, { mesh: {} })
+        await world.send('relation-changed', requires(7, DB))
+      }
+      await world.send('resync', {})
+      expect(sources(world)).toEqual(['shop/web'])
+      expect(enrolled(world, 'db')).toMatchObject({ 'istio.io/dataplane-mode': 'ambient' })
+    },
+  )
+
+  test('counts as it is once a relation of each endpoint is told', async () => {
+    const world = await createClient()
+    for (const name of ['db', 'web']) loseMemory(world, name)
+    await configure(world, ASKED, DB)
+    await world.send('relation-changed', related(12, 'db', { application: 'api' }, DB))
+    expect(sources(world)).toEqual(['shop/api'])
+    expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
+  })
+
+  test('counts as it is once the relation was told and ended', async () => {
+    const world = await createClient()
+    for (const name of ['db', 'web']) loseMemory(world, name)
+    await configure(world, ASKED, DB)
+    await world.send('relation-changed', related(11, 'db', WEB, DB))
+    await world.send('relation-broken', { ...DB, relation: { id: 11, interface: 'http' } })
+    expect(sources(world)).toEqual([])
+  })
+
+  test('is asked for endpoints that it names first, and not for those that a later one adds', async () => {
+    const world = await createClient()
+    for (const name of ['db', 'web']) loseMemory(world, name)
+    await configure(world, ASKED, DB)
+    await world.send('relation-changed', related(11, 'db', WEB, DB))
+    const { messages } = await configure(
+      world,
+      { policies: [...ASKED.policies, { type: 'app', relation: 'admin', endpoints: [] }] },
+      DB,
+    )
+    expect(messages.join()).not.toContain('waiting for a relation')
+    expect(sources(world)).toEqual(['shop/web'])
+  })
+
+  test('does not make a new application wait', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await world.send('relation-changed', requires(7, DB))
+    expect((await configure(world, ASKED, DB)).messages.join()).not.toContain('waiting for a relation')
+  })
+})

@@ -1,0 +1,54 @@
+import { CONFIGS } from './fixture.ts'
+import { CONFIGURED, config, configOf, forgotten, mesh, type Named, removed } from './script.ts'
+import { objectNamed } from './world.ts'
+
+/** The config of details with a label of its own. */
+const LABELLED = configOf('details', { ...CONFIGS.details, labels: { team: 'blue' } })
+
+const memoryOf = (state: unknown): Record<string, unknown> =>
+  JSON.parse(String(state ?? '{}')) as Record<string, unknown>
+
+/** What waits for others, and for whom nobody needs to. */
+export const waitHistories: readonly Named[] = [
+  {
+    name: 'a beacon whose relation is over before its consumer has looked goes, though the consumer carries a label of its own',
+    act: async ({ say, sayOnly, lose }) => {
+      await say(config('beacon'), LABELLED)
+      await sayOnly(mesh().told('beacon'))
+      await sayOnly(mesh().ended('beacon'))
+      lose('details')
+      await say(removed('beacon'))
+    },
+    end: { resync: 'beacon' },
+    check: ({ run, expect }) =>
+      expect(
+        objectNamed(run.world.api, 'Gateway', 'shop-beacon-waypoint') === undefined,
+        'the Gateway of the removed beacon stays',
+      ),
+  },
+  {
+    name: 'a config that is told first after both memories were lost takes no access from a client that nobody ended',
+    act: ({ say }) =>
+      say(
+        ...[...CONFIGURED, mesh().told('details')],
+        ...[forgotten('details'), forgotten('productpage'), config('details')],
+      ),
+    end: { resync: 'details' },
+    check: ({ run, expect }) => {
+      const policies = run.world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
+      expect(JSON.stringify(policies).includes('/sa/productpage'), 'productpage has lost its access')
+    },
+    isOdd: true,
+  },
+  {
+    name: 'an application that was never on a mesh waits for nobody when its memory is lost',
+    act: ({ say }) => say(LABELLED, forgotten('details'), LABELLED),
+    end: { resync: 'details' },
+    check: ({ run, expect }) => {
+      const memory = objectNamed(run.world.api, 'ConfigMap', 'juju-service-mesh-details-labels')
+      const { carried } = memoryOf((memory as { data?: { state?: string } } | undefined)?.data?.state)
+      expect(carried === undefined, 'the memory counts details as on a mesh')
+    },
+    isOdd: true,
+  },
+]
