@@ -6,7 +6,7 @@ import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective } from '../relations/effective.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../relations/foreign-labels.ts'
 import { endedBy, knownEnrolments, withCarried } from '../relations/progress.ts'
-import { isKnownToPeers, withUnknownEndpoints } from '../relations/unknown-endpoints.ts'
+import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { Found } from './look.ts'
@@ -66,7 +66,7 @@ export const withLostEndpoints = (
   { observed, found: { peers } }: { observed: Observed; found: Found },
 ): { carried: State; resolved: Effective } => {
   const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
-  const carried = withUnknownEndpoints(state, isLost)
+  const carried = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
   if (carried === state) return { carried, resolved }
   const { unknownEndpoints } = carried
   return { carried, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }

@@ -1,9 +1,9 @@
 import { changed } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
-import type { State } from '../state/state.ts'
+import { type State, stands } from '../state/state.ts'
 import { hasShown } from './effective.ts'
-import { isBetween } from './mirror.ts'
+import { isBetween, oppositeIdentity } from './mirror.ts'
 import type { Peers } from './peers.ts'
 
 /** Tells if another application has seen data of this one in a relation that its platform has not ended: without a memory, this one lost it. */
@@ -16,16 +16,26 @@ export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
       ),
   )
 
+/** Lists the endpoints of this application's relations that other applications know to be over. */
+export const endpointsEndedByPeers = (subject: Subject, peers: Peers): string[] =>
+  [...peers.values()].flatMap((peer) =>
+    'state' in peer
+      ? Object.values(peer.state.relations)
+          .filter((entry) => !stands(peer.state, entry) && isBetween(entry, peer.subject, subject))
+          .map((entry) => oppositeIdentity(entry).endpoint)
+      : [],
+  )
+
 /**
  * The state with the endpoints whose relations are not known since the memory was lost: those that the config named when it was told first,
- * until one relation of each is told, adopted or read.
+ * until one relation of each is told, adopted, read, or known to be over (`ended`).
  */
-export const withUnknownEndpoints = (state: State, isLost: boolean): State => {
+export const withUnknownEndpoints = (state: State, isLost: boolean, ended: readonly string[]): State => {
   const { config, removed, relations } = state
   const unknown = state.unknownEndpoints ?? (isLost || undefined)
   if (unknown === undefined || removed !== undefined) return changed(state, { unknownEndpoints: undefined })
   if (config === undefined) return changed(state, { unknownEndpoints: true })
-  const known = new Set(Object.values(relations).map(({ endpoint }) => endpoint))
+  const known = new Set([...Object.values(relations).map(({ endpoint }) => endpoint), ...ended])
   const named = new Set((config.policies ?? []).map(({ relation }) => relation))
   const left = [...named].filter((endpoint) => !known.has(endpoint) && (unknown === true || unknown.includes(endpoint)))
   return changed(state, { unknownEndpoints: left.length === 0 ? undefined : left })

@@ -1,5 +1,5 @@
 import { CONFIGS } from './fixture.ts'
-import { CONFIGURED, config, configOf, forgotten, mesh, type Named, removed } from './script.ts'
+import { CONFIGURED, client, config, configOf, forgotten, mesh, type Named, removed } from './script.ts'
 import { objectNamed } from './world.ts'
 
 /** The config of details with a label of its own. */
@@ -37,6 +37,21 @@ export const waitHistories: readonly Named[] = [
     check: ({ run, expect }) => {
       const policies = run.world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
       expect(JSON.stringify(policies).includes('/sa/productpage'), 'productpage has lost its access')
+    },
+    isOdd: true,
+  },
+  {
+    name: 'a client whose relation its own platform alone has ended loses its access after the provider lost its memory',
+    act: async ({ say, sayOnly, lose }) => {
+      await say(config('beacon'), mesh().told('details'), client().told('productpage'), config('details'))
+      await sayOnly(client().ended('productpage'))
+      lose('details')
+      await say(forgotten('details'), mesh().told('details'), config('details'))
+    },
+    end: { resync: 'details' },
+    check: ({ run, expect }) => {
+      const policies = run.world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
+      expect(!JSON.stringify(policies).includes('/sa/productpage'), 'productpage keeps its access')
     },
     isOdd: true,
   },
