@@ -28,16 +28,20 @@ export const endpointsEndedByPeers = (subject: Subject, peers: Peers): string[] 
 
 /**
  * The state with the endpoints whose relations are not known since the memory was lost: those that the config named when it was told first,
- * until one relation of each is told, adopted, read, or known to be over (`ended`).
+ * until one relation of each is told, adopted, read, or known to be over. Until the config is told, the endpoints that `ended` are collected:
+ * the peers that know of an end are not read again.
  */
 export const withUnknownEndpoints = (state: State, isLost: boolean, ended: readonly string[]): State => {
   const { config, removed, relations } = state
-  const unknown = state.unknownEndpoints ?? (isLost || undefined)
+  const unknown = state.unknownEndpoints ?? (isLost ? { ended: [] } : undefined)
   if (unknown === undefined || removed !== undefined) return changed(state, { unknownEndpoints: undefined })
-  if (config === undefined) return changed(state, { unknownEndpoints: true })
-  const known = new Set([...Object.values(relations).map(({ endpoint }) => endpoint), ...ended])
+  const over = 'ended' in unknown ? new Set([...unknown.ended, ...ended]) : new Set(ended)
+  if (config === undefined) return changed(state, { unknownEndpoints: { ended: [...over] } })
+  const known = over.union(new Set(Object.values(relations).map(({ endpoint }) => endpoint)))
   const named = new Set((config.policies ?? []).map(({ relation }) => relation))
-  const left = [...named].filter((endpoint) => !known.has(endpoint) && (unknown === true || unknown.includes(endpoint)))
+  const left = [...named].filter(
+    (endpoint) => !known.has(endpoint) && ('ended' in unknown || unknown.includes(endpoint)),
+  )
   return changed(state, { unknownEndpoints: left.length === 0 ? undefined : left })
 }
 

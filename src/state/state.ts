@@ -86,8 +86,11 @@ export const commonState = (config: z.ZodType<Config>) => {
     ),
     /** The memory was lost while the workload was on the mesh, and the requesting relation is not known yet. */
     carried: part(z.literal(true).optional(), 'dropped', true),
-    /** The memory was lost: the endpoints of the config whose relations are not known yet; all of them while the config is not known. */
-    unknownEndpoints: part(z.union([z.literal(true), z.array(z.string())]).optional(), 'dropped'),
+    /** The memory was lost: the endpoints of the config whose relations are not known yet; while the config is not known, all but those known to have ended. */
+    unknownEndpoints: part(
+      z.union([z.array(z.string()), z.object({ ended: z.array(z.string()) })]).optional(),
+      'dropped',
+    ),
     /** The published data of this side, by hash: a beacon publishes the same to all. */
     says: part(z.record(z.string(), PublishedData).optional(), 'kept'),
     /** The application was removed, and has not come back since (RFC 3339). */

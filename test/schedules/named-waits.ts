@@ -56,6 +56,15 @@ export const waitHistories: readonly Named[] = [
     isOdd: true,
   },
   {
+    name: 'an end that a client tells a lost memory before its config is remembered until that is told',
+    act: async ({ say, sayOnly }) => {
+      await say(config('beacon'), mesh().told('beacon'), client().told('details'), config('details'))
+      await sayOnly(client().ended('productpage'))
+      await say(forgotten('details'), config('details'))
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'an application that was never on a mesh waits for nobody when its memory is lost',
     act: ({ say }) => say(LABELLED, forgotten('details'), LABELLED),
     end: { resync: 'details' },
