@@ -60,7 +60,7 @@ const stories: Story[] = [
   { name: 'somebody may use a consumer', before: [beacon({}), dbLetsIn, joins(7, DB)], crashing: webUsesDb },
   {
     name: 'the beacon of two consumers goes',
-    before: [beacon({}), dbLetsIn, webUsesDb, joins(7, DB), joins(7, WEB)],
+    before: [beacon({}), dbLetsIn, webUsesDb, joins(7, DB), joins(8, WEB)],
     crashing: (world) => world.send('application-removed', BEACON),
   },
   {
