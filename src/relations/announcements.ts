@@ -10,7 +10,7 @@ import {
 } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
-import type { RelationEntry, RelationIdentity } from '../state/relation.ts'
+import { hasData, type RelationEntry, type RelationIdentity } from '../state/relation.ts'
 import { idHolder, type PublicState, type State } from '../state/state.ts'
 import { isEnrolling } from './effective.ts'
 import { relationKey } from './ids.ts'
@@ -246,6 +246,7 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
     ...announced,
     ...lastReadableValues(before, announced, state.config?.versions),
     ...(document !== undefined && { document }),
+    ...(isEmptied(before, announced) && { emptied: true as const }),
     word: 'told',
     mark,
     mine: true,
@@ -255,6 +256,9 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
   const givenUp = heldKeys(next, announced.document).filter((other) => other !== key)
   return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
 }
+
+const isEmptied = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): boolean =>
+  before?.word === 'told' && !hasData(remote) && (before.emptied === true || hasData(before.remote))
 
 const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
   const before = ownValue(state.relations, key)

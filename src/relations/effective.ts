@@ -4,7 +4,14 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { Interface, Versions } from '../state/config.ts'
-import { type Databag, type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
+import {
+  type Databag,
+  hasData,
+  type PublishedData,
+  type Relation,
+  type RelationEntry,
+  relationName,
+} from '../state/relation.ts'
 import { type EffectiveState, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { decodePayload } from './codec.ts'
@@ -199,11 +206,11 @@ const resolve = (
   const own = says === undefined ? undefined : ownValue(contents, says)
   const data = 'data' in read ? read.data : (kept ?? {})
   const units = published?.units ?? remote.units
-  const { id, endpoint, interface: name, role } = entry
+  const { id, endpoint, interface: name, role, emptied } = entry
   const isSilent = heard === true && published === undefined && !hasData(remote)
   const isUnknown = isSilent || (!('data' in read) && kept === undefined)
   const relation: Relation = defined({
-    ...{ id, endpoint, interface: name, role, kept },
+    ...{ id, endpoint, interface: name, role, emptied, kept },
     remote: defined({ ...remote, data, units }),
     publishes: published && (true as const),
     isPartial: published?.partial,
@@ -215,9 +222,6 @@ const resolve = (
   })
   return { relation, read }
 }
-
-const hasData = ({ data, units }: RelationEntry['remote']): boolean =>
-  Object.keys(data).length > 0 || Object.keys(units ?? {}).length > 0
 
 /** Tells if the relation enrols its requirer: it carries labels, and policies for them. */
 export const isEnrolling = ({ interface: name }: Pick<Relation, 'interface'>): boolean =>
@@ -309,7 +313,11 @@ export const isAwaiting = ({ state: { relations } }: Effective): boolean =>
 
 /** Tells if the provider of a relation that may bring labels has not said anything. */
 const isUnheard = (relation: Relation): boolean =>
-  isEnrolling(relation) && relation.role === 'requires' && !relation.publishes && !hasData(relation.remote)
+  isEnrolling(relation) &&
+  relation.role === 'requires' &&
+  !relation.publishes &&
+  !relation.emptied &&
+  !hasData(relation.remote)
 
 /** Names the relations for which labels stay that nothing else asks for any more. */
 const keptLabels = (

@@ -18,6 +18,10 @@ export const Remote = z.strictObject({
   units: z.record(z.string(), Databag).optional(),
 })
 
+/** Tells if a platform has told data of the remote side. */
+export const hasData = ({ data, units }: z.infer<typeof Remote>): boolean =>
+  Object.keys(data).length > 0 || Object.keys(units ?? {}).length > 0
+
 /** Names an application of the own namespace by itself, as the other side does: a relation has one name, whichever way it is told. */
 export const withoutOwnNamespace = <T extends { readonly namespace?: string | undefined }>(
   own: string,
@@ -63,6 +67,8 @@ export const RelationEntry = z.strictObject({
   since: z.iso.datetime().optional(),
   /** The ConfigMap document that declares the relation. */
   document: ObjectName.optional(),
+  /** The platform has emptied the databag of the remote side, which asks for nothing: a databag that was never told is unknown. */
+  emptied: z.literal(true).optional(),
   /** The last readable values of keys that the platform now sends unreadable. */
   kept: Databag.optional(),
   /** The key of this side's data in `says`. */
@@ -97,6 +103,7 @@ export const isSameRelation = (one: Named, other: Named): boolean =>
 /** An existing relation with the remote data, from whichever source. */
 export type Relation = RelationIdentity & {
   readonly remote: z.infer<typeof Remote>
+  readonly emptied?: true | undefined
   readonly kept?: Databag | undefined
   /** The remote application publishes its own data: its identity is known. */
   readonly publishes?: true
