@@ -6,7 +6,7 @@ import type { Memories } from '../state/memory.ts'
 import { evaluate } from './evaluate.ts'
 import type { Expectation } from './expectation.ts'
 import { buildInput } from './input.ts'
-import { observeForQuery } from './observe.ts'
+import { asTaken, observeForQuery } from './observe.ts'
 import type { Query } from './query.ts'
 
 /** An expectation, whether it is met, and why or why not. */
@@ -15,17 +15,23 @@ export type Expected = Expectation & { readonly met: boolean; readonly sentence:
 /** A client of which nothing is known but that it is outside of the mesh: an address for documentation. */
 const OUTSIDE = '203.0.113.1'
 
+type Options = {
+  readonly autoAllowWaypoint?: boolean | undefined
+  /** The policies count as soon as they are written: in a plan nobody takes them. */
+  readonly isPlanned?: boolean
+}
+
 /** Checks expectations against a cluster. What is undecided is met by none: it is neither allowed for certain nor denied. */
 export const expected = async (
   memories: Pick<Memories, 'read'>,
   kubernetes: Kubernetes,
   expectations: readonly Expectation[],
   sender: Sender | undefined,
-  autoAllowWaypoint?: boolean,
+  options: Options = {},
 ): Promise<Expected[]> => {
   const results: Expected[] = []
   for (const expectation of expectations)
-    results.push({ ...expectation, ...(await check(memories, kubernetes, expectation, sender, autoAllowWaypoint)) })
+    results.push({ ...expectation, ...(await check(memories, kubernetes, expectation, sender, options)) })
   return results
 }
 
@@ -34,7 +40,7 @@ const check = async (
   kubernetes: Kubernetes,
   { from, to, port, method, path, allowed }: Expectation,
   sender: Sender | undefined,
-  autoAllowWaypoint: boolean | undefined,
+  { autoAllowWaypoint, isPlanned = false }: Options,
 ): Promise<Pick<Expected, 'met' | 'sentence'>> => {
   const [client, target] = [from === undefined ? undefined : subjectIn(from), subjectIn(to)]
   for (const side of [client, target])
@@ -45,7 +51,8 @@ const check = async (
     ...{ to: target, port, method, path, via: 'service', autoAllowWaypoint },
   }
   try {
-    const { request, snapshot } = buildInput(question, await observeForQuery(memories, kubernetes, question))
+    const observed = await observeForQuery(memories, kubernetes, question)
+    const { request, snapshot } = buildInput(question, isPlanned ? asTaken(observed) : observed)
     const decision = evaluate(request, snapshot)
     return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
   } catch (error) {

@@ -80,6 +80,9 @@ export const observeForQuery = async (
   }
 }
 
+/** The cluster as the policies say, also where the mesh has yet to take them. */
+export const asTaken = (observed: ObservedCluster): ObservedCluster => ({ ...observed, untaken: [] })
+
 const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'istio.io/waypoint-for') === undefined
 

@@ -1,7 +1,7 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/input.ts'
-import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
+import { asTaken, type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
 import { allPods, podLabels } from '../authorization/pods.ts'
 import type { Query } from '../authorization/query.ts'
 import { Refused } from '../base/errors.ts'
@@ -73,9 +73,6 @@ export const accessChanges = async (
     )
   })
 }
-
-/** A change is told by what policies say, also where Istio has yet to take them. */
-const asTaken = (observed: ObservedCluster): ObservedCluster => ({ ...observed, untaken: [] })
 
 /** The access through a Service that there is now, as changes from none: what policies say, and what is open as none says anything. */
 export const accessNow = async (

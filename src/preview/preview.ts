@@ -95,13 +95,10 @@ export const createPreview = (dependencies: Dependencies): Preview => {
       outcomes: await visibleSteps(sender, lastSteps(steps)),
       objects: changes,
       access: compared.access,
-      expectations: await expected(
-        memories,
-        sides.after.kubernetes,
-        proposal.expectations,
-        sender,
-        asked.autoAllowWaypoint,
-      ),
+      expectations: await expected(memories, sides.after.kubernetes, proposal.expectations, sender, {
+        autoAllowWaypoint: asked.autoAllowWaypoint,
+        isPlanned: true,
+      }),
       messages: [...compared.messages, ...hidden],
     }
   }
