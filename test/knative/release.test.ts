@@ -44,7 +44,7 @@ const releaseIn = async (name: string, umask: string): Promise<Record<string, Bu
     cpSync(join(root, entry), join(folder, entry), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   // a checkout gives each file the permissions that the umask leaves
-  const checkout = `chmod -R go-rwx,go+$(umask -S | sed 's/.*o=//')X .`
+  const checkout = 'chmod -R go-rwx . && chmod -R +rX .'
   await run('sh', ['-c', `umask ${umask} && ${checkout} && ${COMMIT} && ${RELEASE}`], {
     cwd: folder,
     env: { ...process.env, ...GIT, SOURCE_DATE_EPOCH: '1700000000' },
@@ -131,8 +131,8 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       'SHA256SUMS',
       `meshstep-chart-${version}.tgz`,
       `meshstep-image-${version}.tar`,
-      `meshstep-npm-${version}.tgz`,
       'meshstep-mesh.yaml',
+      `meshstep-npm-${version}.tgz`,
       'meshstep-without-authentication.yaml',
       'meshstep.yaml',
       'provenance.intoto.json',
