@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { archive, compressed, type Files } from './release/archive.ts'
+import { archive, compressed, type Files, repacked } from './release/archive.ts'
 import { createBill } from './release/bill.ts'
 import { createChart, DEFAULTS } from './release/chart.ts'
-import { readComponents, render } from './release/kustomize.ts'
+import { type Rendered, readComponents, render } from './release/kustomize.ts'
+import { createProvenance, LOCAL_BUILDER, sha256 } from './release/provenance.ts'
 
 const run = promisify(execFile)
 
@@ -33,14 +33,14 @@ const readContext = async (): Promise<Files> => {
   return Object.fromEntries(await Promise.all(files.map(async (path) => [path, await readFile(path)] as const)))
 }
 
-/** Packs the npm package, and answers with its bytes. */
+/** Packs the npm package, and answers with its bytes, which are the same whatever the permissions of the files here. */
 const packPackage = async (): Promise<Uint8Array> => {
   const folder = await mkdtemp(join(tmpdir(), 'meshstep-pack-'))
   await run('npm', ['pack', '--silent', '--pack-destination', folder])
   const [name = ''] = await readdir(folder)
   const bytes = await readFile(join(folder, name))
   await rm(folder, { recursive: true })
-  return bytes
+  return await repacked(bytes)
 }
 
 const readRelease = async () => {
@@ -49,27 +49,52 @@ const readRelease = async () => {
     string
   >
   const { values } = parseArgs({
-    options: { image: { type: 'string', default: `registry.example.com/meshstep:${version}` } },
+    options: {
+      image: { type: 'string', default: `registry.example.com/meshstep:${version}` },
+      builder: { type: 'string', default: LOCAL_BUILDER },
+    },
   })
-  return { version, description, image: values.image, moment: await readMoment(), components: await readComponents() }
+  return { version, description, ...values, moment: await readMoment(), components: await readComponents() }
 }
 
-const { version, description, image, moment, components } = await readRelease()
+const { version, description, image, builder, moment, components } = await readRelease()
 const chart = await createChart({ version, description, image, components })
-const objects = await render({ namespace: 'meshstep', image, components: DEFAULTS })
+
+const renderManifests = (chosen: readonly string[]) => render({ namespace: 'meshstep', image, components: chosen })
+
+const manifests = (comment: string, objects: readonly Rendered[]): string =>
+  `# meshstep ${version}, ${comment}\n${objects.map(({ text }) => text).join('---\n')}`
+
+const defaults = await renderManifests(DEFAULTS)
+const texts = new Set(defaults.map(({ text }) => text))
+const ofMesh = (await renderManifests([...DEFAULTS, 'mesh'])).filter(({ text }) => !texts.has(text))
 const inFolder = Object.fromEntries(Object.entries(chart).map(([path, text]) => [`meshstep/${path}`, text]))
 const files: Files = {
-  'meshstep.yaml': `# meshstep ${version}, for the namespace meshstep: kubectl create namespace meshstep && kubectl apply --filename meshstep.yaml\n${objects.map(({ text }) => text).join('---\n')}`,
+  'meshstep.yaml': manifests(
+    'for the namespace meshstep: kubectl create namespace meshstep && kubectl apply --filename meshstep.yaml',
+    defaults,
+  ),
+  'meshstep-mesh.yaml': manifests(
+    'what the functions of the namespace meshstep need beyond it, with meshstep.yaml: policies in every namespace',
+    ofMesh,
+  ),
+  'meshstep-without-authentication.yaml': manifests(
+    'WITHOUT AUTHENTICATION: whoever reaches the broker or the functions acts for every application of the namespace meshstep',
+    await renderManifests([]),
+  ),
   [`meshstep-chart-${version}.tgz`]: await compressed(inFolder, moment),
   [`meshstep-image-${version}.tar`]: await archive(await readContext(), moment),
   [`meshstep-npm-${version}.tgz`]: await packPackage(),
   'sbom.cdx.json': await createBill(),
 }
-const sums = Object.entries(files).map(
-  ([name, bytes]) => `${createHash('sha256').update(bytes).digest('hex')}  ${name}\n`,
-)
+const sourceDateEpoch = String(moment.getTime() / 1_000)
+const released: Files = {
+  ...files,
+  'provenance.intoto.json': await createProvenance(files, { builder, image, sourceDateEpoch }),
+}
+const sums = Object.entries(released).map(([name, bytes]) => `${sha256(bytes)}  ${name}\n`)
 
 await rm(FOLDER, { recursive: true, force: true })
 await mkdir(FOLDER)
-for (const [name, bytes] of Object.entries({ ...files, SHA256SUMS: sums.join('') }))
+for (const [name, bytes] of Object.entries({ ...released, SHA256SUMS: sums.join('') }))
   await writeFile(join(FOLDER, name), bytes)

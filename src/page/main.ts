@@ -25,6 +25,7 @@ await runUntilSignal(async () => {
   return await startServer({
     ...{ settings, names: [], log, isReading: true },
     transport: createTransport(endpoint),
-    mount: (app, questions) => mountPage(app, questions, { assets, home: home?.trim() }),
+    mount: (app, questions) =>
+      mountPage(app, questions, { assets, home: home?.trim(), audience: settings.EVENT_AUDIENCE }),
   })
 })

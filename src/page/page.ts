@@ -23,6 +23,8 @@ type Options = {
   readonly story?: readonly Story[] | undefined
   /** Shown where namespaces may not be listed. */
   readonly home?: string | undefined
+  /** Of the tokens that are asked for. */
+  readonly audience?: string | undefined
 }
 
 /** Nothing from other hosts, and neither script nor style in the page. */
@@ -41,7 +43,7 @@ const SECURITY = {
 } as const
 
 /** Adds the page to an app: `GET /` for a browser, and what its script asks for. What it shows, it shows to those alone who may ask the questions themselves. */
-export const mountPage = (app: Hono, questions: Questions, { assets, story, home }: Options): void => {
+export const mountPage = (app: Hono, questions: Questions, { assets, story, home, audience }: Options): void => {
   const { explain, applications, preview, reading } = questions
   const hasSteps = questions.steps !== undefined
   const intake = createIntake()
@@ -56,7 +58,7 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
 
   app.get('/', async (context, next) => {
     if (!/\btext\/html\b/.test(context.req.header('accept') ?? '')) return await next()
-    return answer(context, await shell({ story, hasSteps }))
+    return answer(context, await shell({ story, hasSteps, audience }))
   })
 
   app.get('/page/:file', async (context, next) => {

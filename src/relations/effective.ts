@@ -150,7 +150,7 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
       ...(other.problem === undefined ? [] : [`${relationName(relation)}: ${other.problem}`]),
     ]),
     waiting: [
-      ...resolved.flatMap(({ relation, read }) => waitingFor(subject, relation, 'data' in read) ?? []),
+      ...resolved.flatMap(({ relation, read, other }) => waitingFor(subject, relation, 'data' in read, other) ?? []),
       ...sharedIds(subject, state, peers),
     ],
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
@@ -182,10 +182,19 @@ export const hasShown = ({ heard, seen }: Pick<RelationEntry, 'heard' | 'seen'>)
 /** Tells if the requirer may carry labels of the relation. */
 export const mayHold = (entry: RelationEntry, { holds }: OtherSide): boolean => holds ?? hasShown(entry)
 
-const waitingFor = (subject: Subject, relation: Relation, isReadable: boolean): Wait | undefined => {
+const waitingFor = (
+  subject: Subject,
+  relation: Relation,
+  isReadable: boolean,
+  { entry, published }: OtherSide,
+): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
-  if (relation.isUnknown && isReadable)
-    return relationWait(relation, remote, `waiting for the data of ${remote}; what was applied for it stays in effect`)
+  if (relation.isUnknown && isReadable) {
+    // a consumer with a memory says what it asks for as soon as it has a config
+    const isAsked = entry !== undefined && published === undefined && relation.role === 'provides'
+    const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
+    return relationWait(relation, remote, `waiting for the data of ${who}; what was applied for it stays in effect`)
+  }
   return relation.isLeaving ? relationWait(relation, remote, `waiting for ${remote} to leave the mesh`) : undefined
 }
 
@@ -357,7 +366,7 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
     const isKept = granted !== undefined && granted !== NOTHING_ASKED && entry.says === undefined
     if (!isKept || entry.role !== 'requires') return []
     const own = subjectName(subject)
-    return [relationWait(entry, own, `waiting for the config of ${own}; its grants stay in effect`)]
+    return [relationWait(entry, own, `waiting for the config of ${own}, {} if it has none; its grants stay in effect`)]
   })
 }
 

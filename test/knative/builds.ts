@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
 import * as z from 'zod'
-import { REPLACEMENTS } from '../../tools/release/kustomize.ts'
+import { replacementsFor } from '../../tools/release/kustomize.ts'
 import { KubeObject } from './kinds.ts'
 
 /** The folder the manifests are in. */
@@ -50,7 +50,7 @@ export const buildCombination = (components: readonly string[], namespace = 'sho
     namespace,
     resources: [relative(root, join(folder, 'base'))],
     components: components.map((name) => relative(root, join(folder, 'components', name))),
-    replacements: REPLACEMENTS,
+    replacements: replacementsFor(components),
   }
   writeFileSync(join(root, 'kustomization.yaml'), JSON.stringify(kustomization))
   try {
@@ -68,10 +68,16 @@ const combinations: string[][] = ['functions', 'leases', 'mesh', 'authentication
 
 export type Build = { name: string; components: readonly string[]; objects: KubeObject[] }
 
+/** An overlay has authentication unless its name says that it has none, and rights beyond its namespace where the name says so. */
+const componentsOf = (name: string): string[] => {
+  if (name.endsWith('-without-authentication')) return ['mesh']
+  return ['authentication', ...['mesh'].filter((component) => name.endsWith(`-${component}`))]
+}
+
 const overlays = (): Build[] =>
   readdirSync(join(folder, 'overlays')).map((name) => ({
     name: `overlays/${name}`,
-    components: ['mesh', ...['authentication'].filter((component) => name.endsWith(`-${component}`))],
+    components: componentsOf(name),
     objects: build(join(folder, 'overlays', name)),
   }))
 

@@ -42,8 +42,8 @@ const broker = (name: string) => {
 }
 
 describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
-  test('overlays/dev has an in-memory broker that answers at once', () => {
-    const { annotations, order } = broker('overlays/dev')
+  test('overlays/dev-without-authentication has an in-memory broker that answers at once', () => {
+    const { annotations, order } = broker('overlays/dev-without-authentication')
     expect(annotations).toEqual([
       {
         'eventing.knative.dev/broker.class': 'MTChannelBasedBroker',
@@ -53,16 +53,16 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
     expect(new Set(order)).toEqual(new Set([undefined]))
   })
 
-  test.each(['overlays/kafka', 'overlays/kafka-authentication'])('%s delivers in order', (name) => {
+  test.each(['overlays/kafka', 'overlays/kafka-mesh'])('%s delivers in order', (name) => {
     const { annotations, order } = broker(name)
     expect(annotations).toEqual([{ 'eventing.knative.dev/broker.class': 'Kafka' }])
     expect(new Set(order)).toEqual(new Set(['ordered']))
   })
 
   test.each([
-    ['dev', ['broker-in-memory', 'mesh'], 'dev.local/meshstep:dev'],
-    ['kafka', ['broker-kafka', 'mesh'], 'registry.example.com/meshstep:0.1.0'],
-    ['kafka-authentication', ['broker-kafka', 'mesh', 'authentication'], 'registry.example.com/meshstep:0.1.0'],
+    ['dev-without-authentication', ['broker-in-memory', 'mesh'], 'dev.local/meshstep:dev'],
+    ['kafka', ['broker-kafka', 'authentication'], 'registry.example.com/meshstep:0.1.0'],
+    ['kafka-mesh', ['broker-kafka', 'authentication', 'mesh'], 'registry.example.com/meshstep:0.1.0'],
   ])('overlays/%s is what a release renders of %j', async (name, components, image) => {
     const rendered = await render({ namespace: 'meshstep', image, components })
     const objects = rendered.map(({ text }) => KubeObject.parse(parse(text)))
@@ -72,12 +72,9 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
   })
 
   test.each([
-    ['overlays/dev', ['meshstep-mesh-meshstep']],
-    ['overlays/kafka', ['meshstep-mesh-meshstep']],
-    [
-      'overlays/kafka-authentication',
-      ['meshstep-documents-meshstep', 'meshstep-mesh-meshstep', 'meshstep-reviews-meshstep'],
-    ],
+    ['overlays/dev-without-authentication', ['meshstep-mesh-meshstep']],
+    ['overlays/kafka', ['meshstep-documents-meshstep', 'meshstep-reviews-meshstep']],
+    ['overlays/kafka-mesh', ['meshstep-documents-meshstep', 'meshstep-mesh-meshstep', 'meshstep-reviews-meshstep']],
   ])('%s names what is cluster-scoped after its namespace', (name, names) => {
     expect(clusterScoped(builds.find((candidate) => candidate.name === name)?.objects ?? [])).toEqual(names)
   })
@@ -93,7 +90,11 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
       expect(functionServices(objects)).toHaveLength(1)
       expect(all(objects, ApiServerSource)).toHaveLength(4)
       expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['shop-2', undefined]))
-      expect(clusterScoped(objects)).toEqual(['meshstep-mesh-shop-2'])
+      expect(clusterScoped(objects)).toEqual([
+        'meshstep-documents-shop-2',
+        'meshstep-mesh-shop-2',
+        'meshstep-reviews-shop-2',
+      ])
     } finally {
       rmSync(copy, { recursive: true })
     }

@@ -10,6 +10,7 @@ import { Ajv } from 'ajv'
 import { unpackTar } from 'modern-tar'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import * as z from 'zod'
 import { readComponents, render } from '../../tools/release/kustomize.ts'
 import { cannotBuild } from './builds.ts'
 import { renderTemplate } from './template.ts'
@@ -22,22 +23,39 @@ afterAll(() => rmSync(made, { recursive: true }))
 
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'lib', 'release', 'site']
 
-/** Makes a release of a copy of this folder, and answers with its files. */
-const releaseIn = async (name: string): Promise<Record<string, Buffer>> => {
+const NOBODY = { NAME: 'nobody', EMAIL: 'nobody@example.com', DATE: '@1700000000 +0000' }
+const GIT = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+  ...Object.fromEntries(
+    ['AUTHOR', 'COMMITTER'].flatMap((who) =>
+      Object.entries(NOBODY).map(([key, value]) => [`GIT_${who}_${key}`, value]),
+    ),
+  ),
+}
+const COMMIT = 'git init --quiet && git add --all && git commit --quiet --message first'
+const RELEASE = 'npm run --silent release -- --image registry.test/meshstep:1 --builder https://builder.test/v1'
+
+/** Makes a release of a copy of this folder, checked out and made with a umask, and answers with its files. */
+const releaseIn = async (name: string, umask: string): Promise<Record<string, Buffer>> => {
   const folder = join(made, name)
   mkdirSync(folder)
   for (const entry of readdirSync(root).filter((one) => !NOT_COPIED.includes(one)))
     cpSync(join(root, entry), join(folder, entry), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  await run('npm', ['run', '--silent', 'release', '--', '--image', 'registry.test/meshstep:1'], {
+  // a checkout gives each file the permissions that the umask leaves
+  const checkout = 'chmod -R go-rwx . && chmod -R +rX .'
+  await run('sh', ['-c', `umask ${umask} && ${checkout} && ${COMMIT} && ${RELEASE}`], {
     cwd: folder,
-    env: { ...process.env, SOURCE_DATE_EPOCH: '1700000000' },
+    env: { ...process.env, ...GIT, SOURCE_DATE_EPOCH: '1700000000' },
   })
   const release = join(folder, 'release')
   return Object.fromEntries(readdirSync(release).map((file) => [file, readFileSync(join(release, file))]))
 }
 
-const [one = {}, other = {}] = cannotBuild ? [] : await Promise.all(['one', 'another-place'].map(releaseIn))
+const [one = {}, other = {}] = cannotBuild
+  ? []
+  : await Promise.all([releaseIn('one', '022'), releaseIn('another-place', '077')])
 const textOf = (file: string): string => String(one[file])
 
 const unpack = async (bytes: Uint8Array): Promise<Record<string, string>> => {
@@ -47,6 +65,14 @@ const unpack = async (bytes: Uint8Array): Promise<Record<string, string>> => {
 const chart = cannotBuild ? {} : await unpack(gunzipSync(one[`meshstep-chart-${version}.tgz`] ?? ''))
 const components = (await readComponents()).map(({ name }) => name)
 const toggles = components.filter((name) => !name.startsWith('broker-'))
+
+type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] }
+
+/** What a rule lets somebody write; a review is a question. */
+const writes = ({ resources, verbs }: Rule): string[] =>
+  verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))
+    ? resources.filter((resource) => !resource.endsWith('reviews'))
+    : []
 
 type KubeObject = { kind: string; metadata: { name: string } }
 
@@ -69,6 +95,26 @@ const valuesFor = (chosen: readonly string[]) => ({
   components: Object.fromEntries(toggles.map((name) => [name, chosen.includes(name)])),
 })
 
+const Digest = z.record(z.string(), z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/))
+const Uri = z.string().regex(/^[a-z]+:\S+$/)
+
+/** An in-toto Statement v1 with a SLSA provenance v1, without what changes from run to run: times, and the id of an invocation. */
+const Statement = z.strictObject({
+  _type: z.literal('https://in-toto.io/Statement/v1'),
+  subject: z.array(z.strictObject({ name: z.string().min(1), digest: Digest })).min(1),
+  predicateType: z.literal('https://slsa.dev/provenance/v1'),
+  predicate: z.strictObject({
+    buildDefinition: z.strictObject({
+      buildType: Uri,
+      externalParameters: z.record(z.string(), z.string()),
+      resolvedDependencies: z.array(
+        z.strictObject({ uri: Uri.optional(), name: z.string().optional(), digest: Digest }),
+      ),
+    }),
+    runDetails: z.strictObject({ builder: z.strictObject({ id: Uri }) }),
+  }),
+})
+
 const CHOICES = [
   [],
   ['mesh'],
@@ -80,13 +126,16 @@ const CHOICES = [
 ]
 
 describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
-  test('is the same bytes wherever it is made', () => {
+  test('is the same bytes wherever it is made, and with any umask', () => {
     expect(Object.keys(one)).toEqual([
       'SHA256SUMS',
       `meshstep-chart-${version}.tgz`,
       `meshstep-image-${version}.tar`,
+      'meshstep-mesh.yaml',
       `meshstep-npm-${version}.tgz`,
+      'meshstep-without-authentication.yaml',
       'meshstep.yaml',
+      'provenance.intoto.json',
       'sbom.cdx.json',
     ])
     for (const [file, bytes] of Object.entries(one)) expect([file, other[file]?.equals(bytes)]).toEqual([file, true])
@@ -116,10 +165,41 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     )
   })
 
-  test('has manifests for the namespace meshstep, accounts first, with the image that was named', async () => {
-    const objects = objectsIn(textOf('meshstep.yaml'))
-    const wanted = await render({ namespace: 'meshstep', image: 'registry.test/meshstep:1', components: ['mesh'] })
+  test.each([
+    ['meshstep.yaml', ['meshstep.yaml'], ['authentication']],
+    ['meshstep.yaml and meshstep-mesh.yaml', ['meshstep.yaml', 'meshstep-mesh.yaml'], ['authentication', 'mesh']],
+    ['meshstep-without-authentication.yaml', ['meshstep-without-authentication.yaml'], []],
+    [
+      'meshstep-without-authentication.yaml and meshstep-mesh.yaml',
+      ['meshstep-without-authentication.yaml', 'meshstep-mesh.yaml'],
+      ['mesh'],
+    ],
+  ])('has, in %s, the manifests for the namespace meshstep of these components', async (_, files, chosen) => {
+    const wanted = await render({ namespace: 'meshstep', image: 'registry.test/meshstep:1', components: chosen })
+    const objects = files.flatMap((file) => objectsIn(textOf(file)))
     expect(inOrder(objects)).toEqual(inOrder(wanted.flatMap(({ text }) => objectsIn(text))))
+  })
+
+  test('has manifests that check who sends, and that write in no other namespace, unless their names say otherwise', () => {
+    const saying = (text: string): string[] =>
+      ['EVENT_AUDIENCE', 'ValidatingAdmissionPolicyBinding', 'EventPolicy', 'audience: meshstep.meshstep'].filter(
+        (sign) => text.includes(sign),
+      )
+    const everywhere = (text: string): string[] =>
+      objectsIn(text).flatMap((object) =>
+        object.kind === 'ClusterRole' ? (object as unknown as { rules: Rule[] }).rules.flatMap(writes) : [],
+      )
+    const files = Object.keys(one).filter((file) => file.endsWith('.yaml'))
+    expect(files.map((file) => [file, saying(textOf(file)).length, everywhere(textOf(file))])).toEqual([
+      ['meshstep-mesh.yaml', 0, ['authorizationpolicies']],
+      ['meshstep-without-authentication.yaml', 0, []],
+      ['meshstep.yaml', 4, []],
+    ])
+    expect(textOf('meshstep-without-authentication.yaml')).toMatch(/^# .*WITHOUT AUTHENTICATION/)
+  })
+
+  test('has manifests with accounts first, and the image that was named', () => {
+    const objects = objectsIn(textOf('meshstep.yaml'))
     const kinds = objects.map(({ kind }) => kind)
     expect(kinds.lastIndexOf('ServiceAccount')).toBeLessThan(kinds.indexOf('Role'))
     expect(kinds.lastIndexOf('RoleBinding')).toBeLessThan(kinds.indexOf('Service'))
@@ -143,8 +223,65 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect([isValid(values), isValid.errors]).toEqual([true, null])
     expect(values.image).toBe('registry.test/meshstep:1')
     expect(Object.keys(values.components).toSorted()).toEqual(toggles.toSorted())
+    expect(Object.keys(values.components).filter((name) => values.components[name])).toEqual(['authentication'])
     expect(isValid({ ...values, broker: 'rabbit' })).toBe(false)
     expect(isValid({ ...values, components: { mash: true } })).toBe(false)
+  })
+
+  test('has a schema that refuses null, also where Helm has taken the value out for it', () => {
+    const isValid = new Ajv({ strict: false }).compile(JSON.parse(chart['meshstep/values.schema.json'] ?? ''))
+    const values = parse(chart['meshstep/values.yaml'] ?? '')
+    const taken = (name: string, from: object) =>
+      Object.fromEntries(Object.entries(from).filter(([key]) => key !== name))
+    for (const name of Object.keys(values))
+      expect([name, isValid({ ...values, [name]: null }), isValid(taken(name, values))]).toEqual([name, false, false])
+    for (const name of Object.keys(values.components))
+      for (const chosen of [{ ...values.components, [name]: null }, taken(name, values.components)])
+        expect([name, isValid({ ...values, components: chosen })]).toEqual([name, false])
+  })
+
+  describe('has a provenance', () => {
+    const statement = cannotBuild ? undefined : Statement.parse(JSON.parse(textOf('provenance.intoto.json')))
+    const { buildDefinition, runDetails } = statement?.predicate ?? {}
+
+    test('that names each file of the release by its digest', () => {
+      const digests = Object.keys(one)
+        .filter((file) => !['SHA256SUMS', 'provenance.intoto.json'].includes(file))
+        .map((file) => [
+          file,
+          createHash('sha256')
+            .update(one[file] ?? '')
+            .digest('hex'),
+        ])
+      expect(Object.fromEntries(statement?.subject.map(({ name, digest }) => [name, digest.sha256]) ?? [])).toEqual(
+        Object.fromEntries(digests),
+      )
+    })
+
+    test('that says who made it of which commit, with what it was told', async () => {
+      const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: join(made, 'one') })
+      expect(runDetails?.builder.id).toBe('https://builder.test/v1')
+      expect(buildDefinition?.externalParameters).toEqual({
+        image: 'registry.test/meshstep:1',
+        sourceDateEpoch: '1700000000',
+      })
+      expect(buildDefinition?.resolvedDependencies[0]).toEqual({ name: 'source', digest: { gitCommit: stdout.trim() } })
+    })
+
+    test('that names all packages of the lock file, by the digests that npm checks', () => {
+      const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
+      const { packages } = JSON.parse(lock) as { packages: Record<string, { version: string; integrity?: string }> }
+      const wanted = Object.entries(packages).flatMap(([path, { version, integrity }]) =>
+        integrity === undefined ? [] : [`${path.split('node_modules/').at(-1)}@${version} ${integrity}`],
+      )
+      const [, lockFile, ...named] = buildDefinition?.resolvedDependencies ?? []
+      expect(lockFile?.digest.sha256).toBe(createHash('sha256').update(lock).digest('hex'))
+      const found = named.map(({ uri = '', digest: { sha512 = '' } }) => {
+        const name = uri.replace(/^pkg:npm\//, '').replace('%40', '@')
+        return `${name} sha512-${Buffer.from(sha512, 'hex').toString('base64')}`
+      })
+      expect(found.toSorted()).toEqual([...new Set(wanted)].toSorted())
+    })
   })
 
   test('has a bill of materials of what is installed, without when and where it was made', () => {

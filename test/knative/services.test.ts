@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { functions } from '../helpers/functions.ts'
 import { builds, cannotBuild } from './builds.ts'
-import { all, functionServices, KnativeService, NetworkPolicy, SinkBinding, Trigger } from './kinds.ts'
+import { all, functionServices, KnativeService, type KubeObject, NetworkPolicy, SinkBinding, Trigger } from './kinds.ts'
+
+const audienceOf = (objects: readonly KubeObject[]): string =>
+  `meshstep.${objects.flatMap(({ metadata }) => metadata.namespace ?? [])[0]}`
 
 describe.skipIf(cannotBuild)('services', () => {
   describe.each(builds)('$name', ({ objects, components }) => {
@@ -123,12 +126,12 @@ describe.skipIf(cannotBuild)('services', () => {
       ))
         expect([metadata.name, spec.template.spec.containers[0].env]).toEqual([
           'meshstep-page',
-          [{ name: 'EVENT_AUDIENCE', value: 'meshstep' }],
+          [{ name: 'EVENT_AUDIENCE', value: audienceOf(objects) }],
         ])
     })
 
-    test('with authentication, the audience a function expects is the one its triggers ask for', () => {
-      const expected = components.includes('authentication') ? ['meshstep'] : []
+    test('with authentication, the audience a function expects is that of its namespace, and the one its triggers ask for', () => {
+      const expected = components.includes('authentication') ? [audienceOf(objects)] : []
       for (const { spec } of functionServices(objects)) {
         const audiences = spec.template.spec.containers[0].env.filter(({ name }) => name === 'EVENT_AUDIENCE')
         expect(audiences.map(({ value }) => value)).toEqual(expected)

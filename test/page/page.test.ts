@@ -142,6 +142,11 @@ test('without a token the page shows itself and nothing else', async () => {
   for (const path of PATHS) expect([path, (await ask(path)).status]).toEqual([path, 401])
 })
 
+test('the page says which audience its tokens are for', async () => {
+  const { ask } = await start({ isReading: true, audience: 'meshstep.bank' })
+  expect(await (await ask('/', BROWSER)).text()).toContain('kubectl create token ACCOUNT --audience meshstep.bank<')
+})
+
 test('who looks sees the namespaces that they may send events about, and no other', async () => {
   const { ask } = await startFunction(['shop'])
   const map = await ask('/map', GOOD)

@@ -31,7 +31,7 @@ export const startPage = async (
     log: { info: silent, warn: silent, error: silent },
     isReading,
     mount: (app, questions) =>
-      mountPage(app, questions, { assets: assetsOfSources(), ...(isReading ? { home: 'shop' } : { story }) }),
+      mountPage(app, questions, { assets: assetsOfSources(), audience, ...(isReading ? { home: 'shop' } : { story }) }),
   })
 
 /** An application off the mesh, as Juju deploys it. */

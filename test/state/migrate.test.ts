@@ -493,6 +493,27 @@ describe('applications with memories of version 1 work on', () => {
     expect(versions(world)).toEqual([2, 2])
   })
 
+  test('a beacon that waits for a consumer that never had a config says that an empty one will do', async () => {
+    const world = createPair()
+    await configure(world, 'beacon', { mesh: {} })
+    await configure(world, 'details', {})
+    await tellRelation(world, 'details', MESH)
+    const before = effects(world)
+    goBack(world)
+    const { config: _, ...state } = world.memory('details')?.state ?? {}
+    write(world, 'details', state)
+    await resync(world, 'details')
+    expect(await resync(world, 'beacon')).toMatchObject({
+      status: 'waiting',
+      messages: [expect.stringContaining('shop/details, which needs its config, {} if it has none; what was applied')],
+    })
+    expect(effects(world)).toEqual(before)
+    await configure(world, 'details', {})
+    for (const name of ['details', 'beacon'])
+      expect(await resync(world, name)).toMatchObject({ status: 'unchanged', messages: [] })
+    expect(effects(world)).toEqual(before)
+  })
+
   test('the labels stay, though a platform told older data of the relation before', async () => {
     const world = await startPair(createPair())
     goBack(world)

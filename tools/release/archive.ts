@@ -1,5 +1,5 @@
-import { gzipSync } from 'node:zlib'
-import { packTar } from 'modern-tar'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { packTar, unpackTar } from 'modern-tar'
 
 /** Files by path, as text or bytes. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
@@ -23,3 +23,13 @@ export const archive = async (files: Files, moment: Date): Promise<Uint8Array> =
 /** The same, compressed. */
 export const compressed = async (files: Files, moment: Date): Promise<Uint8Array> =>
   gzipSync(await archive(files, moment), { level: 9 })
+
+/** The compressed archive with the permissions that a file has under no umask: what its owner may execute, all may. */
+export const repacked = async (bytes: Uint8Array): Promise<Uint8Array> => {
+  const entries = await unpackTar(gunzipSync(bytes))
+  const alike = entries.map(({ header, data }) => ({
+    header: { ...header, mode: ((header.mode ?? 0) & 0o100) === 0 ? 0o644 : 0o755 },
+    body: data ?? new Uint8Array(),
+  }))
+  return gzipSync(await packTar(alike), { level: 9 })
+}

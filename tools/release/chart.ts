@@ -9,8 +9,8 @@ const IMAGE = 'release-image'
 
 const BROKER = 'broker-'
 
-/** The components that every overlay has. */
-export const DEFAULTS: readonly string[] = ['mesh']
+/** The components of what is released: senders are checked, and nothing beyond the namespace may be written. */
+export const DEFAULTS: readonly string[] = ['authentication']
 
 const isBroker = (name: string): boolean => name.startsWith(BROKER)
 
@@ -127,6 +127,7 @@ const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'component
       description: 'What comes on top of the base.',
       type: 'object',
       additionalProperties: false,
+      required: toggles.map(({ name }) => name),
       properties: Object.fromEntries(
         toggles.map(({ name, description }) => [
           name,
@@ -136,7 +137,14 @@ const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'component
     },
     global: { description: 'Helm gives it to every chart.', type: 'object' },
   }
-  return { $schema: 'http://json-schema.org/draft-07/schema#', type: 'object', additionalProperties: false, properties }
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    type: 'object',
+    additionalProperties: false,
+    // Helm takes a value that is set to null out before it looks
+    required: ['image', 'broker', 'components'],
+    properties,
+  }
 }
 
 const commented = (name: string, { description, default: value }: Property, indent = ''): string =>

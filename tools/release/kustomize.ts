@@ -27,7 +27,7 @@ export const readComponents = async (): Promise<Component[]> => {
 }
 
 /** The marker in names that an overlay replaces by its namespace. */
-const MARKER = /\bmeshstep-[a-z]+-namespace\b/
+const MARKER = /\bmeshstep(-[a-z]+-|\.)namespace\b/
 
 const ofName = (kind: string, ...fieldPaths: readonly string[]) => ({
   select: { kind },
@@ -35,11 +35,32 @@ const ofName = (kind: string, ...fieldPaths: readonly string[]) => ({
   options: { delimiter: '-', index: 2 },
 })
 
+const ofAudience = (fieldPath: string, select: Readonly<Record<string, string>>, but: readonly string[] = []) => ({
+  select,
+  reject: but.map((name) => ({ name })),
+  fieldPaths: [fieldPath],
+  options: { delimiter: '.', index: 1 },
+})
+
+const SERVICE = { group: 'serving.knative.dev', kind: 'Service' }
+
+/** Where an audience is: kustomize refuses to replace what is not there, so this follows from the components. */
+const audiences = (components: readonly string[]) => {
+  const variable = 'spec.template.spec.containers.0.env.0.value'
+  if (components.includes('authentication'))
+    return [
+      ofAudience(variable, SERVICE, ['meshstep-dead-letter']),
+      ofAudience('spec.subscriber.audience', { kind: 'Trigger' }),
+    ]
+  return components.includes('page') ? [ofAudience(variable, { ...SERVICE, name: 'meshstep-page' })] : []
+}
+
 /** Puts the namespace into what is cluster-scoped, or names it, as each overlay does for the components that it has. */
-export const REPLACEMENTS = [
+export const replacementsFor = (components: readonly string[]) => [
   {
     source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
     targets: [
+      ...audiences(components),
       {
         ...ofName('ClusterRole', 'rules.2.resourceNames.0'),
         select: { kind: 'ClusterRole', name: 'meshstep-reviews-namespace' },
@@ -109,7 +130,7 @@ export const render = async ({ namespace, image, components }: Render): Promise<
     resources: [from('base')],
     components: components.map((component) => from(`components/${component}`)),
     images: [{ name: 'meshstep', newName: name, ...(tag !== undefined && { newTag: tag }) }],
-    replacements: REPLACEMENTS,
+    replacements: replacementsFor(components),
   }
   try {
     await mkdir(folder, { recursive: true })

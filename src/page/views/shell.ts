@@ -6,12 +6,14 @@ export type Shell = {
   readonly story: readonly Story[] | undefined
   /** Steps are taken in this process. */
   readonly hasSteps: boolean
+  /** Of the tokens that are asked for. */
+  readonly audience?: string | undefined
 }
 
 type Html = ReturnType<typeof html>
 
 /** The page without any data: that is asked for by its script, with a token where one is needed. */
-export const shell = ({ story, hasSteps }: Shell): Html => html`<!doctype html>
+export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html => html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
@@ -71,7 +73,7 @@ export const shell = ({ story, hasSteps }: Shell): Html => html`<!doctype html>
       <form method="dialog" id="token-form">
         <h2 id="token-title">A token is needed</h2>
         <p id="token-reason"></p>
-        <p><code>kubectl create token ACCOUNT --audience meshstep</code></p>
+        <p><code>kubectl create token ACCOUNT --audience ${audience}</code></p>
         <label>Token <input id="token" type="password" autocomplete="off" required /></label>
         <button class="primary">Look</button>
       </form>
