@@ -17,7 +17,7 @@ export const foreignRequest = ({ host, origin }: Asked, names: readonly string[]
   return `Origin ${origin.slice(0, 100)}: a page of another host may not ask ${host.slice(0, 100)}`
 }
 
-/** Whether nobody but this machine reaches what listens at an address, an IP or a name. */
+/** Tells if nobody but this machine reaches what listens at an address, an IP or a name. */
 export const isLoopback = (address: string): boolean =>
   address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 

@@ -16,7 +16,7 @@ import { type Story, story } from '../page/story.ts'
 import { loadTelemetry } from '../telemetry/telemetry.ts'
 import { agree, terminal } from './consent.ts'
 
-/** What a person says at the start, beside the settings. */
+/** The words of a person at the start, beside the settings. */
 export type Said = {
   /** The address to listen on. @default that of the loopback interface */
   readonly host?: string | undefined
