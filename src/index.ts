@@ -40,6 +40,8 @@ export type AppOptions = {
   readonly sink?: string
   /** The audience of bearer tokens. If set, every event and question must carry a token for it. */
   readonly audience?: string
+  /** Names that requests may have as Host without an audience, `*.` before one for all below it, beside localhost and IP addresses. @default Services of the cluster */
+  readonly hosts?: readonly string[]
   /** Each step, and each event that is not taken. @default nowhere */
   readonly log?: Log
 }
@@ -61,12 +63,13 @@ export const createApp = async ({
   functions: served,
   sink,
   audience,
+  hosts,
   log,
 }: AppOptions = {}): Promise<App> => {
   if (sink !== undefined && !URL.canParse(sink)) throw new ConfigurationError(`sink: expected a URL, got ${sink}`)
   // as a setting of the process an empty one counts as none, which here would let everybody in by mistake
   if (audience === '') throw new ConfigurationError('audience: expected a name, got an empty one')
-  const settings = readSettings({ K_SINK: sink, EVENT_AUDIENCE: audience })
+  const settings = readSettings({ K_SINK: sink, EVENT_AUDIENCE: audience, ALLOWED_HOSTS: hosts?.join(',') })
   const transport = createTransport(await findEndpoint(kubeconfig))
   const names = served?.map(({ name }) => name) ?? []
   const { app, stop, finish } = createService({ settings, names, transport, log: log ?? SILENT })

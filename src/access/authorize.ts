@@ -26,6 +26,7 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 
 /** A principal that sends events. */
 export type Sender = {
+  readonly username: string
   /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, or ask for the effect. */
   authorize(about: About): Promise<void>
   /** The sender may get the object, or all of its kind. */
@@ -51,6 +52,7 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
     const may = (about: About, isKept = isAllowed) =>
       decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateAttributes(about)), isKept)
     return {
+      username: user.username,
       mayGet: ({ kind, namespace, name }) => {
         const attributes = { ...resourceOf(kind), verb: 'get', namespace, name }
         const about = printName({ kind, namespace, name })

@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../base/errors.ts'
+import { isLoopback } from '../base/hosts.ts'
 import { createLog, type Log } from '../base/log.ts'
 import { createEmbeddedApi } from '../embedded/api.ts'
 import { example } from '../embedded/demo/example.ts'
@@ -12,20 +14,40 @@ import { assetsOfSources } from '../page/assets.ts'
 import { mountPage } from '../page/page.ts'
 import { type Story, story } from '../page/story.ts'
 import { loadTelemetry } from '../telemetry/telemetry.ts'
+import { agree, terminal } from './consent.ts'
+
+/** The words of a person at the start, beside the settings. */
+export type Said = {
+  /** The address to listen on. @default that of the loopback interface */
+  readonly host?: string | undefined
+  /** Events may act on the cluster of KUBECONFIG: nobody is asked. */
+  readonly yes?: boolean | undefined
+  /** Events may come from other machines without a token. */
+  readonly withoutAuthentication?: boolean | undefined
+}
 
 /**
- * Serves the named functions, or all, until a signal: on the cluster that KUBECONFIG names when it is set, and else on an embedded
- * Kubernetes API with an example.
+ * Serves the named functions, or all, until a signal: on the cluster that KUBECONFIG names when it is set, and a person agrees, and else on an
+ * embedded Kubernetes API with an example.
  */
-export const runLocal = (names: readonly string[]): Promise<void> =>
+export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
   runUntilSignal(async () => {
-    const settings = readSettings(process.env)
+    const { host = '127.0.0.1' } = said
+    const given = readSettings(process.env)
+    const settings = { ...given, ALLOWED_HOSTS: [...(given.ALLOWED_HOSTS ?? []), host.toLowerCase()] }
     const log = createLog(settings.LOG_LEVEL)
-    if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log })
-    const { kubeconfigEndpoint } = await import('../kubernetes/kubeconfig.ts')
+    if (!isLoopback(host) && settings.EVENT_AUDIENCE === undefined && !said.withoutAuthentication)
+      throw new ConfigurationError(
+        `--host ${host} takes events from other machines, of whoever reaches it: set EVENT_AUDIENCE, so that they need a token, or say --without-authentication`,
+      )
+    if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log, host })
+    const { kubeconfigEndpoint, describeCluster } = await import('../kubernetes/kubeconfig.ts')
     const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
+    const cluster = describeCluster(settings.KUBECONFIG)
+    if (!said.yes) await agree(cluster, terminal())
+    log.info({ cluster }, 'acts on a cluster')
     const telemetry = await loadTelemetry(process.env, log)
-    return await startServer({ settings, names, transport, log, telemetry, mount: pageWith([]) })
+    return await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith([]) })
   })
 
 const pageWith =
@@ -33,9 +55,9 @@ const pageWith =
   (app, questions) =>
     mountPage(app, questions, { assets: assetsOfSources(), story: told })
 
-type Local = { settings: Settings; names: readonly string[]; log: Log }
+type Local = { settings: Settings; names: readonly string[]; log: Log; host: string }
 
-const startEmbedded = async ({ settings, names, log }: Local): Promise<RunningServer> => {
+const startEmbedded = async ({ settings, names, log, host }: Local): Promise<RunningServer> => {
   const api = createEmbeddedApi()
   const istio = startIstio({ api })
   api.seed(example, { manager: 'juju' })
@@ -45,7 +67,7 @@ const startEmbedded = async ({ settings, names, log }: Local): Promise<RunningSe
   const credentials = async () => ({})
   const transport = createTransport({ server: embedded.url, credentials })
   const telemetry = await loadTelemetry(process.env, log)
-  const server = await startServer({ settings, names, transport, log, telemetry, mount: pageWith(story) })
+  const server = await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith(story) })
   const source = startSource({ api, sink: settings.K_SINK ?? server.url, log })
   log.info(
     { url: embedded.url, try: `kubectl --server ${embedded.url} get statefulsets,deployments,services,pods -A` },

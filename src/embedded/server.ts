@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { foreignRequest } from '../base/hosts.ts'
 import type { Answer, EmbeddedApi, Request } from './api.ts'
 
 type Intercept = (request: Request) => Answer | undefined | Promise<Answer | undefined>
@@ -56,10 +57,10 @@ const stream = (api: EmbeddedApi, request: Request, response: ServerResponse): v
 
 const isWatch = ({ method, path }: Request): boolean => method === 'GET' && /[?&]watch=(true|1)(&|$)/.test(path)
 
-const failed = (error: unknown): Answer => ({
-  status: 500,
+const failed = (code: number, message: string): Answer => ({
+  status: code,
   headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 500, message: String(error) }),
+  body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message }),
 })
 
 /** Serves an embedded API over HTTP, without TLS, for the project's own client and for kubectl. */
@@ -71,6 +72,12 @@ export const startEmbeddedApi = async ({
 }: EmbeddedServerOptions): Promise<EmbeddedServer> => {
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = headersOf(incoming)
+    // it asks for no credentials: whatever page is open in a browser of this machine could use it
+    const problem = foreignRequest(headers, [])
+    if (problem !== undefined) {
+      incoming.resume()
+      return send(response, failed(403, problem))
+    }
     const body = textOf(await buffer(incoming), headers)
     const request = { method: incoming.method ?? '', path: incoming.url ?? '/', headers, body }
     const intercepted = await intercept(request)
@@ -79,7 +86,7 @@ export const startEmbeddedApi = async ({
     else send(response, api.handle(request))
   }
   const server = createServer((incoming, response) => {
-    respond(incoming, response).catch((error: unknown) => send(response, failed(error)))
+    respond(incoming, response).catch((error: unknown) => send(response, failed(500, String(error))))
   })
   server.listen(port, host)
   await once(server, 'listening')

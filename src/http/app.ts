@@ -17,6 +17,8 @@ import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
+import { refuseForeign } from './foreign.ts'
+import type { SenderOf } from './sender.ts'
 import type { Steps } from './steps.ts'
 
 export type AppOptions = {
@@ -32,6 +34,10 @@ export type AppOptions = {
   steps?: Steps | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
   preview?: Preview | undefined
+  /** Names who sends a body before it is read; absent, all count as one. */
+  senderOf?: SenderOf | undefined
+  /** Names that a request may have as Host; absent, any, and a page of any host may ask. */
+  hosts?: readonly string[] | undefined
   clock: Clock
   log: Log
   /** From the moment this is true every event is answered with 503. */
@@ -52,6 +58,8 @@ export const createApp = ({
   lint,
   steps,
   preview,
+  senderOf = async () => '',
+  hosts,
   clock,
   log,
   isStopping = () => false,
@@ -63,14 +71,16 @@ export const createApp = ({
     const headers = context.req.header()
     const only = context.req.param('function')
     if (handle === undefined) throw new Refused(400, 'no events are taken here, but questions answered')
-    return await intake.take(context.req.raw, async (body) => {
+    const sender = await senderOf(context)
+    const read = async (body: Uint8Array): Promise<Response> => {
       const event = withTraceOf(readEvent({ headers, body }), headers)
       const { dryrun = 'false' } = event.extensions
       if (dryrun !== 'false') return await rehearse(context, event, dryrun)
       const handled = await handle(event, { only, authorization: headers.authorization })
       const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
       return context.body(reply.body, 200, reply.headers)
-    })
+    }
+    return await intake.take(context.req.raw, read, sender)
   }
 
   /**
@@ -89,15 +99,20 @@ export const createApp = ({
   }
 
   const app = new Hono()
+  // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
+  app.get('/health/liveness', (context) => context.text('ok'))
+  app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
+  if (hosts) app.use(refuseForeign(hosts))
   app.post('/', take)
   if (preview)
-    app.post('/plan', (context) =>
-      intake.take(context.req.raw, async (body) => {
+    app.post('/plan', async (context) => {
+      const plan = async (body: Uint8Array): Promise<Response> => {
         const headers = context.req.header()
         const proposal = await readProposal({ headers, body }, clock)
         return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
-      }),
-    )
+      }
+      return await intake.take(context.req.raw, plan, await senderOf(context))
+    })
   app.post('/:function', take)
   if (explain)
     app.get('/explain', async (context) => {
@@ -140,9 +155,6 @@ export const createApp = ({
     })
   app.options('/', handshake)
   app.options('/:function', handshake)
-  // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
-  app.get('/health/liveness', (context) => context.text('ok'))
-  app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
   app.notFound((context) =>
     respond(
       failureOf(

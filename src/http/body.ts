@@ -9,34 +9,44 @@ const MAXIMUM_BYTES = 2 * 1024 * 1024
  */
 const MAXIMUM_BYTES_HELD = 1024 * 1024
 
+/** The part of these that one sender has: a quarter is left for others. A larger body of one who has no other counts as this. */
+const SHARE = 3 / 4
+
 /** Bounds the memory that requests take: their bodies, read and worked on at the same time. */
 export type Intake = {
   /**
    * Reads a body, and passes it to `use`, whose end releases its bytes. Rejects with Refused for a body that is compressed (415), too
-   * large (413) or cut off (400), and with Unavailable (429) when too much is being worked on.
+   * large (413) or cut off (400), and with Unavailable (429) when too much is being worked on, by all or for this `sender`.
    */
-  take<T>(request: Request, use: (body: Uint8Array) => Promise<T>): Promise<T>
+  take<T>(request: Request, use: (body: Uint8Array) => Promise<T>, sender?: string): Promise<T>
 }
 
 export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
-  let held = 0
+  const held = new Map<string, number>()
+  const share = maximumBytesHeld * SHARE
+  const counted = (sender: string): number => Math.min(held.get(sender) ?? 0, share)
   return {
-    take: async (request, use) => {
+    take: async (request, use, sender = '') => {
       const { headers } = request
       refuseCompressed(headers)
       const announced = Number(headers.get('content-length') ?? 0)
       if (announced > MAXIMUM_BYTES) throw tooLarge()
       let own = 0
       const hold = (bytes: number): void => {
-        if (held > own && held + bytes > maximumBytesHeld) throw tooBusy()
-        held += bytes
+        const mine = held.get(sender) ?? 0
+        const others = [...held.keys()].filter((one) => one !== sender).reduce((sum, one) => sum + counted(one), 0)
+        if (mine > own && mine + bytes > share) throw tooBusy()
+        if (others + Math.min(mine + bytes, share) > maximumBytesHeld) throw tooBusy()
+        held.set(sender, mine + bytes)
         own += bytes
       }
       try {
         hold(announced)
         return await use(await readBody(request, (bytes) => bytes > own && hold(bytes - own)))
       } finally {
-        held -= own
+        const left = (held.get(sender) ?? 0) - own
+        if (left > 0) held.set(sender, left)
+        else held.delete(sender)
       }
     },
   }

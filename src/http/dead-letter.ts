@@ -5,9 +5,12 @@ import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import { createIntake } from './body.ts'
 import { loggedLetter } from './dead-letters.ts'
 import { failureOf, respond } from './failure.ts'
+import { refuseForeign } from './foreign.ts'
 
 type Options = {
   log: Log
+  /** Names that a request may have as Host, as of `createApp`. */
+  hosts?: readonly string[] | undefined
   /** Makes a dead letter known where its application is looked at. */
   record?: ((event: Event, reason: string | undefined) => Promise<void>) | undefined
 }
@@ -16,9 +19,12 @@ type Options = {
  * A sink for events that could not be delivered: logs and records each with why (Knative's `knativeerror…` extensions, where there are
  * any). The Kubernetes Event keeps it for as long as the API server keeps that, and the log has all of them: both can be sent again.
  */
-export const createDeadLetterApp = ({ log, record = async () => undefined }: Options): App => {
+export const createDeadLetterApp = ({ log, hosts, record = async () => undefined }: Options): App => {
   const app = new Hono()
   const intake = createIntake()
+  app.get('/health/liveness', (context) => context.text('ok'))
+  app.get('/health/readiness', (context) => context.text('ok'))
+  if (hosts) app.use(refuseForeign(hosts))
   app.post('/', (context) =>
     intake.take(context.req.raw, async (body) => {
       const event = readEvent({ headers: context.req.header(), body })
@@ -32,8 +38,6 @@ export const createDeadLetterApp = ({ log, record = async () => undefined }: Opt
       return context.body(null, 204)
     }),
   )
-  app.get('/health/liveness', (context) => context.text('ok'))
-  app.get('/health/readiness', (context) => context.text('ok'))
   app.onError((error, context) => {
     // nobody keeps it after this: what can be said of it is said here
     const headers = Object.entries(context.req.header()).filter(([name]) => !SECRET.includes(name))

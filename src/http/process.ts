@@ -28,4 +28,6 @@ export const portProblem = (error: NodeJS.ErrnoException, setting: string, port:
           cause: error,
         },
       )
-    : error
+    : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND'
+      ? new ConfigurationError(`--host: ${error.message}: name an address of this machine`, { cause: error })
+      : error

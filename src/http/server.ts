@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Server, ServerResponse } from 'node:http'
+import { type AddressInfo, isIPv6 } from 'node:net'
+import { promisify } from 'node:util'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
 import { type Authenticate, createAuthenticate } from '../access/authorize.ts'
@@ -34,6 +35,7 @@ import { createDeadLetterApp } from './dead-letter.ts'
 import { deadLetterEvent, MANAGER } from './dead-letter-event.ts'
 import { createExplain, type Explain } from './explain.ts'
 import { portProblem } from './process.ts'
+import { createSenderOf, type SenderOf } from './sender.ts'
 import type { Settings } from './settings.ts'
 import { createSteps, logStep, type Steps } from './steps.ts'
 
@@ -64,6 +66,8 @@ export type Service = {
   readonly app: Hono
   /** Those whose events are taken. */
   readonly functions: readonly EventFunction[]
+  /** Ends the streams of steps. */
+  endStreams(): void
   /** Takes no more events, and ends the streams of steps. */
   stop(): void
   /** Resolves when all is done that no answer waited for. */
@@ -78,6 +82,7 @@ export type Questions = {
   readonly explain: Explain
   readonly applications: Applications
   readonly preview: Preview
+  readonly senderOf: SenderOf
   /** Absent where no steps are taken. */
   readonly steps?: Steps | undefined
   readonly reading: {
@@ -102,9 +107,11 @@ export type Timeouts = {
   readonly request: number
   /** Between two looks at them. */
   readonly interval: number
+  /** From the signal to stop until idle connections are closed: what was sent on them by then is answered. */
+  readonly linger: number
 }
 
-const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000 }
+const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000, linger: 200 }
 
 /** Puts together what serves the functions. Throws ConfigurationError for a function that there is not. */
 export const createService = ({
@@ -158,6 +165,7 @@ export const createService = ({
   const applications = createApplications({ ...reading, guard })
   const lint = createLint(reading)
   const preview = createPreview({ ...reading, functions: all, transport })
+  const senderOf = createSenderOf(reading)
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
     ...taking,
@@ -165,15 +173,19 @@ export const createService = ({
     applications,
     lint,
     preview,
+    senderOf,
+    // no page of somebody else has a token
+    hosts: authenticate ? undefined : hostsIn(settings, environment),
     clock,
     log,
     isStopping: () => isStopping,
     newId,
   })
-  mount?.(app, { explain, applications, preview, reading, ...(isReading ? {} : { steps }) })
+  mount?.(app, { explain, applications, preview, senderOf, reading, ...(isReading ? {} : { steps }) })
   return {
     app,
     functions: isReading ? [] : functions,
+    endStreams: steps.close,
     stop: () => {
       isStopping = true
       steps.close()
@@ -182,18 +194,21 @@ export const createService = ({
   }
 }
 
-/** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
-export const startServer = async (options: Options): Promise<RunningServer> => {
-  const { settings, log, telemetry } = options
-  const { app, functions, stop, finish } = createService(options)
-  const server = await listen(app, settings.PORT)
+/** Serves functions at `settings.PORT`, or at a free port when that is 0, of the host's addresses, or of all. */
+export const startServer = async (
+  options: Options & { readonly host?: string | undefined },
+): Promise<RunningServer> => {
+  const { settings, log, telemetry, host } = options
+  const { app, functions, endStreams, stop, finish } = createService(options)
+  const server = await listen(app, settings.PORT, TIMEOUTS, host)
   const { port } = server
-  log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
+  log.info({ ...(host !== undefined && { host }), port, functions: functions.map(({ name }) => name) }, 'listening')
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host === undefined || EVERYWHERE.includes(host) ? '127.0.0.1' : isIPv6(host) ? `[${host}]` : host}:${port}`,
     stop: async () => {
-      stop()
+      endStreams()
       await server.close()
+      stop()
       await finish()
       await telemetry?.stop()
     },
@@ -216,7 +231,8 @@ export const startDeadLetterServer = async ({
     const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + RECORD_MILLISECONDS })
     await recordEvent(kubernetes, told, { manager: MANAGER, now })
   }
-  const { port, close } = await listen(createDeadLetterApp({ log, record }), settings.PORT)
+  const hosts = hostsIn(settings, readEnvironment())
+  const { port, close } = await listen(createDeadLetterApp({ log, hosts, record }), settings.PORT)
   log.info({ port }, 'listening for dead letters')
   return { url: `http://127.0.0.1:${port}`, stop: close }
 }
@@ -235,6 +251,12 @@ const readEnvironment = (): Environment => {
   return { resolver: parseResolver(text) ?? '127.0.0.1', clusterDomain: parseClusterDomain(text) }
 }
 
+const EVERYWHERE = ['0.0.0.0', '::']
+
+/** Names of Services of the cluster lead to it alone. */
+const hostsIn = ({ ALLOWED_HOSTS }: Settings, { clusterDomain = 'cluster.local' }: Environment): readonly string[] =>
+  ALLOWED_HOSTS ?? ['*.svc', `*.svc.${clusterDomain}`]
+
 /** Made of many schemas, once for the process. */
 const all = createFunctions(features)
 
@@ -246,11 +268,15 @@ const functionsNamed = (names: readonly string[]) => {
   return all.filter(({ name }) => names.length === 0 || names.includes(name))
 }
 
-/** Serves an app at the port, or at a free one when that is 0. Rejects with ConfigurationError when the port cannot be opened. */
+/**
+ * Serves an app at the port, or at a free one when that is 0, of a host's address, or of all. Rejects with ConfigurationError when that cannot be
+ * opened. `close` answers what was asked by then, and closes each connection with its answer, or when nothing was asked on it for a while.
+ */
 export const listen = async (
   app: Hono,
   wanted: number,
-  { idle, headers, request, interval }: Timeouts = TIMEOUTS,
+  { idle, headers, request, interval, linger }: Timeouts = TIMEOUTS,
+  host?: string,
 ): Promise<{ port: number; close(): Promise<void> }> => {
   const serverOptions = {
     keepAliveTimeout: idle,
@@ -259,28 +285,40 @@ export const listen = async (
     connectionsCheckingInterval: interval,
   }
   const server = createServer(app, clock, serverOptions)
-  let inFlight = 0
-  server.on('request', (_, response) => {
-    inFlight += 1
-    response.once('close', () => {
-      inFlight -= 1
-    })
+  const open = new Set<ServerResponse>()
+  let isClosing = false
+  server.prependListener('request', (_, response) => {
+    if (isClosing) response.setHeader('connection', 'close')
+    open.add(response)
+    response.once('close', () => open.delete(response))
   })
-  server.listen(wanted)
+  server.listen(wanted, host)
   await once(server, 'listening').catch((error: Error) => {
     throw portProblem(error, 'PORT', wanted)
   })
-  return { port: (server.address() as AddressInfo).port, close: () => close(server, () => inFlight === 0) }
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      isClosing = true
+      for (const response of open) if (!response.headersSent) response.setHeader('connection', 'close')
+      await close(server, linger, () => open.size === 0)
+    },
+  }
 }
+
+/** Looks, in milliseconds, for connections that can be closed. */
+const SWEEP = 20
 
 /**
  * A connection that is kept alive becomes idle when its answer is sent, some time after the server stopped listening; one on which
- * nothing was asked yet never counts as idle.
+ * nothing was asked yet never counts as idle. Who uses one may have sent a request already: Node closes idle ones at once, so they linger first.
  */
-const close = async (server: Server, isDone: () => boolean): Promise<void> => {
+const close = async (server: Server, linger: number, isDone: () => boolean): Promise<void> => {
+  const connections = promisify(server.getConnections.bind(server))
+  for (const end = clock.now() + linger; clock.now() < end && (await connections()) > 0; ) await clock.sleep(SWEEP)
   const closed = once(server, 'close')
   server.close()
-  const sweeping = setInterval(() => (isDone() ? server.closeAllConnections() : server.closeIdleConnections()), 20)
+  const sweeping = setInterval(() => (isDone() ? server.closeAllConnections() : server.closeIdleConnections()), SWEEP)
   await closed
   clearInterval(sweeping)
 }

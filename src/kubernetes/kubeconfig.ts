@@ -35,6 +35,13 @@ export const kubeconfigEndpoint = (files: string): ApiServerEndpoint => {
   }
 }
 
+/** Describes the cluster of the current context of a kubeconfig, for who is to decide about it. */
+export const describeCluster = (files: string): string => {
+  const config = load(files)
+  const { name, server } = config.getCurrentCluster() ?? {}
+  return `the cluster ${name} at ${server}, context ${config.currentContext} of ${files}`
+}
+
 /** Merged as kubectl does it: whatever several files name, the first one decides. */
 const load = (files: string): KubeConfig => {
   const merged = new KubeConfig()

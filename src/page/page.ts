@@ -44,7 +44,7 @@ const SECURITY = {
 
 /** Adds the page to an app: `GET /` for a browser, and what its script asks for. What it shows, it shows to those alone who may ask the questions themselves. */
 export const mountPage = (app: Hono, questions: Questions, { assets, story, home, audience }: Options): void => {
-  const { explain, applications, preview, reading } = questions
+  const { explain, applications, preview, senderOf, reading } = questions
   const hasSteps = questions.steps !== undefined
   const intake = createIntake()
   const maps = createMaps({
@@ -96,7 +96,8 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
   if (preview)
     app.post('/page/plan', async (context) => {
       const authorization = context.req.header('authorization')
-      const asked = parse(Asked, await intake.take(context.req.raw, async (body) => jsonIn(body)))
+      const sender = await senderOf(context)
+      const asked = parse(Asked, await intake.take(context.req.raw, async (body) => jsonIn(body), sender))
       const told = 'event' in asked ? asked.event : await toldBy(asked, applications, authorization)
       const body = Buffer.from(eventOf(told, '/page'))
       const event = readEvent({ headers: { 'content-type': 'application/cloudevents+json' }, body })

@@ -12,6 +12,7 @@ import { features as everyFeature } from '../../src/features.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createApplications } from '../../src/http/applications.ts'
 import { createExplain } from '../../src/http/explain.ts'
+import { createSenderOf } from '../../src/http/sender.ts'
 import { logStep } from '../../src/http/steps.ts'
 import {
   createKubernetes,
@@ -184,6 +185,7 @@ export const createWorld = (
     explain,
     applications,
     lint,
+    senderOf: createSenderOf({ authenticate, connect, clock, timeoutMilliseconds: 10_000 }),
     clock,
     log,
     newId: () => 'id',

@@ -57,7 +57,7 @@ test.each([
 ])('a sender that does not get on with %s is answered 408 and cut off', async (_, text) => {
   const app = new Hono()
   app.post('/', (context) => createIntake().take(context.req.raw, async (body) => context.text(`${body}`)))
-  const { port, close } = await listen(app, 0, { idle: 5_000, headers: 500, request: 500, interval: 50 })
+  const { port, close } = await listen(app, 0, { idle: 5_000, headers: 500, request: 500, interval: 50, linger: 0 })
   onTestFinished(close)
   const socket = createConnection({ host: '127.0.0.1', port })
   let received = ''

@@ -9,7 +9,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
 import { type Event, writeEvent } from '../../src/cloudevents/cloud-event.ts'
-import { type Answer, createEmbeddedApi, type EmbeddedApi, type Request } from '../../src/embedded/api.ts'
+import {
+  type Answer,
+  createEmbeddedApi,
+  type EmbeddedApi,
+  type EmbeddedApiOptions,
+  type Request,
+} from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { NAMESPACE, service, workload } from '../helpers/world.ts'
@@ -186,8 +192,9 @@ export type Cluster = {
 /** An embedded API over HTTP that holds `objects`, with a kubeconfig for it. */
 export const startCluster = async (
   objects: readonly KubernetesObject[] = [workload(), service()],
+  options: EmbeddedApiOptions = {},
 ): Promise<Cluster> => {
-  const api = createEmbeddedApi()
+  const api = createEmbeddedApi(options)
   api.seed(objects, { manager: 'juju' })
   const calls: string[] = []
   const intercept: Intercept = (request) => {

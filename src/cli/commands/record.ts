@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
+import { foreignRequest } from '../../base/hosts.ts'
 import { type Event, InvalidEvent, readEvent } from '../../cloudevents/cloud-event.ts'
 import { Failure } from '../failure.ts'
 import { wholeNumber, withServer } from '../options.ts'
@@ -28,7 +29,7 @@ export const record = (program: Command): void => {
           response.writeHead(isRefused ? statusOf(answer) : 200, { 'content-type': 'application/json' })
           response.end(JSON.stringify(isRefused ? { message: answer.message } : answer))
         })
-        proxy.listen(port)
+        proxy.listen(port, '127.0.0.1')
         await opened(once(proxy, 'listening'), `port ${port}`)
         say(`recording events for http://localhost:${(proxy.address() as AddressInfo).port} in ${path}`)
         await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
@@ -55,6 +56,8 @@ const opened = async (opening: Promise<unknown>, what: string): Promise<void> =>
 /** Questions are passed on as they are; events are kept first. */
 const passOn = async (server: Server, request: IncomingMessage, keep: (line: string) => void): Promise<unknown> => {
   const { method, url = '/' } = request
+  const problem = foreignRequest(request.headers, [])
+  if (problem !== undefined) throw new ErrorAnswer(403, problem)
   if (method === 'GET') return await server.get(url)
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
   const line = lineOf(readEvent({ headers, body: await buffer(request) }))

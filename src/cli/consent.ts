@@ -1,0 +1,34 @@
+import { createInterface } from 'node:readline/promises'
+import { ConfigurationError } from '../base/errors.ts'
+
+/** Asks a person, and resolves to the answer; undefined where nobody is there to be asked. */
+export type Ask = ((question: string) => Promise<string>) | undefined
+
+/** Rejects with ConfigurationError unless a person agrees that events act on what is described. */
+export const agree = async (what: string, ask: Ask): Promise<void> => {
+  const question = `Events will act on ${what}, with its rights.`
+  if (ask === undefined)
+    throw new ConfigurationError(
+      `${question} Say --yes to agree, as there is no terminal to ask; without KUBECONFIG there is an example.`,
+    )
+  if (!/^y(es)?$/i.test((await ask(`${question} Take events? [y/N] `)).trim()))
+    throw new ConfigurationError('Not started: events would have acted on that cluster.')
+}
+
+/** Asks at the terminal of this process, where it has one. Its end, or a signal, answers nothing. */
+export const terminal = ({ stdin: input, stderr: output } = process): Ask =>
+  input.isTTY && output.isTTY
+    ? async (question) => {
+        const lines = createInterface({ input, output })
+        const ended = Promise.withResolvers<string>()
+        const end = () => ended.resolve('')
+        lines.once('close', end).once('SIGINT', end)
+        process.once('SIGTERM', end)
+        try {
+          return await Promise.race([lines.question(question), ended.promise])
+        } finally {
+          process.off('SIGTERM', end)
+          lines.close()
+        }
+      }
+    : undefined

@@ -1,0 +1,26 @@
+import type { Context } from 'hono'
+import type { Authenticate } from '../access/authorize.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Trace } from '../base/trace.ts'
+import { traceOf } from '../cloudevents/trace.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+
+/** Names who sends a request, before its body is read. */
+export type SenderOf = (context: Context) => Promise<string>
+
+type Dependencies = {
+  readonly authenticate?: Authenticate | undefined
+  connect(deadline: number, trace?: Trace): Kubernetes
+  readonly clock: Pick<Clock, 'now'>
+  readonly timeoutMilliseconds: number
+}
+
+/** Senders by their token, as the API server names them, else by their address. A token that is missing or not valid is refused (401). */
+export const createSenderOf =
+  ({ authenticate, connect, clock, timeoutMilliseconds }: Dependencies): SenderOf =>
+  async (context) => {
+    if (authenticate === undefined) return (context.env as { remoteAddress?: string } | undefined)?.remoteAddress ?? ''
+    const headers = context.req.header()
+    const kubernetes = connect(clock.now() + timeoutMilliseconds, traceOf({ extensions: headers }))
+    return (await authenticate(kubernetes, headers.authorization)).username
+  }

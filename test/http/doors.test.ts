@@ -1,0 +1,191 @@
+import * as http from 'node:http'
+import { Hono } from 'hono'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
+import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import { startEmbeddedApi } from '../../src/embedded/server.ts'
+import { createIntake } from '../../src/http/body.ts'
+import { createDeadLetterApp } from '../../src/http/dead-letter.ts'
+import { listen } from '../../src/http/server.ts'
+import { createWorld, event, meshRelation, service, workload } from '../helpers/world.ts'
+import { startPage } from '../page/world.ts'
+
+type Answer = { status: number; headers: http.IncomingHttpHeaders; body: string }
+
+/** A request with the headers of a browser, or of an attacker. */
+const ask = (
+  url: string,
+  {
+    method = 'GET',
+    headers = {},
+    body = '',
+    agent = false,
+  }: Partial<{
+    method: string
+    headers: Record<string, string>
+    body: string | Uint8Array
+    agent: http.Agent | false
+  }> = {},
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const request = http.request(url, { method, headers, agent }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+    })
+    request.on('error', reject).end(body)
+  })
+
+/** What a page may do whose host's DNS leads here by now, and one that asks another host. */
+const ATTACKS = {
+  'a page whose name leads here by DNS rebinding': {
+    host: 'attacker.example:8080',
+    origin: 'http://attacker.example:8080',
+  },
+  'a page of another host': { origin: 'https://attacker.example' },
+}
+
+const told = writeEvent(event('config-changed', { config: { mesh: {} } }))
+
+const startFunctions = async (options: Parameters<typeof startPage>[1] = {}) => {
+  const api = createEmbeddedApi({ tokens: { good: 'somebody' }, audiences: ['meshstep'], allows: () => true })
+  api.seed([workload(), service()], { manager: 'juju' })
+  const server = await startPage(api, options)
+  onTestFinished(() => server.stop())
+  return { api, url: server.url }
+}
+
+describe.each(Object.entries(ATTACKS))('%s', (_, attack) => {
+  test('sends no event, and reads nothing, where no token is asked for', async () => {
+    const { api, url } = await startFunctions()
+    const before = JSON.stringify(api.objects())
+    const sent = await ask(url, { method: 'POST', headers: { ...told.headers, ...attack }, body: told.body })
+    expect([sent.status, JSON.parse(sent.body)]).toMatchObject([403, { reason: 'unauthorized' }])
+    const plan = await ask(`${url}/page/plan`, { method: 'POST', headers: attack, body: '{}' })
+    expect(plan.status).toBe(403)
+    for (const path of ['/map', '/applications', '/steps?namespace=shop', '/page/page.js', '/schemas/asyncapi.json'])
+      expect([path, (await ask(`${url}${path}`, { headers: attack })).status]).toEqual([path, 403])
+    expect((await ask(url, { headers: { accept: 'text/html', ...attack } })).status).toBe(403)
+    expect(JSON.stringify(api.objects())).toBe(before)
+  })
+
+  test('neither reads nor writes the embedded Kubernetes API', async () => {
+    const api = createEmbeddedApi()
+    const server = await startEmbeddedApi({ api, port: 0 })
+    onTestFinished(() => server.close())
+    const path = `${server.url}/api/v1/namespaces/default/configmaps`
+    const object = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })
+    const headers = { 'content-type': 'application/json', ...attack }
+    expect((await ask(path, { headers: attack })).status).toBe(403)
+    const written = await ask(path, { method: 'POST', headers, body: object })
+    expect([written.status, JSON.parse(written.body)]).toMatchObject([403, { kind: 'Status', code: 403 }])
+    expect(api.objects().filter(({ metadata }) => metadata.name === 'a')).toEqual([])
+  })
+
+  test('tells the dead-letter sink nothing', async () => {
+    const errors: unknown[] = []
+    const log = { info: () => undefined, warn: () => undefined, error: (fields: unknown) => errors.push(fields) }
+    const app = createDeadLetterApp({ log, hosts: ['*.svc'] })
+    const headers = { host: 'localhost:8080', ...told.headers, ...attack }
+    expect((await app.request('/', { method: 'POST', headers, body: told.body })).status).toBe(403)
+    expect(JSON.stringify(errors)).not.toContain('"event"')
+  })
+
+  test('is nothing to be afraid of where a token is asked for, which no page has', async () => {
+    const { url } = await startFunctions({ audience: 'meshstep' })
+    expect((await ask(`${url}/applications/shop`, { headers: attack })).status).toBe(401)
+    const headers = { ...attack, authorization: 'Bearer good' }
+    expect((await ask(`${url}/applications/shop`, { headers })).status).toBe(200)
+  })
+})
+
+test.each([
+  ['a Service of the cluster', 'meshstep.shop.svc.cluster.local'],
+  ['a Service, in short', 'meshstep-00001-private.shop.svc:80'],
+  ['the IP address of a pod', '10.0.0.7:8080'],
+  ['this machine', 'localhost:8080'],
+])('%s is a host of the functions', async (_, host) => {
+  const { url } = await startFunctions()
+  expect((await ask(url, { method: 'POST', headers: { ...told.headers, host }, body: told.body })).status).toBe(200)
+})
+
+test('a probe is answered whatever its Host is', async () => {
+  const { url } = await startFunctions()
+  for (const path of ['/health/liveness', '/health/readiness'])
+    expect((await ask(`${url}${path}`, { headers: { host: 'attacker.example' } })).status).toBe(200)
+})
+
+describe('where a token is asked for', () => {
+  test.each([
+    ['no token', undefined],
+    ['something else than a token', 'Basic Z29vZA=='],
+    ['a token that is not valid', 'Bearer bad'],
+  ])('a body that comes with %s is not read', async (_, authorization) => {
+    const world = createWorld(undefined, { allows: () => true })
+    const read = vi.fn()
+    const body = new ReadableStream({ pull: read }, { highWaterMark: 0 })
+    const headers = { ...told.headers, ...(authorization !== undefined && { authorization }) }
+    const request = new Request('http://localhost/', { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+    expect((await world.app.fetch(request)).status).toBe(401)
+    expect(read).not.toHaveBeenCalled()
+  })
+
+  test('the token of an event is asked about once', async () => {
+    const world = createWorld(undefined, { allows: () => true })
+    expect((await world.post(event('relation-changed', meshRelation()))).status).toBe(200)
+    expect(world.calls.filter((call) => call.includes('tokenreviews'))).toHaveLength(1)
+  })
+})
+
+describe('of the bytes that are worked on', () => {
+  const post = (bytes: number): Request =>
+    new Request('http://localhost/', {
+      method: 'POST',
+      body: 'x'.repeat(bytes),
+      headers: { 'content-length': `${bytes}` },
+    })
+  const never = () => new Promise<void>(() => undefined)
+
+  test.each([
+    ['many bodies', [25, 25, 25]],
+    ['one that is larger than all', [180]],
+  ])('one sender leaves a quarter to others, with %s', async (_, sizes) => {
+    const intake = createIntake(100)
+    for (const size of sizes) void intake.take(post(size), never, 'flood')
+    await expect(intake.take(post(10), async () => 'taken', 'flood')).rejects.toMatchObject({ status: 429 })
+    expect(await intake.take(post(25), async () => 'taken', 'other')).toBe('taken')
+    await expect(intake.take(post(30), async () => 'taken', 'other')).rejects.toMatchObject({ status: 429 })
+  })
+
+  test('each address has a share where no token is asked for', async () => {
+    const { api, url } = await startFunctions()
+    expect(api.objects().length).toBeGreaterThan(0)
+    const flood = http.request(url, {
+      ...{ method: 'POST', agent: false, localAddress: '127.0.0.2' },
+      headers: { ...told.headers, 'content-length': 1_800_000 },
+    })
+    flood.on('error', () => undefined).write('x')
+    onTestFinished(() => void flood.destroy())
+    await ask(`${url}/health/liveness`)
+    const mine = writeEvent(event('config-changed', { config: { mesh: {} } }))
+    expect((await ask(url, { method: 'POST', headers: mine.headers, body: mine.body })).status).toBe(200)
+  })
+})
+
+test('what is asked on a kept-alive connection after the signal is answered, and the connection closed with it', async () => {
+  const app = new Hono()
+  app.get('/', (context) => context.text('here'))
+  const timeouts = { idle: 60_000, headers: 5_000, request: 5_000, interval: 5_000, linger: 60_000 }
+  const { port, close } = await listen(app, 0, timeouts)
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => agent.destroy())
+  const url = `http://127.0.0.1:${port}`
+  const before = await ask(url, { agent })
+  expect([before.status, before.headers.connection]).toEqual([200, 'keep-alive'])
+  const closed = close()
+  const after = await ask(url, { agent })
+  expect([after.status, after.headers.connection, after.body]).toEqual([200, 'close', 'here'])
+  await closed
+})
