@@ -54,7 +54,7 @@ export const REPLACEMENTS = [
       },
       {
         select: { kind: 'EventPolicy', name: 'meshstep' },
-        fieldPaths: ['spec.from.0.sub'],
+        fieldPaths: ['spec.from.*.sub'],
         options: { delimiter: ':', index: 2 },
       },
     ],
