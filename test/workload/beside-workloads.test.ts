@@ -29,7 +29,10 @@ test('what stands beside a workload goes when it is asked for no more, and drift
   await world.send('resync', {})
   expect(world.object('ConfigMap', 'web-settings')?.data).toEqual({ a: '1' })
   await world.send('config-changed', deployed())
-  expect([world.object('PodDisruptionBudget'), world.object('ConfigMap', 'web-settings')]).toEqual([undefined, undefined])
+  expect([world.object('PodDisruptionBudget'), world.object('ConfigMap', 'web-settings')]).toEqual([
+    undefined,
+    undefined,
+  ])
 })
 
 test('no pods start with files of somebody else: they wait until the name is free', async () => {

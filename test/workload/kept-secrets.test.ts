@@ -296,7 +296,9 @@ test('functions that may not touch Secrets refuse only a config that needs them'
 describe('a process that is killed at any call', () => {
   test('loses no value, and leaves none behind once the event is sent again', async () => {
     for (let last = 1; ; last += 1) {
-      const world = await running(deployed({ ...withEnv('before').config.workload, secrets: { 'web-tls': { a: 'before' } } }))
+      const world = await running(
+        deployed({ ...withEnv('before').config.workload, secrets: { 'web-tls': { a: 'before' } } }),
+      )
       const data = deployed({ ...withEnv(HUSH).config.workload, secrets: { 'web-tls': { a: HUSH } } })
       let calls = 0
       let isDead = false
@@ -355,7 +357,9 @@ describe('a secret that is new at each run', () => {
     expect([resolved(world), valuesIn(world, 'web-tls')]).toEqual([[`${HUSH}2`], [`${HUSH}2`]])
     expect((await view(world)).status).toMatchObject({
       status: 'blocked',
-      message: expect.stringMatching(/^the config keeps changing and is not applied: workload\.podSpec.*secrets\.web-tls/),
+      message: expect.stringMatching(
+        /^the config keeps changing and is not applied: workload\.podSpec.*secrets\.web-tls/,
+      ),
     })
     const told = JSON.stringify([outcome, await view(world), world.published, world.memory()])
     for (const value of [HUSH, canonicalHash(`${HUSH}4`), canonicalHash({ 'web-tls': { 'tls.key': `${HUSH}4` } })])
