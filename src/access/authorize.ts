@@ -153,7 +153,7 @@ const updateAttributes = ({ namespace, application, effect }: About): Attributes
   name: application,
 })
 
-/** How the use of another's object is granted: to run as it, to read it in a pod, or to label it. */
+/** The verbs that grant the use of objects of others: to run as it, to read it in a pod, or to label it. */
 const VERBS: Partial<Record<Kind, string>> = { ServiceAccount: 'impersonate', Secret: 'get' }
 
 const useAttributes = ({ kind, namespace, name }: Use): Attributes => ({

@@ -107,7 +107,7 @@ export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 /** An object of others that the effect `workload` uses, and whether it is the application's own account, which nobody needs to grant. */
 export type Use = Reference & { readonly isOwn?: boolean }
 
-/** What the sender of a change needs a permission for: an effect, or the use of an object. */
+/** A permission that the sender of a change needs: for an effect, or for the use of an object. */
 export type Asked = { readonly effect: Effect } | { readonly use: Use }
 
 /**

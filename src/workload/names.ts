@@ -39,7 +39,7 @@ export const nameProblem = (application: string, workload: PodWorkload): string 
   )
 }
 
-/** What a workload uses of others: the account that it runs as, and Secrets that its config does not make. */
+/** The objects of others that a workload uses: the account that it runs as, and Secrets that its config does not make. */
 export const usedBy = ({ namespace, application }: Subject, workload: PodWorkload): Reference[] => [
   { kind: 'ServiceAccount', namespace, name: accountOf(application, workload) },
   ...referencesIn(workload.podSpec)
