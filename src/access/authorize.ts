@@ -2,15 +2,17 @@ import { createHash } from 'node:crypto'
 import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
-import type { Effect } from '../feature/feature.ts'
+import type { Effect, Use } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
+import { type Kind, nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
 
 type About = {
   readonly namespace: string
   readonly application?: string | undefined
   /** Effects beyond the application: each is a subresource, and a permission of its own. */
   readonly effect?: Effect | undefined
+  /** Asked in place of the application. */
+  readonly use?: Use | undefined
 }
 
 /** `extra` may narrow the user's permissions. */
@@ -27,7 +29,7 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 /** A principal that sends events. */
 export type Sender = {
   readonly username: string
-  /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, or ask for the effect. */
+  /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, ask for the effect, or grant the use. */
   authorize(about: About): Promise<void>
   /** The sender may get the object, or all of its kind. */
   mayGet(reference: Reference): Promise<boolean>
@@ -51,6 +53,31 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
     const user = await users(key, () => reviewToken(kubernetes, token, audience))
     const may = (about: About, isKept = isAllowed) =>
       decisions(`${key} ${nameOf(about)}`, () => reviewAccess(kubernetes, user, updateAttributes(about)), isKept)
+    const mayUse = (use: Use) =>
+      decisions(`${key} use ${printName(use)}`, () => reviewAccess(kubernetes, user, useAttributes(use)), isAllowed)
+    const mayUpdate = ({ namespace = '', name = '' }: Use) =>
+      decisions(
+        `account ${namespace}/${name}`,
+        () => reviewAccess(kubernetes, accountUser(namespace, name), updateAttributes({ namespace })),
+        isAllowed,
+      )
+    const authorizeUse = async (use: Use): Promise<void> => {
+      const [mayBeUsed, isSender] = await Promise.all([
+        use.isOwn === true || mayUse(use),
+        use.kind === 'ServiceAccount' && mayUpdate(use),
+      ])
+      const { verb, resource } = useAttributes(use)
+      if (isSender)
+        throw new Refused(
+          403,
+          `${printName(use)} may update applications.meshstep.dev: no workload may run as it, whoever asks`,
+        )
+      if (!mayBeUsed)
+        throw new Refused(
+          403,
+          `${user.username} may not ${verb} ${resource} ${use.namespace}/${use.name}, which the config uses: grant it with a Role and a RoleBinding`,
+        )
+    }
     return {
       username: user.username,
       mayGet: ({ kind, namespace, name }) => {
@@ -59,7 +86,8 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
         return decisions(`${key} get ${about}`, () => reviewAccess(kubernetes, user, attributes))
       },
       authorize: async (about) => {
-        const { namespace, application, effect } = about
+        const { namespace, application, effect, use } = about
+        if (use) return await authorizeUse(use)
         // a sender for the whole namespace, as a Trigger, is asked about once and not for each application
         const asked = application === undefined ? [may(about)] : [may(about), may({ namespace, effect }, () => true)]
         if ((await Promise.all(asked)).some(isAllowed)) return
@@ -125,6 +153,22 @@ const updateAttributes = ({ namespace, application, effect }: About): Attributes
   verb: 'update',
   namespace,
   name: application,
+})
+
+/** The verbs that grant the use of objects of others: to run as it, to read it in a pod, or to label it. */
+const VERBS: Partial<Record<Kind, string>> = { ServiceAccount: 'impersonate', Secret: 'get' }
+
+const useAttributes = ({ kind, namespace, name }: Use): Attributes => ({
+  ...resourceOf(kind),
+  verb: VERBS[kind] ?? 'patch',
+  namespace,
+  name,
+})
+
+/** The user that a pod is that runs as the account (kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin). */
+const accountUser = (namespace: string, name: string): User => ({
+  username: `system:serviceaccount:${namespace}:${name}`,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
 })
 
 const reviewAccess = async (

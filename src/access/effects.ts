@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Effect } from '../feature/feature.ts'
+import type { Effect, Use } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
 import { pendingIn } from '../state/pending.ts'
 import type { State } from '../state/state.ts'
@@ -28,6 +28,22 @@ export const newEffects = (
         part !== undefined && !known.some(({ [effect]: other }) => isDeepStrictEqual(other, part)),
     ),
   )
+}
+
+/** Finds what the configs use whose effect `workload` is asked for anew: whoever changes what runs as an account runs as it. */
+export const newUses = (
+  features: Pick<Features, 'effects' | 'uses'>,
+  subject: Subject,
+  before: State,
+  after: State,
+): Use[] => {
+  if (before.config === after.config && before.pending === after.pending) return []
+  const workloadsOf = (config: Config) => features.effects(subject, config).map(({ workload }) => workload)
+  const known = presentConfigs(before).flatMap(workloadsOf)
+  const isNew = (part: unknown) => part !== undefined && !known.some((other) => isDeepStrictEqual(other, part))
+  return presentConfigs(after)
+    .filter((config) => workloadsOf(config).some(isNew))
+    .flatMap((config) => features.uses(subject, config))
 }
 
 const presentConfigs = ({ config, pending }: Pick<State, 'config' | 'pending'>): Config[] =>

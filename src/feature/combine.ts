@@ -19,6 +19,7 @@ import type {
   FeatureInput,
   Leftovers,
   Publications,
+  Use,
 } from './feature.ts'
 import type { Mesh } from './mesh.ts'
 
@@ -36,6 +37,7 @@ export type Features = {
   /** The leftovers of another program that the application takes over. */
   leftovers(config?: Config): readonly Leftovers[]
   effects(subject: Subject, config: Config): readonly Partial<Record<Effect, unknown>>[]
+  uses(subject: Subject, config: Config): readonly Use[]
   targets(application: string, config?: Config): LabelTarget[]
   services(application: string, config?: Config): string[]
   kinds(config?: Config): OwnedKind[]
@@ -80,6 +82,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     memories: createMemories(parts),
     leftovers: (given = {}) => features.flatMap((feature) => feature.leftovers?.(given) ?? []),
     effects: (subject, given) => features.flatMap((feature) => feature.effects?.(subject, given) ?? []),
+    uses: (subject, given) => features.flatMap((feature) => feature.uses?.(subject, given) ?? []),
     targets,
     services,
     kinds: (given = {}) => [...new Set(features.flatMap((feature) => feature.kinds?.(given) ?? []))],

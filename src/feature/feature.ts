@@ -104,6 +104,12 @@ export type Leftovers = {
  */
 export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 
+/** An object of others that the effect `workload` uses, and whether it is the application's own account, which nobody needs to grant. */
+export type Use = Reference & { readonly isOwn?: boolean }
+
+/** A permission that the sender of a change needs: for an effect, or for the use of an object. */
+export type Asked = { readonly effect: Effect } | { readonly use: Use }
+
 /**
  * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
  * features by this contract alone. Every hook is optional and pure.
@@ -118,6 +124,8 @@ export type Feature = {
   problems?(config: Config): readonly { readonly path: readonly (string | number)[]; readonly message: string }[]
   /** The effects that a config asks for, each with the part of the config that has it. */
   effects?(subject: Subject, config: Config): Partial<Record<Effect, unknown>>
+  /** The objects that the effect `workload` of a config uses. */
+  uses?(subject: Subject, config: Config): readonly Use[]
   /** The leftovers of another program, while the config takes them over. */
   leftovers?(config: Config): Leftovers | undefined
   /** The objects that hold the application's labels. */

@@ -12,6 +12,7 @@ import { pendingIn } from '../state/pending.ts'
 import type { State } from '../state/state.ts'
 import { type Conceal, createSecretStore } from '../workload/conceal.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
+import { withOwnFiles } from '../workload/names.ts'
 import { type TrialResult, tryWorkload } from '../workload/trial.ts'
 import type { Found } from './look.ts'
 import { createPermits } from './permits.ts'
@@ -48,7 +49,7 @@ export const admit = async ({
   const verdicts = new Map<string, TrialResult>()
   const permits = createPermits(features, subject)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
-  const { conceal } = secrets
+  const conceal: Conceal = (config) => secrets.conceal(withOwnNames(subject, config))
   const known = workloadsIn(memory.state)
   const isKnown = (workload: PodWorkload) => known.some((one) => isDeepStrictEqual(one, workload))
   for (;;) {
@@ -88,6 +89,11 @@ const unguardedIn = async (
 /** Those that may come to run: of the config, and of one that waits for a leader. */
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
   [config, ...pendingIn({ pending }).map(({ data }) => data.config)].flatMap((one) => ownWorkload(one) ?? [])
+
+const withOwnNames = ({ application }: Subject, config: Config): Config => {
+  const workload = ownWorkload(config)
+  return workload ? { ...config, workload: withOwnFiles(application, workload) } : config
+}
 
 const refuse = (verdict: TrialResult): void => {
   if (verdict && 'refused' in verdict) throw new Refused(400, verdict.refused)

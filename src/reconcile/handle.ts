@@ -8,7 +8,7 @@ import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '.
 import type { Ignored } from '../cloudevents/knative/translation.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Effect } from '../feature/feature.ts'
+import type { Asked } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
@@ -90,7 +90,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resync(namespace, sent, deadline)) } }
     const subject = { namespace, application }
-    const permit = sender && ((effect: Effect) => sender.authorize({ ...subject, effect }))
+    const permit = sender && ((asked: Asked) => sender.authorize({ ...subject, ...asked }))
     const { outcome, due } = await run(subject, { ...change, permit, trace }, deadline)
     const followed = { outcome, next: { subject, due, cause: sent } }
     return { handled: { function: name, ...subject, ...outcome }, followed }

@@ -6,7 +6,7 @@ import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Effect } from '../feature/feature.ts'
+import type { Asked } from '../feature/feature.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
 import { effective } from '../relations/effective.ts'
@@ -43,8 +43,8 @@ export type Change = {
   /** Another application says that it is worth a look; as an echo, having found nothing new itself. */
   nudge?: { isEcho: boolean }
   note?: boolean
-  /** Rejects with Refused when the sender may not ask for an effect beyond the application. Absent where senders are not known. */
-  permit?: ((effect: Effect) => Promise<void>) | undefined
+  /** Rejects with Refused when the sender may not ask for what is beyond the application. Absent where senders are not known. */
+  permit?: ((asked: Asked) => Promise<void>) | undefined
   trace?: Trace
 }
 

@@ -175,6 +175,14 @@ export const accountNamed = ({ serviceAccountName, serviceAccount: deprecated }:
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
+/** The pods' account is made here; one that only the spec names is another's. */
+export const isAccountOurs = ({ podSpec, serviceAccount }: PodWorkload): boolean =>
+  serviceAccount !== undefined || accountNamed(podSpec) === undefined
+
+/** The account that the pods run as. */
+export const accountOf = (application: string, { podSpec, serviceAccount }: PodWorkload): string =>
+  serviceAccount?.name ?? accountNamed(podSpec) ?? application
+
 /** The workload is ours to deploy, and not another's that the config only names. */
 export const isPodWorkload = <T extends object>(workload: T | PodWorkload): workload is PodWorkload =>
   Object.hasOwn(workload, 'podSpec')

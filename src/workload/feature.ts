@@ -6,10 +6,11 @@ import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { specWarnings } from './accepted.ts'
 import { churnMessage, findChurn } from './churn/evidence.ts'
-import { ownWorkload } from './config.ts'
+import { ownWorkload, type PodWorkload } from './config.ts'
 import { heldMessages } from './data-churn.ts'
 import { givenProblems } from './given.ts'
 import { workloadTargets } from './label-targets.ts'
+import { isOwnAccount, isOwnName, isReserved, nameProblem, usedBy } from './names.ts'
 import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
 import { storeName } from './secrets.ts'
@@ -23,6 +24,15 @@ export const workload = {
     const asked = defined({ own: ownWorkload(config), ofAnother: ofAnother(application, config) })
     return Object.keys(asked).length === 0 ? {} : { workload: asked }
   },
+  uses: (subject, config) => {
+    const own = ownWorkload(config)
+    if (own === undefined) return namedObjects(subject, config)
+    const isOwn = isOwnAccount(subject.application, own)
+    return [
+      ...usedBy(subject, own).map((use) => (use.kind === 'ServiceAccount' ? { ...use, isOwn } : use)),
+      ...namedObjects(subject, config),
+    ]
+  },
   targets: workloadTargets,
   problems: (config) => givenProblems(config).map(({ path, message }) => ({ path: ['workload', ...path], message })),
   lookups: (subject, { state: { config } }) => (ownWorkload(config)?.secrets ? [storeReference(subject)] : []),
@@ -31,12 +41,15 @@ export const workload = {
     return own ? ownedWorkloadKinds(own) : []
   },
   desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
-    const own = ownWorkload(state.config)
+    const asked = ownWorkload(state.config)
+    const own = asked && withoutReserved(asked)
+    const misnamed = asked && nameProblem(subject.application, asked)
     const churning = findChurn(state.configChurn)
     const messages = [
       ...churning.map(churnMessage),
       ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
       ...heldMessages(state),
+      ...(misnamed === undefined ? [] : [`${misnamed}; what an earlier version took is as it was until then`]),
     ]
     if (own === undefined) return { messages }
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
@@ -56,6 +69,22 @@ const ofAnother = (
   })
   return Object.keys(named).length === 0 ? undefined : { ...named, labels, enrolment }
 }
+
+/** The workload and the Service to label that have names of others. */
+const namedObjects = ({ namespace, application }: Subject, { workload: given, service }: Config): Reference[] => [
+  ...(given && 'name' in given && !isOwnName(application, given.name) ? [{ ...given, namespace }] : []),
+  ...(service && !isOwnName(application, service) ? [{ kind: 'Service' as const, namespace, name: service }] : []),
+]
+
+/** An earlier version may have remembered what would be written over a memory, or a secret store. */
+const withoutReserved = (workload: PodWorkload): PodWorkload => ({
+  ...workload,
+  ...(workload.configMaps && { configMaps: withoutReservedNames(workload.configMaps) }),
+  ...(workload.secrets && { secrets: withoutReservedNames(workload.secrets) }),
+})
+
+const withoutReservedNames = <T>(named: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(named).filter(([name]) => !isReserved(name)))
 
 const storeReference = ({ namespace, application }: Subject): Reference => ({
   kind: 'Secret',

@@ -2,7 +2,14 @@ import { canonicalHash } from '../base/canonical-hash.ts'
 import type { Subject } from '../base/subject.ts'
 import { truncateLabelValue } from '../kubernetes/label-values.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { accountNamed, effectiveDeployment, exposedPorts, type PodWorkload } from './config.ts'
+import {
+  accountNamed,
+  accountOf,
+  effectiveDeployment,
+  exposedPorts,
+  isAccountOurs,
+  type PodWorkload,
+} from './config.ts'
 import type { PodSpec } from './pod-spec.ts'
 import type { Values } from './secrets.ts'
 
@@ -50,13 +57,6 @@ const metadata = ({ namespace, application }: Subject, name = application) => ({
   namespace,
   labels: podLabels(application),
 })
-
-/** The pods' account is made here; one that only the spec names is another's. */
-const isAccountOurs = ({ podSpec, serviceAccount }: PodWorkload): boolean =>
-  serviceAccount !== undefined || accountNamed(podSpec) === undefined
-
-const accountOf = (application: string, { podSpec, serviceAccount }: PodWorkload): string =>
-  serviceAccount?.name ?? accountNamed(podSpec) ?? application
 
 /** The mesh identifies an application by its account, which has its name by default. */
 const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject => ({

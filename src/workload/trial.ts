@@ -14,7 +14,8 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import { listAppliers } from '../kubernetes/field-managers.ts'
 import { type KubernetesObject, nameOf, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
-import { accountNamed, type PodWorkload } from './config.ts'
+import { accountOf, isAccountOurs, type PodWorkload } from './config.ts'
+import { nameProblem } from './names.ts'
 import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
 import { explainRefusal } from './refusal.ts'
 
@@ -27,6 +28,8 @@ export const tryWorkload = async (
   subject: Subject,
   workload: PodWorkload,
 ): Promise<TrialResult> => {
+  const misnamed = nameProblem(subject.application, workload)
+  if (misnamed !== undefined) return { refused: `data.config.${misnamed}` }
   const verdicts = await Promise.all([
     ...workloadObjects(subject, workload).map((object) => tryObject(kubernetes, subject, workload, object)),
     tryAccount(kubernetes, subject, workload),
@@ -42,10 +45,9 @@ const PART_OF = 'app.kubernetes.io/part-of'
 const tryAccount = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
-  { podSpec, serviceAccount }: PodWorkload,
+  workload: PodWorkload,
 ): Promise<TrialResult> => {
-  const named = accountNamed(podSpec)
-  const name = named ?? serviceAccount?.name ?? application
+  const name = accountOf(application, workload)
   const account = await kubernetes.find({ kind: 'ServiceAccount', namespace, name }).catch((error: unknown) => {
     if (isNotPermitted(error)) return error as ApiError
     throw error
@@ -54,10 +56,19 @@ const tryAccount = async (
     return { refused: `${readRefusal(account)}: it is not known whether the workload would run as the functions do` }
   if (ownValue(account?.metadata.labels, PART_OF) === 'meshstep')
     return { refused: `ServiceAccount ${namespace}/${name} is the functions' own: no workload may run as it` }
-  if (account !== undefined || named === undefined || serviceAccount !== undefined) return undefined
+  const isOurs = isAccountOurs(workload)
+  // one of another application, or a person's, which may have more rights
+  if (account !== undefined && isOurs && name !== application && !isMadeBy(application, account))
+    return {
+      refused: `ServiceAccount ${namespace}/${name} is somebody else's: name it in the pod spec alone, without serviceAccount, as who may impersonate it`,
+    }
+  if (account !== undefined || isOurs) return undefined
   const way = 'there are no pods before it does; with serviceAccount in the workload it is made'
   return { note: `ServiceAccount ${namespace}/${name}, which the pod spec names, does not exist: ${way}` }
 }
+
+const isMadeBy = (application: string, account: KubernetesObject): boolean =>
+  listAppliers(account).includes(workloadManager(application))
 
 const tryObject = async (
   kubernetes: Kubernetes,

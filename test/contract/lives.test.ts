@@ -178,11 +178,17 @@ describe('specs that change', () => {
     },
   })
 
-  test.each<[string, (run: number) => object]>([
+  test.each<[string, (run: number, application: string) => object]>([
     ['annotations of its pods', (run) => ({ ...spec('web:1'), podMetadata: { annotations: { run: `${run}` } } })],
-    ['a text in a ConfigMap', (run) => ({ ...spec('web:1'), configMaps: { 'web-files': { file: `${run}` } } })],
-    ['a text in a Secret', (run) => ({ ...spec('web:1'), secrets: { 'web-keys': { key: `${run}` } } })],
-    ['an account', (run) => ({ ...spec('web:1'), serviceAccount: { name: `account-${run}` } })],
+    [
+      'a text in a ConfigMap',
+      (run, application) => ({ ...spec('web:1'), configMaps: { [`${application}-files`]: { file: `${run}` } } }),
+    ],
+    [
+      'a text in a Secret',
+      (run, application) => ({ ...spec('web:1'), secrets: { [`${application}-keys`]: { key: `${run}` } } }),
+    ],
+    ['an account', (run, application) => ({ ...spec('web:1'), serviceAccount: { name: `${application}-${run}` } })],
     [
       'a file in Juju’s form',
       (run) =>
@@ -192,13 +198,17 @@ describe('specs that change', () => {
     ],
     [
       'a Secret in Juju’s form',
-      (run) => juju({}, { kubernetesResources: { secrets: [{ name: 'juju-keys', stringData: { key: `${run}` } }] } }),
+      (run, application) =>
+        juju(
+          {},
+          { kubernetesResources: { secrets: [{ name: `${application}-keys`, stringData: { key: `${run}` } }] } },
+        ),
     ],
   ])('come to rest where a unit tells %s at each run', { timeout: SLOW }, async (_, given) => {
     const application = newName()
     const told = (run: number) => ({
       application,
-      config: { workload: { ...given(run), ...STATEFUL }, churn: { changes: 2, minutes: 30 } },
+      config: { workload: { ...given(run, application), ...STATEFUL }, churn: { changes: 2, minutes: 30 } },
     })
     const generation = async () =>
       (await cluster.kubernetes.find({ kind: 'StatefulSet', namespace: cluster.namespace, name: application }))

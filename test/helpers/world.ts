@@ -93,6 +93,9 @@ export type World = {
   memory(application?: string): { labels: Record<string, string>; state: Record<string, unknown> } | undefined
 }
 
+/** The bearer of the token `good`. */
+const SENDER = 'somebody'
+
 const silent = () => undefined
 const SILENT: Log = { info: silent, warn: silent, error: silent }
 
@@ -102,6 +105,7 @@ export const createWorld = (
   {
     isOwnSink = false,
     allows,
+    senders = [],
     log = SILENT,
     features = everyFeature,
     breathe,
@@ -113,8 +117,10 @@ export const createWorld = (
     /** @default nobody else has a turn */
     breathe?: Breathe
     log?: Log
-    /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update. */
+    /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update, or `{verb} {resource} {name}`. */
     allows?: (about: string) => boolean
+    /** Other users who may update applications. */
+    senders?: readonly string[]
     /** @default every feature there is */
     features?: Features
   } = {},
@@ -122,9 +128,12 @@ export const createWorld = (
   const clock = { ...fakeClock(), ...(breathe && { breathe }) }
   const api = createEmbeddedApi({
     now: () => new Date(clock.now()),
-    tokens: { good: 'somebody' },
+    tokens: { good: SENDER },
     audiences: ['meshstep'],
-    allows: (_, { subresource = '', name = '*' }) => allows?.(`${subresource} ${name}`.trim()) === true,
+    allows: (user, { group, subresource = '', name = '*', verb, resource }) =>
+      user === SENDER
+        ? allows?.(group === 'meshstep.dev' ? `${subresource} ${name}`.trim() : `${verb} ${resource} ${name}`) === true
+        : senders.includes(user),
   })
   api.seed(objects, { manager: 'juju' })
   const calls: string[] = []

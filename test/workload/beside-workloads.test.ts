@@ -22,14 +22,17 @@ test('a number of replicas that is told no more stays, and whoever scales then h
 
 test('what stands beside a workload goes when it is asked for no more, and drift in it is taken back', async () => {
   const world = createEmptyWorld()
-  const parts = { configMaps: { settings: { a: '1' } }, podDisruptionBudget: { maxUnavailable: 1 } }
+  const parts = { configMaps: { 'web-settings': { a: '1' } }, podDisruptionBudget: { maxUnavailable: 1 } }
   await world.send('config-changed', deployed(parts))
   expect(world.object('PodDisruptionBudget')).toMatchObject({ spec: { maxUnavailable: 1 } })
-  patch(world, 'ConfigMap', { data: { a: '2' } }, 'settings')
+  patch(world, 'ConfigMap', { data: { a: '2' } }, 'web-settings')
   await world.send('resync', {})
-  expect(world.object('ConfigMap', 'settings')?.data).toEqual({ a: '1' })
+  expect(world.object('ConfigMap', 'web-settings')?.data).toEqual({ a: '1' })
   await world.send('config-changed', deployed())
-  expect([world.object('PodDisruptionBudget'), world.object('ConfigMap', 'settings')]).toEqual([undefined, undefined])
+  expect([world.object('PodDisruptionBudget'), world.object('ConfigMap', 'web-settings')]).toEqual([
+    undefined,
+    undefined,
+  ])
 })
 
 test('no pods start with files of somebody else: they wait until the name is free', async () => {
@@ -37,39 +40,39 @@ test('no pods start with files of somebody else: they wait until the name is fre
   const settings = {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: 'settings', namespace: NAMESPACE },
+    metadata: { name: 'web-settings', namespace: NAMESPACE },
     data: {},
   }
   world.api.seed([settings], { manager: 'kubectl' })
-  const config = deployed({ configMaps: { settings: { a: '1' } } })
+  const config = deployed({ configMaps: { 'web-settings': { a: '1' } } })
   const { status, messages } = await world.send('config-changed', config)
   expect([status, world.object('Deployment'), world.object('ServiceAccount') === undefined]).toEqual([
     'conflict',
     undefined,
     false,
   ])
-  expect(messages.join()).toContain(`waits for ConfigMap ${NAMESPACE}/settings`)
-  remove(world, 'ConfigMap', 'settings')
+  expect(messages.join()).toContain(`waits for ConfigMap ${NAMESPACE}/web-settings`)
+  remove(world, 'ConfigMap', 'web-settings')
   await world.send('resync', {})
-  expect([world.object('ConfigMap', 'settings')?.data, replicasOf(world)]).toEqual([{ a: '1' }, 1])
+  expect([world.object('ConfigMap', 'web-settings')?.data, replicasOf(world)]).toEqual([{ a: '1' }, 1])
 })
 
 test('pods are not replaced for files that the API server refuses', async () => {
   const world = createEmptyWorld()
-  const files = (a: string) => deployed({ configMaps: { settings: { a } } })
+  const files = (a: string) => deployed({ configMaps: { 'web-settings': { a } } })
   await world.send('config-changed', files('1'))
   const template = () => world.object('Deployment')?.spec?.template
   const before = template()
   const denied = { kind: 'Status', status: 'Failure', code: 403, message: 'exceeded quota' }
   world.intercept = ({ method, path }) =>
-    method === 'PATCH' && path.includes('/configmaps/settings') && !path.includes('dryRun')
+    method === 'PATCH' && path.includes('/configmaps/web-settings') && !path.includes('dryRun')
       ? { status: 403, headers: { 'content-type': 'application/json' }, body: JSON.stringify(denied) }
       : undefined
   expect((await world.send('config-changed', files('2'))).applicationStatus?.status).toBe('error')
   expect(template()).toEqual(before)
   world.intercept = undefined
   await world.send('resync', {})
-  expect([world.object('ConfigMap', 'settings')?.data, template()]).toEqual([
+  expect([world.object('ConfigMap', 'web-settings')?.data, template()]).toEqual([
     { a: '2' },
     expect.not.objectContaining(before ?? {}),
   ])
@@ -92,10 +95,10 @@ test('an account that the spec names and that is not there is told', async () =>
 
 test('what stands beside a workload is left while the memory is lost, as the workload is', async () => {
   const world = createEmptyWorld()
-  await world.send('config-changed', deployed({ configMaps: { settings: { a: '1' } } }))
+  await world.send('config-changed', deployed({ configMaps: { 'web-settings': { a: '1' } } }))
   forget(world)
   await world.send('resync', { application: undefined })
   for (const one of world.published.filter(({ type }) => type.includes('resync'))) await world.post(one)
-  expect(world.object('ConfigMap', 'settings')?.data).toEqual({ a: '1' })
+  expect(world.object('ConfigMap', 'web-settings')?.data).toEqual({ a: '1' })
   expect(world.object('Deployment')).toBeDefined()
 })

@@ -23,7 +23,7 @@ const HUSH = 'hush-hush-1'
 const withEnv = (value: string, more: Record<string, unknown> = {}) =>
   deployed({ podSpec: podSpec('web:1', { env: [{ name: 'DB_PASSWORD', value }] }), ...more })
 
-const withSecret = (text: string) => deployed({ secrets: { tls: { 'tls.key': text } } })
+const withSecret = (text: string) => deployed({ secrets: { 'web-tls': { 'tls.key': text } } })
 
 /** What a Secret holds, as text. */
 const valuesIn = (world: World, name = STORE): string[] =>
@@ -203,7 +203,7 @@ describe('a variable that looks secret', () => {
 describe('Secrets beside the workload', () => {
   test('are made of what the config tells, which the memory does not have', async () => {
     const world = await running(withSecret(HUSH))
-    expect(valuesIn(world, 'tls')).toEqual([HUSH])
+    expect(valuesIn(world, 'web-tls')).toEqual([HUSH])
     expect(inClear(world)).not.toContain(HUSH)
     expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
   })
@@ -213,9 +213,9 @@ describe('Secrets beside the workload', () => {
     const [before] = pods(world)
     await world.send('config-changed', withSecret('other'))
     expect(pods(world)[0]?.metadata.uid).not.toBe(before?.metadata.uid)
-    await patch(world, 'Secret', { data: { 'tls.key': 'eA==' } }, 'tls')
+    await patch(world, 'Secret', { data: { 'tls.key': 'eA==' } }, 'web-tls')
     await world.send('resync', {})
-    expect([valuesIn(world, 'tls'), valuesIn(world)]).toEqual([['other'], ['other']])
+    expect([valuesIn(world, 'web-tls'), valuesIn(world)]).toEqual([['other'], ['other']])
   })
 
   test('that are left out go, and so does what was kept of them', async () => {
@@ -236,20 +236,20 @@ describe('Secrets beside the workload', () => {
     const secret = {
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'tls', namespace: NAMESPACE },
+      metadata: { name: 'web-tls', namespace: NAMESPACE },
       data: { a: 'eA==' },
     }
     world.api.seed([secret], { manager: 'kubectl' })
     const { conflicts } = await world.send('config-changed', withSecret(HUSH))
-    expect(conflicts).toEqual([{ object: 'Secret shop/tls', manager: 'kubectl' }])
-    expect([valuesIn(world, 'tls'), templateOf(world)]).toEqual([['x'], undefined])
+    expect(conflicts).toEqual([{ object: 'Secret shop/web-tls', manager: 'kubectl' }])
+    expect([valuesIn(world, 'web-tls'), templateOf(world)]).toEqual([['x'], undefined])
   })
 
   test('stay while what was kept of them is gone', async () => {
     const world = await running(withSecret(HUSH))
     await remove(world, 'Secret', STORE)
     await world.send('resync', {})
-    expect(valuesIn(world, 'tls')).toEqual([HUSH])
+    expect(valuesIn(world, 'web-tls')).toEqual([HUSH])
   })
 })
 
@@ -296,8 +296,10 @@ test('functions that may not touch Secrets refuse only a config that needs them'
 describe('a process that is killed at any call', () => {
   test('loses no value, and leaves none behind once the event is sent again', async () => {
     for (let last = 1; ; last += 1) {
-      const world = await running(deployed({ ...withEnv('before').config.workload, secrets: { tls: { a: 'before' } } }))
-      const data = deployed({ ...withEnv(HUSH).config.workload, secrets: { tls: { a: HUSH } } })
+      const world = await running(
+        deployed({ ...withEnv('before').config.workload, secrets: { 'web-tls': { a: 'before' } } }),
+      )
+      const data = deployed({ ...withEnv(HUSH).config.workload, secrets: { 'web-tls': { a: HUSH } } })
       let calls = 0
       let isDead = false
       world.intercept = async (request) => {
@@ -314,7 +316,7 @@ describe('a process that is killed at any call', () => {
       await world.send('config-changed', data, { id: 'same' })
       await world.send('resync', {})
       await world.send('resync', {})
-      expect([resolved(world), valuesIn(world, 'tls'), valuesIn(world)]).toEqual([[HUSH], [HUSH], [HUSH, HUSH]])
+      expect([resolved(world), valuesIn(world, 'web-tls'), valuesIn(world)]).toEqual([[HUSH], [HUSH], [HUSH, HUSH]])
       if (!isDead) break
     }
   })
@@ -340,7 +342,7 @@ describe('a secret that is new at each run', () => {
     return await world.send('config-changed', { ...data, unit })
   }
   const churned = (value: string) => {
-    const { config } = withEnv(value, { secrets: { tls: { 'tls.key': value } } })
+    const { config } = withEnv(value, { secrets: { 'web-tls': { 'tls.key': value } } })
     return { config: { ...config, churn: { changes: 2, minutes: 30 } } }
   }
   const running3 = async () => {
@@ -352,13 +354,15 @@ describe('a secret that is new at each run', () => {
   test('is held back, and no memory, answer or status tells the value, nor a hash of it', async () => {
     const world = await running3()
     const outcome = await tell(world, churned(`${HUSH}4`))
-    expect([resolved(world), valuesIn(world, 'tls')]).toEqual([[`${HUSH}2`], [`${HUSH}2`]])
+    expect([resolved(world), valuesIn(world, 'web-tls')]).toEqual([[`${HUSH}2`], [`${HUSH}2`]])
     expect((await view(world)).status).toMatchObject({
       status: 'blocked',
-      message: expect.stringMatching(/^the config keeps changing and is not applied: workload\.podSpec.*secrets\.tls/),
+      message: expect.stringMatching(
+        /^the config keeps changing and is not applied: workload\.podSpec.*secrets\.web-tls/,
+      ),
     })
     const told = JSON.stringify([outcome, await view(world), world.published, world.memory()])
-    for (const value of [HUSH, canonicalHash(`${HUSH}4`), canonicalHash({ tls: { 'tls.key': `${HUSH}4` } })])
+    for (const value of [HUSH, canonicalHash(`${HUSH}4`), canonicalHash({ 'web-tls': { 'tls.key': `${HUSH}4` } })])
       expect(told).not.toContain(value)
   })
 
@@ -380,7 +384,7 @@ test('no answer, log or refusal tells a value', async () => {
     world,
     deployed({
       podSpec: podSpec('web:1', { env: { name: 'TOKEN', value: 'hush-hush-3' } }),
-      secrets: { tls: ['hush-hush-4'] },
+      secrets: { 'web-tls': ['hush-hush-4'] },
     }),
   )
   expect([refused.status, refused.text]).toEqual([400, expect.not.stringContaining('hush-hush')])
@@ -460,7 +464,7 @@ describe('a config that is text by mistake', () => {
     expect(answer).not.toContain(HUSH)
   })
 
-  const data = JSON.stringify({ config: { workload: { secrets: { tls: { key: HUSH } } } } })
+  const data = JSON.stringify({ config: { workload: { secrets: { 'web-tls': { key: HUSH } } } } })
   const sent = (data: unknown) =>
     JSON.stringify({
       specversion: '1.0',

@@ -53,7 +53,7 @@ test('a bad spec is refused before it is remembered, and nothing is written', as
   expect((await view(world)).status.status).toBe('active')
 })
 
-test.each(['meshstep', undefined])(
+test.each(['robot', undefined])(
   'a spec that would run as the account of the functions is refused, named by %s',
   async (name) => {
     const world = createEmptyWorld()

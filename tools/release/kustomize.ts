@@ -75,7 +75,7 @@ export const replacementsFor = (components: readonly string[]) => [
       },
       {
         select: { kind: 'EventPolicy', name: 'meshstep' },
-        fieldPaths: ['spec.from.0.sub'],
+        fieldPaths: ['spec.from.*.sub'],
         options: { delimiter: ':', index: 2 },
       },
     ],
