@@ -9,11 +9,16 @@ export type Exchange = (
     readonly headers: Readonly<Record<string, string>>
     readonly body?: string | undefined
     readonly timeoutMilliseconds: number
+    /** Of an answer that is longer, only its beginning is read. */
+    readonly mostCharacters?: number | undefined
   } & Pick<https.RequestOptions, 'agent' | 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>,
 ) => Promise<{ status: number; headers: http.IncomingHttpHeaders; body: string }>
 
 /** Sends a request over node:http or node:https, whose connections are kept; `fetch` would load undici, 28 ms and 7 MB of a cold start. */
-export const exchange: Exchange = async (url, { body = '', headers, timeoutMilliseconds, ...options }) => {
+export const exchange: Exchange = async (
+  url,
+  { body = '', headers, timeoutMilliseconds, mostCharacters, ...options },
+) => {
   const { request } = url.startsWith('https:') ? https : http
   const sent = request(url, { ...options, headers: { ...headers, 'content-length': Buffer.byteLength(body) } })
   // no signal of a timeout: nothing ends one before its time, and each costs an exception then
@@ -27,19 +32,26 @@ export const exchange: Exchange = async (url, { body = '', headers, timeoutMilli
     )
     sent.end(body)
     const { statusCode: status = 0, headers } = await response
-    return { status, headers, body: await readText(await response) }
+    return { status, headers, body: await readText(await response, mostCharacters) }
   } finally {
     clearTimeout(timer)
   }
 }
 
 /** Decodes each part as it comes: an answer in one buffer would be there twice. */
-const readText = (response: http.IncomingMessage): Promise<string> =>
+const readText = (response: http.IncomingMessage, most = Number.POSITIVE_INFINITY): Promise<string> =>
   new Promise((resolve, reject) => {
     const parts: string[] = []
+    let length = 0
     response
       .setEncoding('utf8')
-      .on('data', (part: string) => parts.push(part))
+      .on('data', (part: string) => {
+        parts.push(part)
+        length += part.length
+        if (length <= most) return
+        resolve(parts.join(''))
+        response.destroy()
+      })
       .on('end', () => resolve(parts.join('')))
       .on('error', reject)
   })

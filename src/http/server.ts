@@ -19,6 +19,7 @@ import { features } from '../features.ts'
 import { createKubernetes, type Kubernetes, type Transport } from '../kubernetes/client.ts'
 import { parseClusterDomain, parseResolver } from '../kubernetes/cluster-domain.ts'
 import { recordEvent } from '../kubernetes/event-series.ts'
+import { createSharedLists } from '../kubernetes/shared-lists.ts'
 import { createLint } from '../lint/lint.ts'
 import { createPreview, type Preview } from '../preview/preview.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
@@ -128,7 +129,9 @@ export const createService = ({
   const functions = functionsNamed(names)
   const transport = telemetry?.transport(options.transport) ?? options.transport
   const memo = createMemo()
-  const connect = (deadline: number, trace?: Trace) => createKubernetes({ transport, clock, deadline, memo, trace })
+  const share = createSharedLists()
+  const connect = (deadline: number, trace?: Trace) =>
+    createKubernetes({ transport, clock, deadline, memo, share, trace })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
   // who only reads has no right to look at admission policies

@@ -35,6 +35,24 @@ const isAbsence = (about: string, body: string, memo: Memo): boolean =>
   parsed(body, 'Status', memo)?.reason === 'NotFound' ||
   (about.startsWith('LIST') && body.trim() === '404 page not found')
 
+/** An answer was longer than was asked for; its beginning had so many objects. */
+export class TooLong extends Error {
+  override readonly name = 'TooLong'
+  readonly objects: number
+
+  constructor(beginning: string) {
+    super('the answer is longer than was asked for')
+    // within a text quotes are escaped; the list itself has a version as well, and the last object may not be whole
+    this.objects = beginning.split('"resourceVersion":"').length - 3
+  }
+}
+
+/** Returns an answer that is not longer than was asked for. */
+export const withinBound = (
+  answer: TransportAnswer,
+  most: number = Number.POSITIVE_INFINITY,
+): TransportAnswer | TooLong => (answer.body.length > most ? new TooLong(answer.body.slice(0, most)) : answer)
+
 const parseJson = (text: string): KubernetesObject | null => JSON.parse(text)
 
 const parsed = (body: string, kind: string | null, memo: Memo): KubernetesObject | undefined => {
@@ -55,7 +73,7 @@ const isList = (items: unknown): boolean => Array.isArray(items) || items === nu
 
 /** Tells if a retry may succeed. */
 export const isTransient = (answer: TransportAnswer | Error, result: Error): boolean => {
-  if (answer instanceof Error) return !isConfigurationError(answer)
+  if (answer instanceof Error) return !isConfigurationError(answer) && !(answer instanceof TooLong)
   if (result instanceof NotAnObject) return true
   if (!(result instanceof ApiError) || isDenied(result) || isOfSchema(result)) return false
   return result.status === 429 || result.status >= 500

@@ -2,10 +2,18 @@ import type { Breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
-import { isInternal, isTransient, parseAnswer, retryAfterMilliseconds, unavailableError } from './answer.ts'
+import {
+  isInternal,
+  isTransient,
+  parseAnswer,
+  retryAfterMilliseconds,
+  unavailableError,
+  withinBound,
+} from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
 import { listPages } from './pages.ts'
+import type { Keep, ShareLists } from './shared-lists.ts'
 
 /**
  * One HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError where none
@@ -19,6 +27,8 @@ export type TransportRequest = {
   headers: Record<string, string>
   body?: string | undefined
   timeoutMilliseconds: number
+  /** Of an answer that is longer, no more than the beginning is needed. */
+  mostCharacters?: number | undefined
   /** The number of attempts before this one. */
   resends?: number
 }
@@ -43,13 +53,13 @@ export type Kubernetes = {
   list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
   /** Lists what the API server has cached, without waiting until that is of this moment: what is there was, and may be gone. */
   listCached(kind: Kind, namespace: string | undefined, labelSelector: string): Promise<KubernetesObject[]>
-  /** Lists as well, and keeps of each page what `of` makes of it: the objects themselves may be more than fit into memory. */
-  pages<T>(
-    kind: Kind,
-    namespace: string | undefined,
-    labelSelector: string | undefined,
-    of: (objects: KubernetesObject[]) => T,
-  ): Promise<T[]>
+  /**
+   * Lists as well, together with others who do so at the same time, and keeps of each page what `of` makes of it: the objects themselves may
+   * be more than fit into memory.
+   */
+  pages<T>(kind: Kind, namespace: string | undefined, labelSelector: string | undefined, of: Keep<T>): Promise<T[]>
+  /** Counts what is kept of lists, in characters, until the step ends. Throws Unavailable, 429, where others keep too much. */
+  keep(characters: number): void
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
   /** Fails when `metadata.resourceVersion` is no longer the current one. */
   replace(object: KubernetesObject, manager: string): Promise<KubernetesObject>
@@ -75,6 +85,8 @@ type Options = {
   callTimeoutMilliseconds?: number
   /** Shares values that other clients have parsed. */
   memo?: Memo
+  /** Shares lists with other clients. */
+  share?: ShareLists
   /** Headers that each call passes on. */
   trace?: Trace | undefined
 }
@@ -93,6 +105,7 @@ export const createKubernetes = ({
   deadline,
   callTimeoutMilliseconds = 5_000,
   memo = createMemo(),
+  share = (_, read, of) => read(of),
   trace = {},
 }: Options): Kubernetes => {
   type Call = {
@@ -105,6 +118,7 @@ export const createKubernetes = ({
     about: string
     /** The step goes on without it: a lasting failure counts as a refusal. */
     isOptional?: boolean
+    mostCharacters?: number
   }
 
   let failures = 0
@@ -118,7 +132,7 @@ export const createKubernetes = ({
   }
 
   const attempt = async (
-    { method, path, contentType, body }: Call,
+    { method, path, contentType, body, mostCharacters }: Call,
     resends: number,
   ): Promise<TransportAnswer | Error> => {
     const headers: Record<string, string> = { ...trace, accept: 'application/json' }
@@ -126,9 +140,10 @@ export const createKubernetes = ({
     const timeoutMilliseconds = Math.max(1, Math.min(callTimeoutMilliseconds, deadline - clock.now()))
     try {
       const text = body === undefined ? undefined : JSON.stringify(body)
-      const answer = await transport({ method, path, headers, body: text, timeoutMilliseconds, resends })
+      const request = { method, path, headers, body: text, timeoutMilliseconds, resends }
+      const answer = await transport({ ...request, ...(mostCharacters !== undefined && { mostCharacters }) })
       answered += answer.body.length
-      return answer
+      return withinBound(answer, mostCharacters)
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }
@@ -156,8 +171,13 @@ export const createKubernetes = ({
   ): Promise<KubernetesObject> =>
     send({ method, path: `${path}${query}`, kind, about: `${verb} ${nameOf(reference)}`, ...content })
 
-  const pages: Kubernetes['pages'] = (kind, namespace, labelSelector, of) => {
-    const read = (query: string) => call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
+  const listed: Kubernetes['pages'] = (kind, namespace, labelSelector, of) => {
+    const read = (query: string, mostCharacters?: number) =>
+      call(
+        'GET',
+        { kind, namespace },
+        { verb: 'LIST', kind: `${kind}List`, query, ...(mostCharacters !== undefined && { mostCharacters }) },
+      )
     return listPages(labelSelector, read, of)
   }
 
@@ -174,13 +194,19 @@ export const createKubernetes = ({
       }
     },
     list: async (kind, namespace, labelSelector) =>
-      (await pages(kind, namespace, labelSelector, (objects) => objects)).flat(),
+      (await listed(kind, namespace, labelSelector, (objects) => objects)).flat(),
     listCached: async (kind, namespace, labelSelector) => {
       const query = `?labelSelector=${encodeURIComponent(labelSelector)}&resourceVersion=0`
       const { items } = await call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
       return (items ?? []) as KubernetesObject[]
     },
-    pages,
+    pages: (kind, namespace, labelSelector, of) =>
+      share(
+        `${nameOf({ kind, namespace })}?${labelSelector}`,
+        (keep) => listed(kind, namespace, labelSelector, keep),
+        of,
+      ),
+    keep: () => undefined,
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)
       const query = manager === undefined ? '' : managedBy(manager)

@@ -87,7 +87,7 @@ export const createListed = (kubernetes: Kubernetes): Listed => {
     listing: {
       ...kubernetes,
       pages: async (kind, namespace, selector, of) => {
-        const read = (objects: KubernetesObject[]) => ({ packed: pack(objects), made: of(objects) })
+        const read = async (objects: KubernetesObject[]) => ({ packed: pack(objects), made: await of(objects) })
         const pages = await kubernetes.pages(kind, namespace, selector, read)
         lists.push({ kind, namespace, selector, ...indexed(pages.flatMap(({ packed }) => packed)) })
         return pages.map(({ made }) => made)

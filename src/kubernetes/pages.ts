@@ -1,26 +1,27 @@
 import { Unavailable } from '../base/errors.ts'
+import { TooLong } from './answer.ts'
 import { isExpired } from './api-error.ts'
 import type { KubernetesObject } from './objects.ts'
+import type { Keep } from './shared-lists.ts'
 
 /** Bounds the objects of one answer: the text of all of them is never in memory at once. */
 const PAGE = 500
 
+/** Bounds its characters, where it has more than one object: five hundred memories may be 500 MB. */
+const MOST_CHARACTERS = 2 * 1024 * 1024
+
 /** Bounds how often a list is begun again that expired while it was read. */
 const MOST_BEGINNINGS = 3
 
-/** Reads one page of a list. */
-type ReadPage = (query: string) => Promise<KubernetesObject>
+/** Reads one page of a list. Rejects with TooLong where it has more characters than that. */
+type ReadPage = (query: string, mostCharacters?: number) => Promise<KubernetesObject>
 
 /**
  * Lists page by page (kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks), and keeps of each
  * what `of` makes of it. All pages are of one moment; when the API server has forgotten it, the list begins again. Throws Unavailable when
  * that happens too often.
  */
-export const listPages = async <T>(
-  labelSelector: string | undefined,
-  read: ReadPage,
-  of: (objects: KubernetesObject[]) => T,
-): Promise<T[]> => {
+export const listPages = async <T>(labelSelector: string | undefined, read: ReadPage, of: Keep<T>): Promise<T[]> => {
   let expired: unknown
   for (let beginnings = 0; beginnings < MOST_BEGINNINGS; beginnings += 1) {
     const pages = await readPages(labelSelector, read, of).catch((error: unknown) => {
@@ -32,24 +33,35 @@ export const listPages = async <T>(
   throw new Unavailable(expired instanceof Error ? expired.message : 'the list expired', { cause: expired })
 }
 
-const readPages = async <T>(
-  labelSelector: string | undefined,
-  read: ReadPage,
-  of: (objects: KubernetesObject[]) => T,
-): Promise<T[]> => {
+const readPages = async <T>(labelSelector: string | undefined, read: ReadPage, of: Keep<T>): Promise<T[]> => {
   const pages: T[] = []
+  let limit = PAGE
   for (let next: string | undefined; ; ) {
-    const { items, metadata } = await read(queryFor(labelSelector, next))
-    pages.push(of((items ?? []) as KubernetesObject[]))
+    const page = await readPage(read, queryFor(labelSelector, limit, next), limit)
+    if (page instanceof TooLong) {
+      limit = Math.max(1, Math.min(page.objects, Math.floor(limit / 2)))
+      continue
+    }
+    const { items, metadata } = page
+    pages.push(await of((items ?? []) as KubernetesObject[]))
     if (!metadata?.continue) return pages
     next = String(metadata.continue)
   }
 }
 
-const queryFor = (labelSelector: string | undefined, next: string | undefined): string => {
+const readPage = async (read: ReadPage, query: string, limit: number): Promise<KubernetesObject | TooLong> => {
+  try {
+    return await (limit === 1 ? read(query) : read(query, MOST_CHARACTERS))
+  } catch (error) {
+    if (error instanceof TooLong) return error
+    throw error
+  }
+}
+
+const queryFor = (labelSelector: string | undefined, limit: number, next: string | undefined): string => {
   const parameters = {
     ...(labelSelector !== undefined && { labelSelector }),
-    limit: String(PAGE),
+    limit: String(limit),
     ...(next !== undefined && { continue: next }),
   }
   const pairs = Object.entries(parameters).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)

@@ -40,7 +40,7 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
   }
   const base = server.replace(/\/+$/, '')
 
-  const send: Transport = async ({ method, path, headers, body, timeoutMilliseconds }) => {
+  const send: Transport = async ({ method, path, headers, body, timeoutMilliseconds, mostCharacters }) => {
     const began = performance.now()
     const given = credentials()
     const { headers: authentication, ...tls } =
@@ -51,6 +51,7 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
       method,
       headers: { ...headers, ...authentication },
       body,
+      mostCharacters,
       timeoutMilliseconds: Math.max(1, timeoutMilliseconds - (performance.now() - began)),
     })
   }

@@ -3,9 +3,9 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
-import { findDocuments, listDocuments } from '../relations/documents.ts'
+import { type Document, findDocuments, listDocuments } from '../relations/documents.ts'
 import { hasShown } from '../relations/effective.ts'
-import { remoteSubject } from '../relations/mirror.ts'
+import { isBetween, remoteSubject } from '../relations/mirror.ts'
 import {
   isRelatedTo,
   listPeers,
@@ -37,11 +37,11 @@ export const lookAround = async (
   const known = state ?? { relations: {} }
   const isEverything =
     state === undefined || changes.some(({ look }) => look?.everything || isUnknown(known, look?.relation))
-  const [named, documents] = await Promise.all([
-    isEverything ? listPeers(kubernetes, subject.namespace) : undefined,
-    readDocuments(kubernetes, subject, known, changes, isEverything, configDocument),
-  ])
+  const documents = await readDocuments(kubernetes, subject, known, changes, isEverything, configDocument)
   const remotes = allRemotes(subject, known, changes, documents)
+  const names = new Set(remotes.map(subjectName))
+  const isKept = (peer: Peer) => names.has(subjectName(peer.subject)) || isRelatedTo(peer, subject)
+  const named = isEverything ? await listPeers(kubernetes, subject.namespace, () => true, isKept) : undefined
   const naming = [...(named?.values() ?? [])].filter((peer) => isRelatedTo(peer, subject))
   const unread = remotes.filter(({ namespace }) => named === undefined || namespace !== subject.namespace)
   const listed = remotes
@@ -77,7 +77,7 @@ const readDocuments = async (
   const looks = changes.flatMap(({ look }) => look ?? [])
   const names = looks.flatMap(({ document, documents = [] }) => [...(document ? [document] : []), ...documents])
   const looked = [...new Set(names)]
-  const list = () => listDocuments(kubernetes, subject.namespace, schema)
+  const list = () => listDocuments(kubernetes, subject.namespace, schema, (document) => isAbout(subject, document))
   const found = isEverything ? await list() : await findDocuments(kubernetes, subject, looked, schema)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)
@@ -90,6 +90,12 @@ const readDocuments = async (
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
   return isAnyGone ? { ...documents, found: await list() } : documents
 }
+
+/** One that cannot be read may be about anybody. */
+const isAbout = (subject: Subject, document: Document): boolean =>
+  'problem' in document ||
+  document.application === subject.application ||
+  ('announced' in document && isBetween(document.announced, subject, subject))
 
 /** A resync of the namespace has named all documents of the application. */
 const isSwept = (changes: readonly Change[]): boolean =>

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { DocumentGuard } from '../access/document-guard.ts'
+import { type Budget, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { NamespaceLeaving, Unavailable } from '../base/errors.ts'
 import { createRecalls, type Recalls } from '../base/recall.ts'
@@ -42,7 +43,12 @@ export type StepDependencies = {
   recalls?: Recalls
   /** The memories, with those that this process knows. */
   memories?: KnownMemories
+  /** Bounds what all steps keep of lists, in characters. */
+  budget?: Budget
 }
+
+/** Objects that are read from a text take about three times as much: at 128 MiB that leaves half of the heap for the rest. */
+const MOST_KEPT = 4 * 1024 * 1024
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
@@ -106,9 +112,14 @@ export const createStep = ({
   guard,
   recalls = createRecalls(),
   memories = remembering(combined.memories),
+  budget = createBudget(MOST_KEPT),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
-  return async (subject, { take, alone, deadline, trace }, kubernetes = connect(deadline, trace)) => {
+  const takeStep = async (
+    subject: Subject,
+    { take, alone, deadline }: Batch,
+    kubernetes: Kubernetes,
+  ): Promise<Stepped> => {
     const progress: Progress = {
       ahead: aheadOf(memories.known(subject), alone),
       changes: undefined,
@@ -142,6 +153,14 @@ export const createStep = ({
       due: settled
         ? dueAfter(features, subject, settled.state, found.peers, changes, progress, new Date(clock.now()))
         : NOTHING_DUE,
+    }
+  }
+  return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
+    const account = budget.open()
+    try {
+      return await takeStep(subject, batch, { ...kubernetes, keep: account.keep })
+    } finally {
+      account.close()
     }
   }
 }

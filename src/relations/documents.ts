@@ -27,15 +27,30 @@ export const configDocument = (config: z.ZodType<Config>) => z.strictObject({ ..
 
 export type ConfigDocument = ReturnType<typeof configDocument>
 
-/** Lists the documents of a namespace. */
+/** Lists the documents of a namespace; of a page no more is held than is kept. */
 export const listDocuments = async (
   kubernetes: Kubernetes,
   namespace: string,
   schema: ConfigDocument,
-): Promise<Document[]> =>
-  (await kubernetes.list('ConfigMap', namespace, DOCUMENT_SELECTOR)).flatMap(
-    (object) => readDocument(object, schema) ?? [],
-  )
+  isKept: (document: Document) => boolean = () => true,
+): Promise<Document[]> => {
+  const pages = await kubernetes.pages('ConfigMap', namespace, DOCUMENT_SELECTOR, async (objects) => {
+    const kept: Document[] = []
+    for (const object of objects) {
+      await kubernetes.breathe()
+      const document = readDocument(object, schema)
+      if (document === undefined || !isKept(document)) continue
+      kubernetes.keep(sizeOf(object))
+      kept.push(document)
+    }
+    return kept
+  })
+  return pages.flat()
+}
+
+/** In characters. */
+const sizeOf = ({ data = {} }: KubernetesObject): number =>
+  Object.values(data).reduce((sum, text) => sum + text.length, 0)
 
 /** Reads the documents of these names that exist. */
 export const findDocuments = async (

@@ -107,22 +107,34 @@ const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer
   return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
 }
 
-/** Lists the memories of a namespace, or of all without one, by `{namespace}/{application}`; only those that are wanted are parsed. */
+/** The size of a look through memories, in characters, whatever it keeps of them. */
+const LEAST_KEPT = 64 * 1024
+
+/**
+ * Lists the memories of a namespace, or of all without one, by `{namespace}/{application}`. Only those of applications that are wanted are parsed,
+ * and of these no more are held than are kept.
+ */
 export const listPeers = async (
   kubernetes: Kubernetes,
   namespace: string | undefined,
   isWanted: (application: string) => boolean = () => true,
+  isKept: (peer: Peer) => boolean = () => true,
 ): Promise<Map<string, Peer>> => {
-  const memories = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
-  const peers = new Map<string, Peer>()
-  for (const memory of memories) {
-    const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
-    if (memory.metadata.name !== memoryName(application) || !isWanted(application)) continue
-    await kubernetes.breathe()
-    const subject = { namespace: memory.metadata.namespace ?? '', application }
-    peers.set(subjectName(subject), parsePeer(subject, memory, kubernetes.memo))
-  }
-  return peers
+  kubernetes.keep(LEAST_KEPT)
+  const pages = await kubernetes.pages('ConfigMap', namespace, MEMORY_SELECTOR, async (memories) => {
+    const kept: Peer[] = []
+    for (const memory of memories) {
+      const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+      if (memory.metadata.name !== memoryName(application) || !isWanted(application)) continue
+      await kubernetes.breathe()
+      const peer = parsePeer({ namespace: memory.metadata.namespace ?? '', application }, memory, kubernetes.memo)
+      if (!isKept(peer)) continue
+      kubernetes.keep(memory.data?.state?.length ?? 0)
+      kept.push(peer)
+    }
+    return kept
+  })
+  return new Map(pages.flat().map((peer) => [subjectName(peer.subject), peer]))
 }
 
 /** Tells if the memory has a relation with `subject`, or the end of one, and that is no local alias of another application. */

@@ -26,7 +26,7 @@ test('a process with a quota runs in a control group of its own, which is gone a
   if (!quota) return skip('no control group can be made here')
   const [program = '', ...rest] = quota.enter
   const { stdout } = await promisify(execFile)(program, [...rest, 'cat', '/proc/self/cgroup'])
-  expect(stdout).toContain('meshstep-bench-')
+  expect(stdout).toContain('meshstep-test-')
   await quota.remove()
   await expect(promisify(execFile)(program, [...rest, 'true'])).rejects.toThrow()
 })

@@ -37,7 +37,8 @@ describe('resync of a namespace', () => {
       status: 'unchanged',
       messages: ['looked at 3 applications, and sent a resync to 3 of them'],
     })
-    expect(resyncs(world).map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))).toEqual(
+    const sent = resyncs(world).map(({ subject, type, extensions, data }) => ({ subject, type, extensions, data }))
+    expect(sent.toSorted((one, other) => `${one.subject}`.localeCompare(`${other.subject}`))).toEqual(
       Object.entries({ beacon: ['db', 'web'], db: [], web: [] }).map(([application, named]) => ({
         subject: `shop/${application}`,
         type: 'dev.meshstep.resync.v1',

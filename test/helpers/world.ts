@@ -3,6 +3,7 @@ import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../../src/access/authorize.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import type { Breathe } from '../../src/base/breathe.ts'
+import type { Budget } from '../../src/base/budget.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMemo } from '../../src/base/memo.ts'
 import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
@@ -21,6 +22,7 @@ import {
   type TransportRequest,
 } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { ShareLists } from '../../src/kubernetes/shared-lists.ts'
 import { createLint } from '../../src/lint/lint.ts'
 import type { Later } from '../../src/reconcile/deliver.ts'
 import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
@@ -110,7 +112,12 @@ export const createWorld = (
     features = everyFeature,
     breathe,
     later,
+    share,
+    budget,
   }: {
+    /** @default each client reads its lists alone */
+    share?: ShareLists
+    budget?: Budget
     isOwnSink?: boolean
     /** @default an answer waits until it is noted what was sent */
     later?: Later
@@ -157,11 +164,11 @@ export const createWorld = (
     return (await world.intercept?.(request)) ?? api.handle(request)
   }
   const memo = createMemo()
-  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo, ...(share && { share }) })
   const environment = { resolver: '10.96.0.10' }
   const guard = allows && createDocumentGuard({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
-  const step = createStep({ features, connect, clock, environment, guard })
+  const step = createStep({ features, connect, clock, environment, guard, ...(budget && { budget }) })
   const handle = createHandler({
     features,
     functions: createFunctions(features),

@@ -99,6 +99,8 @@ type Program = {
   isFromSnapshot?: boolean
   /** What it writes is no log of JSON. */
   isText?: boolean
+  /** A command that becomes its arguments, which start the process. */
+  enter?: readonly string[]
 }
 
 /** Starts a process with nothing of this one's environment; it is gone after the test. */
@@ -108,10 +110,12 @@ export const start = ({
   environment = {},
   isFromSnapshot = isFromSnapshotUsually && entry === BUNDLE,
   isText = false,
+  enter = [],
 }: Program = {}): Started => {
   const flags = isFromSnapshot ? ['--snapshot-blob', SNAPSHOT] : []
   const options = { cwd: ROOT, env: { PORT: '0', ...environment } }
-  const child = spawn(process.execPath, [...flags, entry, ...names], options)
+  const [program = process.execPath, ...given] = [...enter, process.execPath, ...flags, entry, ...names]
+  const child = spawn(program, given, options)
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: Line[] = []
   let rest = ''

@@ -72,8 +72,9 @@ describe('the calls of a step', () => {
       `GET ${NAMED}`,
       `GET ${STATEFULSET}`,
       `GET ${SERVICE}`,
-      expect.stringContaining(`GET ${MEMORY}?labelSelector=app.kubernetes.io`),
+      // of the memories are kept those that the documents name
       expect.stringContaining(`GET ${MEMORY}?labelSelector=meshstep.dev%2Fkind`),
+      expect.stringContaining(`GET ${MEMORY}?labelSelector=app.kubernetes.io`),
       `POST ${MEMORY}?fieldManager=meshstep`,
       `GET ${BEACON}`,
       // pods are restarted only by whoever was not overtaken, which is looked at while the Service is written

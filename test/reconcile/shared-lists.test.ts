@@ -1,0 +1,51 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createBudget } from '../../src/base/budget.ts'
+import { createSharedLists } from '../../src/kubernetes/shared-lists.ts'
+import { configDocument, crowd, documentEvent } from '../helpers/crowd.ts'
+import { createWorld, service, type World, workload } from '../helpers/world.ts'
+
+const NAMES = Array.from({ length: 20 }, (_, index) => `new-${index}`)
+
+/** So many looks through memories fit into a small budget, beside the documents. */
+const LOOKS = 4
+
+/** Twenty applications without a memory, with a config document each, beside 30 memories of 100 kB. */
+const createCrowded = async (most?: number): Promise<World> => {
+  const own = NAMES.flatMap((name) => [workload('StatefulSet', name), service(name), configDocument(name)])
+  const budget = most === undefined ? {} : { budget: createBudget(most) }
+  const world = createWorld([...(await crowd(30)), ...own], { share: createSharedLists(), ...budget })
+  world.calls.length = 0
+  world.intercept = async () => void (await turn())
+  return world
+}
+
+const listsIn = ({ calls }: World, selector: string) =>
+  calls.filter((call) => call.includes('/configmaps?') && call.includes(selector))
+
+const applied = (world: World) => NAMES.filter((name) => world.labels(name).template.tier === 'gold')
+
+test('20 first steps at once in one namespace read two lists of its memories, in pages of at most 2 MiB', async () => {
+  const world = await createCrowded()
+  const answers = await Promise.all(NAMES.map((name) => world.post(documentEvent(name))))
+  expect(answers.map(({ status }) => status)).toEqual(NAMES.map(() => 200))
+  expect(applied(world)).toEqual(NAMES)
+  const memories = listsIn(world, 'managed-by')
+  // each begins with one that is too long, and is not read to its end
+  expect(memories.filter((call) => !call.includes('continue=') && call.includes('limit=500'))).toHaveLength(2)
+  expect(memories.length).toBeGreaterThan(4)
+  expect(memories.length).toBeLessThanOrEqual(10)
+  expect(listsIn(world, 'meshstep.dev%2Fkind')).toHaveLength(2)
+})
+
+test('who finds the budget full is answered 429 with Retry-After, the rest are served, and all are right after redelivery', async () => {
+  const world = await createCrowded(LOOKS * 64 * 1024 + 4_096)
+  const answers = await Promise.all(NAMES.map((name) => world.post(documentEvent(name))))
+  const busy = answers.filter(({ status }) => status === 429)
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(LOOKS)
+  expect(busy).toHaveLength(NAMES.length - LOOKS)
+  expect(busy.map(({ headers }) => headers.get('retry-after'))).toEqual(busy.map(() => '1'))
+  expect(applied(world)).toHaveLength(LOOKS)
+  for (const name of NAMES) expect((await world.post(documentEvent(name))).status).toBe(200)
+  expect(applied(world)).toEqual(NAMES)
+})
