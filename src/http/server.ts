@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { type Authenticate, createAuthenticate } from '../access/authorize.ts'
+import { type Authenticate, createAuthenticate, createAuthorizeAuthor } from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
 import { type Clock, systemClock as clock } from '../base/clock.ts'
 import { ConfigurationError } from '../base/errors.ts'
@@ -124,12 +124,13 @@ export const createService = ({
   const connect = (deadline: number, trace?: Trace) => createKubernetes({ transport, clock, deadline, memo, trace })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
+  const authorizeAuthor = authenticate && createAuthorizeAuthor({ connect, clock })
   // who only reads has no right to look at admission policies
   const guard = authenticate && !isReading ? createDocumentGuard({ connect, clock }) : undefined
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
-  const step = createStep({ features, connect, clock, environment, guard })
+  const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor })
   const left = new Set<Promise<unknown>>()
   const handle = createHandler({
     features,
@@ -156,8 +157,8 @@ export const createService = ({
   const reading = { features, connect, authenticate, clock, environment, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
-  const lint = createLint(reading)
-  const preview = createPreview({ ...reading, functions: all, transport })
+  const lint = createLint({ ...reading, authorizeAuthor })
+  const preview = createPreview({ ...reading, authorizeAuthor, functions: all, transport })
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
     ...taking,
@@ -182,6 +183,9 @@ export const createService = ({
   }
 }
 
+const UNASKED =
+  'documents are taken whoever wrote them, with all rights of this process: EVENT_AUDIENCE is not set, so nobody is authenticated'
+
 /** Serves functions on all addresses, at `settings.PORT`, or at a free port when that is 0. */
 export const startServer = async (options: Options): Promise<RunningServer> => {
   const { settings, log, telemetry } = options
@@ -189,6 +193,7 @@ export const startServer = async (options: Options): Promise<RunningServer> => {
   const server = await listen(app, settings.PORT)
   const { port } = server
   log.info({ port, functions: functions.map(({ name }) => name) }, 'listening')
+  if (settings.EVENT_AUDIENCE === undefined && options.isReading !== true) log.info({}, UNASKED)
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {

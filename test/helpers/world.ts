@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { createAuthenticate } from '../../src/access/authorize.ts'
+import { createAuthenticate, createAuthorizeAuthor } from '../../src/access/authorize.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import type { Breathe } from '../../src/base/breathe.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -112,8 +112,8 @@ export const createWorld = (
     /** @default nobody else has a turn */
     breathe?: Breathe
     log?: Log
-    /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update. */
-    allows?: (about: string) => boolean
+    /** Switches authentication on: `{subresource} {name}` that a user may update; `somebody` has the token `good`. */
+    allows?: (about: string, username: string) => boolean
     /** @default every feature there is */
     features?: Features
   } = {},
@@ -123,7 +123,8 @@ export const createWorld = (
     now: () => new Date(clock.now()),
     tokens: { good: 'somebody' },
     audiences: ['meshstep'],
-    allows: (_, { subresource = '', name = '*' }) => allows?.(`${subresource} ${name}`.trim()) === true,
+    allows: (username, { subresource = '', name = '*' }) =>
+      allows?.(`${subresource} ${name}`.trim(), username) === true,
   })
   api.seed(objects, { manager: 'juju' })
   const calls: string[] = []
@@ -151,7 +152,8 @@ export const createWorld = (
   const environment = { resolver: '10.96.0.10' }
   const guard = allows && createDocumentGuard({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
-  const step = createStep({ features, connect, clock, environment, guard })
+  const authorizeAuthor = allows && createAuthorizeAuthor({ connect, clock })
+  const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor })
   const handle = createHandler({
     features,
     functions: createFunctions(features),
@@ -178,7 +180,8 @@ export const createWorld = (
     environment,
     timeoutMilliseconds: 10_000,
   })
-  const lint = createLint({ features, connect, authenticate, clock, environment, timeoutMilliseconds: 10_000 })
+  const reading = { features, connect, authenticate, clock, environment, timeoutMilliseconds: 10_000 }
+  const lint = createLint({ ...reading, authorizeAuthor })
   const app = createApp({
     handle,
     explain,
