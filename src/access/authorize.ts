@@ -7,7 +7,7 @@ import type { Effect } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
 
-/** What a sender asks for. */
+/** The application, or all of a namespace, that is asked about. */
 export type About = {
   readonly namespace: string
   readonly application?: string | undefined

@@ -40,7 +40,7 @@ export const asItsAuthorMay = async (
     : { name, application, problem: `ConfigMap ${name}: ${problem}; ${STAYS}`, isForbidden: true }
 }
 
-/** What a document says needs what an event needs that says the same, and each effect of a config. */
+/** Lists what the author of a document needs: as much as the sender of an event that says the same, and each effect of a config. */
 const rightsFor = (features: Pick<Features, 'effects'>, subject: Subject, document: Document): About[] => {
   if ('config' in document) {
     const before = emptyState()

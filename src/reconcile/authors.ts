@@ -7,7 +7,7 @@ import type { Found } from './look.ts'
 import type { Change } from './remember.ts'
 
 /**
- * What was found, as far as the authors of the documents may say it. What an event tells of a document that was not read so counts as
+ * Leaves of what was found what the authors of the documents may say. A document that an event tells of and that was not read counts as
  * unreadable: nobody knows whose word it is.
  */
 export const asAuthorsMay = async (

@@ -30,7 +30,7 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
   return { name: 'relation-changed', data: { application, document: name, relation, remote } }
 }
 
-/** Who wrote a document: a user, and those of their groups that they act with. */
+/** The writer of a document: a user, and those of their groups that they act with. */
 export type Author = { readonly username: string; readonly groups: readonly string[] }
 
 /** Annotates a document with its author, and with the groups of the author, separated by commas. */
