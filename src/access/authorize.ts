@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
+import type { Author } from '../cloudevents/knative/document.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type Kind, nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
 
-type About = {
+/** The application, or all of a namespace, that is asked about. */
+export type About = {
   readonly namespace: string
   readonly application?: string | undefined
   /** Effects beyond the application: each is a subresource, and a permission of its own. */
@@ -28,7 +30,8 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 
 /** A principal that sends events. */
 export type Sender = {
-  readonly username: string
+  /** As an author of documents. */
+  readonly author: Author
   /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, ask for the effect, or grant the use. */
   authorize(about: About): Promise<void>
   /** The sender may get the object, or all of its kind. */
@@ -79,7 +82,7 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
         )
     }
     return {
-      username: user.username,
+      author: { username: user.username, groups: user.groups ?? [] },
       mayGet: ({ kind, namespace, name }) => {
         const attributes = { ...resourceOf(kind), verb: 'get', namespace, name }
         const about = printName({ kind, namespace, name })
@@ -90,13 +93,31 @@ export const createAuthenticate = ({ audience, clock }: { audience: string; cloc
         if (use) return await authorizeUse(use)
         // a sender for the whole namespace, as a Trigger, is asked about once and not for each application
         const asked = application === undefined ? [may(about)] : [may(about), may({ namespace, effect }, () => true)]
-        if ((await Promise.all(asked)).some(isAllowed)) return
-        throw new Refused(
-          403,
-          `${user.username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`,
-        )
+        if (!(await Promise.all(asked)).some(isAllowed)) throw refusal(user, about)
       },
     }
+  }
+}
+
+/** Rejects with Refused, 403, unless the author of a document may ask for what it says. */
+export type AuthorizeAuthor = (author: Author, about: About) => Promise<void>
+
+/** A step waits no longer for a decision: its event comes again. */
+const TIMEOUT_MILLISECONDS = 5_000
+
+/** Lets the API server decide about authors as about senders, by their names and groups; caches what it grants for ten seconds. */
+export const createAuthorizeAuthor = ({
+  connect,
+  clock,
+}: {
+  connect(deadline: number): Kubernetes
+  clock: Clock
+}): AuthorizeAuthor => {
+  const decisions = createCache<boolean>(clock)
+  return async (author, about) => {
+    const ask = () => reviewAccess(connect(clock.now() + TIMEOUT_MILLISECONDS), author, updateAttributes(about))
+    const key = JSON.stringify([author.username, author.groups, nameOf(about)])
+    if (!(await decisions(key, ask, isAllowed))) throw refusal(author, about)
   }
 }
 
@@ -113,6 +134,9 @@ export const maySee = async (
     throw error
   }
 }
+
+const refusal = ({ username }: User, about: About): Refused =>
+  new Refused(403, `${username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`)
 
 const isAllowed = (allowed: boolean): boolean => allowed
 

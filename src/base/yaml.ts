@@ -7,6 +7,7 @@ import {
   Lexer,
   LineCounter,
   Parser,
+  type Scalar,
   visit,
   YAMLParseError,
 } from 'yaml'
@@ -32,7 +33,12 @@ const MOST_ALIASED = 50_000_000
 /** The lexemes between two turns. */
 const AT_ONCE = 512
 
-type Options = { readonly schema?: 'core' | 'failsafe'; readonly uniqueKeys?: boolean }
+type Options = {
+  readonly schema?: 'core' | 'failsafe'
+  readonly uniqueKeys?: boolean
+  /** Tags, anchors, merge keys, directives, and keys that are not text are problems. */
+  readonly isPlain?: boolean
+}
 
 /**
  * Composes the documents of a text, and yields now and then, so that others may have a turn. Throws InvalidYaml at the first problem, and
@@ -40,24 +46,24 @@ type Options = { readonly schema?: 'core' | 'failsafe'; readonly uniqueKeys?: bo
  */
 export function* composeYaml(
   text: string,
-  { schema = 'core', uniqueKeys = false }: Options = {},
+  { schema = 'core', uniqueKeys = false, isPlain = false }: Options = {},
 ): Generator<undefined, Document.Parsed[]> {
   const lines = new LineCounter()
-  const composer = throwingFirst(new Composer({ schema, uniqueKeys: false }))
+  const composer = throwingFirst(new Composer({ schema, uniqueKeys: false, logLevel: 'error' }))
   const documents: Document.Parsed[] = []
+  const check = checkOf({ uniqueKeys, isPlain })
   let current = 1
   try {
-    for (const token of tokensIn(text, lines)) {
+    for (const token of tokensIn(text, lines, isPlain)) {
       if (token === undefined) yield
       else documents.push(...composer.next(token))
       if (token?.type === 'document') current += 1
     }
     documents.push(...composer.end())
-    if (!uniqueKeys) return documents
     current = 0
     for (const document of documents) {
       current += 1
-      checkKeys(document)
+      check(document)
     }
     return documents
   } catch (error) {
@@ -68,13 +74,14 @@ export function* composeYaml(
 }
 
 /** The tokens of a text, and now and then undefined. */
-function* tokensIn(text: string, lines: LineCounter): Generator<CST.Token | undefined> {
+function* tokensIn(text: string, lines: LineCounter, isPlain: boolean): Generator<CST.Token | undefined> {
   const parser = new Parser(lines.addNewLine)
   lines.addNewLine(0)
   let [lexemes, begun, aliases] = [0, 0, 0]
   function* checked(tokens: Iterable<CST.Token>) {
     for (const token of tokens) {
       if (token.type === 'error') throw problemAt(token.offset, 'UNEXPECTED_TOKEN', token.message)
+      if (isPlain && token.type === 'directive') throw notPlain(token.offset, 'directives')
       if (token.type === 'document') [begun, aliases] = [parser.offset, 0]
       yield token
     }
@@ -135,3 +142,32 @@ const checkKeys = (document: Document.Parsed): void =>
       }
     },
   })
+
+const checkOf =
+  ({ uniqueKeys, isPlain }: Options) =>
+  (document: Document.Parsed): void => {
+    if (isPlain) checkPlain(document)
+    if (uniqueKeys) checkKeys(document)
+  }
+
+const notPlain = (offset: number, what: string): YAMLParseError =>
+  problemAt(offset, 'BAD_DIRECTIVE', `expected plain YAML, without ${what}`)
+
+/** Throws for what reads otherwise than it looks, by a program or by a person. */
+const checkPlain = (document: Document.Parsed): void =>
+  visit(document, {
+    Collection: (_, node) => checkProperties(node),
+    Scalar: (_, node) => checkProperties(node),
+    Pair: (_, { key }) => {
+      if (isScalar(key)) checkProperties(key)
+      const isText = isScalar(key) && typeof key.value === 'string'
+      const offset = (isNode(key) && key.range?.[0]) || 0
+      if (!isText) throw notPlain(offset, 'keys that are not text, unless they are quoted')
+      if (key.value === '<<' && key.type === 'PLAIN') throw notPlain(offset, 'merge keys')
+    },
+  })
+
+const checkProperties = ({ tag, anchor, range }: Pick<Scalar, 'tag' | 'anchor' | 'range'>): void => {
+  if (anchor !== undefined) throw notPlain(range?.[0] ?? 0, 'anchors')
+  if (tag !== undefined) throw notPlain(range?.[0] ?? 0, 'tags')
+}

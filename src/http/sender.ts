@@ -22,5 +22,5 @@ export const createSenderOf =
     if (authenticate === undefined) return (context.env as { remoteAddress?: string } | undefined)?.remoteAddress ?? ''
     const headers = context.req.header()
     const kubernetes = connect(clock.now() + timeoutMilliseconds, traceOf({ extensions: headers }))
-    return (await authenticate(kubernetes, headers.authorization)).username
+    return (await authenticate(kubernetes, headers.authorization)).author.username
   }

@@ -5,7 +5,7 @@ import { type AddressInfo, isIPv6 } from 'node:net'
 import { promisify } from 'node:util'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { type Authenticate, createAuthenticate } from '../access/authorize.ts'
+import { type Authenticate, createAuthenticate, createAuthorizeAuthor } from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
 import { type Clock, systemClock as clock } from '../base/clock.ts'
 import { ConfigurationError } from '../base/errors.ts'
@@ -134,12 +134,13 @@ export const createService = ({
     createKubernetes({ transport, clock, deadline, memo, share, trace })
   const authenticate =
     settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
+  const authorizeAuthor = authenticate && createAuthorizeAuthor({ connect, clock })
   // who only reads has no right to look at admission policies
   const guard = authenticate && !isReading ? createDocumentGuard({ connect, clock }) : undefined
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
-  const step = createStep({ features, connect, clock, environment, guard })
+  const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor })
   const left = new Set<Promise<unknown>>()
   const handle = createHandler({
     features,
@@ -166,8 +167,8 @@ export const createService = ({
   const reading = { features, connect, authenticate, clock, environment, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
-  const lint = createLint(reading)
-  const preview = createPreview({ ...reading, functions: all, transport })
+  const lint = createLint({ ...reading, authorizeAuthor })
+  const preview = createPreview({ ...reading, authorizeAuthor, functions: all, transport })
   const senderOf = createSenderOf(reading)
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
@@ -197,6 +198,9 @@ export const createService = ({
   }
 }
 
+const UNASKED =
+  'documents are taken whoever wrote them, with all rights of this process: EVENT_AUDIENCE is not set, so nobody is authenticated'
+
 /** Serves functions at `settings.PORT`, or at a free port when that is 0, of the host's addresses, or of all. */
 export const startServer = async (
   options: Options & { readonly host?: string | undefined },
@@ -206,6 +210,7 @@ export const startServer = async (
   const server = await listen(app, settings.PORT, TIMEOUTS, host)
   const { port } = server
   log.info({ ...(host !== undefined && { host }), port, functions: functions.map(({ name }) => name) }, 'listening')
+  if (settings.EVENT_AUDIENCE === undefined && options.isReading !== true) log.info({}, UNASKED)
   return {
     url: `http://${host === undefined || EVERYWHERE.includes(host) ? '127.0.0.1' : isIPv6(host) ? `[${host}]` : host}:${port}`,
     stop: async () => {

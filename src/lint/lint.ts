@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import type { Authenticate } from '../access/authorize.ts'
+import type { Authenticate, AuthorizeAuthor } from '../access/authorize.ts'
+import { asItsAuthorMay } from '../access/authors.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
@@ -35,6 +36,8 @@ export type Lint = (query: URLSearchParams, authorization: string | undefined) =
 type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
+  /** Without it documents are taken, whoever wrote them. */
+  authorizeAuthor?: AuthorizeAuthor | undefined
   features: Features
   clock: Clock
   environment: Environment
@@ -44,12 +47,12 @@ type Dependencies = {
 const Query = z.strictObject({ namespace: Namespace })
 
 export const createLint =
-  ({ features, connect, authenticate, clock, environment, timeoutMilliseconds }: Dependencies): Lint =>
+  ({ features, connect, authenticate, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies): Lint =>
   async (query, authorization) => {
     const parsed = Query.safeParse(Object.fromEntries(query))
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
     const { namespace } = parsed.data
-    const { memories, configDocument } = features
+    const { memories } = features
     const kubernetes = readingOnce(connect(clock.now() + timeoutMilliseconds))
     const sender = await authenticate?.(kubernetes, authorization)
     await sender?.authorize({ namespace })
@@ -59,7 +62,7 @@ export const createLint =
     const policies = await policiesIn(kubernetes, namespace)
     return [
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
-      ...(await documentFindings(configDocument, kubernetes, namespace)),
+      ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
       ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
       ...(await waitFindings(
         { features, kubernetes, clock, environment },
@@ -87,15 +90,21 @@ const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject
 }
 
 const documentFindings = async (
-  schema: Features['configDocument'],
+  features: Features,
   kubernetes: Kubernetes,
   namespace: string,
-): Promise<Finding[]> =>
-  (await listDocuments(kubernetes, namespace, schema)).flatMap((document) =>
+  authorizeAuthor: AuthorizeAuthor | undefined,
+): Promise<Finding[]> => {
+  const read = await listDocuments(kubernetes, namespace, features.configDocument)
+  const documents = await Promise.all(
+    read.map((one) => (authorizeAuthor ? asItsAuthorMay(features, authorizeAuthor, namespace, one) : one)),
+  )
+  return documents.flatMap((document) =>
     'problem' in document
       ? [{ rule: 'document-refused', about: `ConfigMap ${namespace}/${document.name}`, message: document.problem }]
       : [],
   )
+}
 
 const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> => {
   try {

@@ -1,4 +1,4 @@
-import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
+import { type Authenticate, type AuthorizeAuthor, maySee, type Sender } from '../access/authorize.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
@@ -14,6 +14,7 @@ import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../kubernetes/ownership-labels.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
 import { type AccessChange, accessChanges, applicationsIn } from './access.ts'
+import { authoredBy } from './authored.ts'
 import type { Proposal } from './input.ts'
 import { rehearse } from './rehearse.ts'
 import { servedBy } from './served-by.ts'
@@ -50,6 +51,7 @@ type Dependencies = {
   transport: Transport
   connect(deadline: number, trace?: Trace): Kubernetes
   authenticate?: Authenticate | undefined
+  authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
   timeoutMilliseconds: number
@@ -71,10 +73,12 @@ export const createPreview = (dependencies: Dependencies): Preview => {
   const { memories } = dependencies.features
   let running = 0
 
-  const plan = async (proposal: Proposal, asked: Asked): Promise<Plan> => {
+  const plan = async (given: Proposal, asked: Asked): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
     const { trace = {}, authorization } = asked
     const sender = await authenticate?.(connect(deadline, trace), authorization)
+    const authored = sender && !asked.isDeletion ? authoredBy(sender.author, given.objects) : undefined
+    const proposal = { ...given, ...(authored && { objects: authored.objects }) }
     const { createFork } = await import('../embedded/fork.ts')
     const fork = createFork(async (path) => {
       const headers = { ...trace, accept: 'application/json' }
@@ -99,7 +103,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
         autoAllowWaypoint: asked.autoAllowWaypoint,
         isPlanned: true,
       }),
-      messages: [...compared.messages, ...hidden],
+      messages: [...(authored?.messages ?? []), ...compared.messages, ...hidden],
     }
   }
 

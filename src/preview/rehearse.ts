@@ -1,4 +1,4 @@
-import type { Sender } from '../access/authorize.ts'
+import type { AuthorizeAuthor, Sender } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
@@ -19,6 +19,7 @@ import { type Told, told } from './told.ts'
 type Dependencies = {
   features: Features
   functions: readonly EventFunction[]
+  authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
   timeoutMilliseconds: number
@@ -39,13 +40,13 @@ const MOST_LOOKS = 3
 
 /** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken, in their order. */
 export const rehearse = async (
-  { features, functions, clock, environment, timeoutMilliseconds }: Dependencies,
+  { features, functions, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies,
   fork: Fork,
   { proposal, sender, deadline, isDeletion }: Performance,
 ): Promise<Told[]> => {
   const steps: Told[] = []
   const connect = (until: number) => createKubernetes({ transport: servedBy(fork.after), clock, deadline: until })
-  const step = createStep({ features, connect, clock, environment })
+  const step = createStep({ features, connect, clock, environment, authorizeAuthor })
   const handlerFor = (one: Sender | undefined): Handle =>
     createHandler({
       features,

@@ -136,6 +136,7 @@ const told = (
     const own = documents.found.filter((document) => (document.application ?? application) === application)
     const unread = own.flatMap((document) => ('problem' in document ? document : []))
     const sent = unread.find(({ name }) => name === look?.document)
+    if (sent?.isForbidden) return new Refused(403, sent.problem)
     if (sent && verdicts.some((verdict) => isFor(verdict, sent.problem))) return new Refused(400, sent.problem)
     const message = [one.message, unguarded, ...notes, ...unread.map(({ problem }) => problem)]
       .filter((text) => text !== undefined)

@@ -104,7 +104,8 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
     },
     refused: async (event, error, sender) => {
       const about = namesOf(event)
-      if (about === undefined || !isOwnFault(error) || !(await maySee(sender, { namespace: about.namespace }))) return
+      if (about === undefined || !isOwnFault(event, error) || !(await maySee(sender, { namespace: about.namespace })))
+        return
       const { namespace, ...regarding } = about
       const told = { type: 'Warning', reason: 'Refused', note: (error as Error).message } as const
       await tell(namespace, regarding, told, traceOf(event))
@@ -112,9 +113,10 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
   }
 }
 
-/** Tells if the event itself is invalid: not its sender, nor the state that it found. */
-const isOwnFault = (error: unknown): boolean =>
-  error instanceof InvalidEvent || (error instanceof Refused && [400, 413].includes(error.status))
+/** Tells if the event itself is invalid, or its document more than the author may: not its sender, nor the state that it found. */
+const isOwnFault = (event: Event, error: unknown): boolean =>
+  error instanceof InvalidEvent ||
+  (error instanceof Refused && [400, 413, ...(documentOf(event) ? [403] : [])].includes(error.status))
 
 /** The worst of what there is to say; undefined for a step at which nobody has to do anything. */
 const newsOf = ({ status, conflicts, messages, applicationStatus }: Handled): Told | undefined => {

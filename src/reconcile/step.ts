@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { AuthorizeAuthor } from '../access/authorize.ts'
+import { askingOnce } from '../access/authors.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import { type Budget, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
@@ -16,6 +18,7 @@ import { withoutForgotten } from '../relations/forget.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
+import { asAuthorsMay } from './authors.ts'
 import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
@@ -39,6 +42,8 @@ export type StepDependencies = {
   environment: Environment
   /** Checks that writers of documents are authenticated, where senders are. */
   guard?: DocumentGuard | undefined
+  /** Authorizes the authors of documents. Without it documents are taken, whoever wrote them. */
+  authorizeAuthor?: AuthorizeAuthor | undefined
   /** The results that earlier steps made of the same input. */
   recalls?: Recalls
   /** The memories, with those that this process knows. */
@@ -110,6 +115,7 @@ export const createStep = ({
   clock,
   environment,
   guard,
+  authorizeAuthor,
   recalls = createRecalls(),
   memories = remembering(combined.memories),
   budget = createBudget(MOST_KEPT),
@@ -130,7 +136,8 @@ export const createStep = ({
       drift: [],
       before: undefined,
     }
-    const dependencies = { features, kubernetes, clock, environment, guard, recalls }
+    const asking = authorizeAuthor && { authorizeAuthor: askingOnce(authorizeAuthor) }
+    const dependencies = { features, kubernetes, clock, environment, guard, recalls, ...asking }
 
     let attempted = await untilWon(dependencies, subject, { take, deadline }, progress)
     if (isToBeRepeated(features, subject, attempted))
@@ -229,7 +236,7 @@ type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> &
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
 const attempt = async (
-  { features, kubernetes, clock, environment, guard, recalls }: Dependencies,
+  { features, kubernetes, clock, environment, guard, authorizeAuthor, recalls }: Dependencies,
   subject: Subject,
   take: Batch['take'],
   progress: Progress,
@@ -249,7 +256,7 @@ const attempt = async (
     )
   if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
   const { once, early, finding } = readingOf(memory, changes)
-  const found = await finding
+  const found = await asAuthorsMay(features, authorizeAuthor, subject, changes, await finding)
   const now = new Date(clock.now())
   const lost = await withLostMemory(memory, subject, early)
   const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early) }
@@ -451,7 +458,7 @@ const isStranger = (
   changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&
   Object.keys(state.relations).length > 0 &&
   [...(state.owned ?? []), ...(state.former ?? [])].length === 0 &&
-  !documents.found.some(({ application }) => application === subject.application) &&
+  !documents.found.some((one) => one.application === subject.application && !('isForbidden' in one)) &&
   !isDeployed(observed)
 
 const lostRace = ({ namespace, application }: Subject, cause: unknown): Unavailable => {

@@ -3,7 +3,13 @@ import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { Application } from '../base/names.ts'
 import type { Subject } from '../base/subject.ts'
-import { applicationIn, DOCUMENT_SELECTOR, fromDocument } from '../cloudevents/knative/document.ts'
+import {
+  type Author,
+  applicationIn,
+  authorIn,
+  DOCUMENT_SELECTOR,
+  fromDocument,
+} from '../cloudevents/knative/document.ts'
 import { Resource } from '../cloudevents/knative/translation.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -13,10 +19,12 @@ import type { AnnouncedRelation } from './announcements.ts'
 
 /** The relation or config in a ConfigMap document, or the reason why it cannot be read. */
 export type Document = { readonly name: string; readonly application?: string } & (
-  | { readonly announced: AnnouncedRelation }
-  | { readonly config: Config }
-  | { readonly problem: string }
+  | (Authored & { readonly announced: AnnouncedRelation })
+  | (Authored & { readonly config: Config })
+  | { readonly problem: string; readonly isForbidden?: true }
 )
+
+type Authored = { readonly author?: Author | undefined }
 
 const Named = z.object({ application: Application })
 const Fields = z.strictObject({ application: Application, document: z.string() })
@@ -67,15 +75,18 @@ export const findDocuments = async (
 export const readDocument = (object: KubernetesObject, schema: ConfigDocument): Document | undefined => {
   const { name, namespace = '' } = object.metadata
   try {
-    const translated = fromDocument(Resource.parse(object), 'update')
+    const resource = Resource.parse(object)
+    const translated = fromDocument(resource, 'update')
     if ('ignored' in translated) return undefined
     const { application } = Named.parse(translated.data)
+    const author = authorIn(resource)
     if (translated.name === 'config-changed') {
-      return parsed(name, application, schema, translated.data, ({ config }) => ({ name, application, config }))
+      return parsed(name, application, schema, translated.data, ({ config }) => ({
+        ...{ name, application, author, config },
+      }))
     }
     return parsed(name, application, RelationDocument, translated.data, ({ relation, remote }) => ({
-      name,
-      application,
+      ...{ name, application, author },
       announced: { ...relation, remote: withoutOwnNamespace(namespace, remote), document: name },
     }))
   } catch (error) {
@@ -108,4 +119,5 @@ const parsed = <T>(
 
 const problemIn = (name: string, error: z.ZodError): string => `ConfigMap ${name}: ${describeIssues(error)}; ${STAYS}`
 
-const STAYS = 'the last readable data stays in effect'
+/** The end of each problem of a document. */
+export const STAYS = 'the last readable data stays in effect'

@@ -8,7 +8,10 @@ const API = 'admissionregistration.k8s.io/v1'
 const document: KubernetesObject = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
-  metadata: { name: 'web-config', namespace: NAMESPACE, labels: { 'meshstep.dev/kind': 'config' } },
+  metadata: {
+    ...{ name: 'web-config', namespace: NAMESPACE, labels: { 'meshstep.dev/kind': 'config' } },
+    annotations: { 'meshstep.dev/author': 'somebody' },
+  },
   data: { application: 'web', config: 'labels: { tier: red }' },
 }
 const policy: KubernetesObject = {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { readScalar, readText } from '../../src/base/structured-text.ts'
 
@@ -57,6 +57,36 @@ test.each([
   ['text with asterisks', `a: |\n${'  * item\n'.repeat(1_000)}`],
 ])('YAML is read with %s', (_, text) => {
   expect(readText(text)).toEqual({ value: parse(text) })
+})
+
+describe('YAML that is not plain is not read', () => {
+  test.each([
+    ['a tag of a key', '!!binary bWVzaA==: {}', 'tags'],
+    ['a tag of a key, marked', '? !!binary bWVzaA==\n: {}', 'tags'],
+    ['a tag in full', '!<tag:yaml.org,2002:binary> bWVzaA==: {}', 'tags'],
+    ['a tag of a value', 'mesh: !!map {}', 'tags'],
+    ['a directive that renames a tag', '%TAG ! tag:yaml.org,2002:\n---\n!binary bWVzaA==: {}', 'directives'],
+    ['a directive of another version', '%YAML 1.1\n---\na: yes', 'directives'],
+    ['an anchor', 'a: &x {}\nb: 1', 'anchors'],
+    ['an anchor of a key', '&x mesh: {}\nb: *x', 'anchors'],
+    ['an alias as a key', '*x : {}', 'keys'],
+    ['a list as a key', '? [mesh]\n: {}', 'keys'],
+    ['a mapping as a key', '{ { mesh: {} }: {} }', 'keys'],
+    ['a number as a key', '8080: {}', 'keys'],
+    ['a key that is nothing', '~: {}', 'keys'],
+    ['a merge key', '<<: { mesh: {} }', 'merge keys'],
+  ])('%s', (_, text, what) => {
+    expect(readText(text)).toEqual({
+      unreadable: expect.stringMatching(`^neither JSON nor YAML: expected plain YAML, without ${what}`),
+    })
+  })
+
+  test('and the library warns of nothing', () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    for (const text of ['? [mesh]\n: {}', '!!binary bWVzaA==: {}', 'a: !unknown b', '!u : 1']) readText(text)
+    for (const text of ['!unknown b', '? [mesh]\n: {}']) readScalar(text)
+    expect(warn).not.toHaveBeenCalled()
+  })
 })
 
 describe('one value', () => {

@@ -168,6 +168,19 @@ describe('relation documents out of Juju', () => {
     ])
   })
 
+  test('name who applies them, where that is said', () => {
+    const models = readModels(
+      [BOOKINFO, TABLE, DETAILS].map((text, index) => ({
+        path: String(index),
+        text: typeof text === 'string' ? text : JSON.stringify(text),
+      })),
+    )
+    const authors = (author?: string) =>
+      importModels(models, { withPeers: false, author }).documents.map(({ metadata }) => metadata.annotations)
+    expect(authors('jane')).toEqual([{ 'meshstep.dev/author': 'jane' }, { 'meshstep.dev/author': 'jane' }])
+    expect(authors()).toEqual([undefined, undefined])
+  })
+
   test('are the same whichever units were asked', () => {
     const page = unit('productpage/0', { id: 3, endpoint: 'backend', other: 'website', units: ['details/0'] })
     const beacon = unit('beacon/0', { id: 1, endpoint: 'mesh', other: 'service-mesh', units: ['details/0'] })

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { createAuthenticate } from '../../src/access/authorize.ts'
+import { createAuthenticate, createAuthorizeAuthor } from '../../src/access/authorize.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import type { Breathe } from '../../src/base/breathe.ts'
 import type { Budget } from '../../src/base/budget.ts'
@@ -98,6 +98,9 @@ export type World = {
 /** The bearer of the token `good`. */
 const SENDER = 'somebody'
 
+/** Accounts have no rights but those of `senders`. */
+const ACCOUNT = 'system:serviceaccount:'
+
 const silent = () => undefined
 const SILENT: Log = { info: silent, warn: silent, error: silent }
 
@@ -124,8 +127,8 @@ export const createWorld = (
     /** @default nobody else has a turn */
     breathe?: Breathe
     log?: Log
-    /** Switches authentication on: `{subresource} {name}` that the bearer of the token `good` may update, or `{verb} {resource} {name}`. */
-    allows?: (about: string) => boolean
+    /** Switches authentication on: `{subresource} {name}` that a user may update, or `{verb} {resource} {name}`; `somebody` has the token `good`. */
+    allows?: (about: string, username: string) => boolean
     /** Other users who may update applications. */
     senders?: readonly string[]
     /** @default every feature there is */
@@ -137,10 +140,13 @@ export const createWorld = (
     now: () => new Date(clock.now()),
     tokens: { good: SENDER },
     audiences: ['meshstep'],
-    allows: (user, { group, subresource = '', name = '*', verb, resource }) =>
-      user === SENDER
-        ? allows?.(group === 'meshstep.dev' ? `${subresource} ${name}`.trim() : `${verb} ${resource} ${name}`) === true
-        : senders.includes(user),
+    allows: (username, { group, subresource = '', name = '*', verb, resource }) =>
+      username.startsWith(ACCOUNT)
+        ? senders.includes(username)
+        : allows?.(
+            group === 'meshstep.dev' ? `${subresource} ${name}`.trim() : `${verb} ${resource} ${name}`,
+            username,
+          ) === true,
   })
   api.seed(objects, { manager: 'juju' })
   const calls: string[] = []
@@ -168,7 +174,8 @@ export const createWorld = (
   const environment = { resolver: '10.96.0.10' }
   const guard = allows && createDocumentGuard({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
-  const step = createStep({ features, connect, clock, environment, guard, ...(budget && { budget }) })
+  const authorizeAuthor = allows && createAuthorizeAuthor({ connect, clock })
+  const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor, ...(budget && { budget }) })
   const handle = createHandler({
     features,
     functions: createFunctions(features),
@@ -195,7 +202,8 @@ export const createWorld = (
     environment,
     timeoutMilliseconds: 10_000,
   })
-  const lint = createLint({ features, connect, authenticate, clock, environment, timeoutMilliseconds: 10_000 })
+  const reading = { features, connect, authenticate, clock, environment, timeoutMilliseconds: 10_000 }
+  const lint = createLint({ ...reading, authorizeAuthor })
   const app = createApp({
     handle,
     explain,

@@ -72,14 +72,22 @@ describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () =
       expect(new Set(used)).toEqual(new Set(names))
     })
 
-    test('each validation asks for one permission, and names it', () => {
+    test('each validation asks for the author, the groups, or one permission, and names it', () => {
       const asked = policy?.spec.validations.map(({ expression, messageExpression }) => {
-        const subresource = /subresource\('(\w+)'\)/.exec(expression)?.[1]
-        if (subresource) expect(messageExpression).toContain(`applications.meshstep.dev/${subresource} `)
-        expect(expression).toContain(".name(name).check('update').allowed()")
-        return subresource
+        const named = /(?:subresource|annotations)(?:\('|\[\?')([\w./-]+)'/.exec(expression)?.[1]
+        if (named) expect(messageExpression).toContain(named)
+        if (!named?.includes('author')) expect(expression).toContain(".name(name).check('update').allowed()")
+        return named
       })
-      expect(asked).toEqual([undefined, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
+      const authors = ['meshstep.dev/author', 'meshstep.dev/author-groups']
+      expect(asked).toEqual([...authors, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
+    })
+
+    test('no text of a document is looked into: of its data the name of the application alone is read', () => {
+      const { variables = [], validations = [] } = policy?.spec ?? {}
+      const expressions = [...variables, ...validations].map(({ expression }) => expression).join('\n')
+      const keys = [...expressions.matchAll(/\.\?data\[\?'(\w+)'\]/g)].map(([, key]) => key)
+      expect(new Set(keys)).toEqual(new Set(['application', 'state']))
     })
 
     test('who writes a memory needs every permission, for all applications', () => {

@@ -209,7 +209,7 @@ const permitting = (
   allows: (about: string) => boolean,
   mayGet: (object: string) => boolean = () => true,
 ): Awaited<ReturnType<Authenticate>> => ({
-  username: 'sue',
+  author: { username: 'somebody', groups: [] },
   mayGet: async (reference) => mayGet(nameOf(reference)),
   authorize: async ({ namespace, application = '*', effect }) => {
     const about = [`${namespace}/${application}`, effect].filter((part) => part !== undefined).join(' ')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate } from '../../src/access/authorize.ts'
+import { type AuthorizeAuthor, createAuthenticate } from '../../src/access/authorize.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { features } from '../../src/features.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
@@ -13,7 +13,7 @@ import { createWorld, event, isWrite, meshRelation, setLabels, type World } from
 
 type Told = { readonly world: World; readonly handle: Handle; readonly warnings: unknown[]; readonly calls: string[] }
 
-const telling = (world = createWorld(), isSecured = false): Told => {
+const telling = (world = createWorld(), isSecured = false, authorizeAuthor?: AuthorizeAuthor): Told => {
   const { api, clock } = world
   const calls: string[] = []
   const warnings: unknown[] = []
@@ -28,7 +28,8 @@ const telling = (world = createWorld(), isSecured = false): Told => {
     })
   const silent = () => undefined
   const log = { info: silent, error: silent, warn: (fields: unknown) => void warnings.push(fields) }
-  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' } })
+  const environment = { resolver: '10.96.0.10' }
+  const step = createStep({ features, connect, clock, environment, authorizeAuthor })
   const handle = createHandler({
     features,
     functions,
@@ -94,6 +95,20 @@ describe('a Kubernetes Event', () => {
     expect(eventsIn(world)).toMatchObject([
       {
         ...{ type: 'Warning', reason: 'Refused', note: expect.stringContaining('polices') },
+        regarding: { kind: 'ConfigMap', name: 'web-config', namespace: 'shop' },
+      },
+    ])
+  })
+
+  test('tells of a document whose author may not write it, on the document', async () => {
+    const sent = fromDocument({ application: 'web', config: '{ mesh: {} }' })
+    const world = createWorld()
+    world.api.seed([sent.data as KubernetesObject])
+    const { handle } = telling(world, false, async () => undefined)
+    await expect(handle(sent, {})).rejects.toMatchObject({ status: 403 })
+    expect(eventsIn(world)).toMatchObject([
+      {
+        ...{ type: 'Warning', reason: 'Refused', note: expect.stringContaining('it names no author') },
         regarding: { kind: 'ConfigMap', name: 'web-config', namespace: 'shop' },
       },
     ])

@@ -16,18 +16,21 @@ export const importFrom = (program: Command): void => {
     .addArgument(new Argument('<platform>').choices(['juju']))
     .argument('<file...>', 'what Juju printed; - for stdin. Units and tables belong to the status before them')
     .option('--peers', 'write peer relations, too')
+    .option('--author <user>', 'name who applies the documents, where senders are authenticated (kubectl auth whoami)')
     .addHelpText(
       'after',
       '\nExample:\n  (juju status --format json; juju status --relations; juju show-unit --format json web/0) | meshstep import juju -',
     )
-    .action(async (_: 'juju', paths: string[], { peers = false }: { peers?: boolean }, command: Command) => {
+    .action(async (_: 'juju', paths: string[], { peers = false, author }: Options, command: Command) => {
       const output = outputOf(command, ['yaml', 'json'])
       const inputs: { path: string; text: string }[] = []
       for (const path of paths) inputs.push({ path, text: await readInput(path) })
-      const { documents, notes, unknown } = importModels(readModels(inputs), { withPeers: peers })
+      const { documents, notes, unknown } = importModels(readModels(inputs), { withPeers: peers, author })
       if (output === 'json') print(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: documents }, null, 2))
       else for (const document of documents) print(`---\n${stringify(document)}`)
       for (const note of notes) say(note)
       if (unknown.length > 0) throw new Failure(unknown.join('\n'), 2)
     })
 }
+
+type Options = { readonly peers?: boolean; readonly author?: string }

@@ -1,4 +1,5 @@
 import { ownValue } from '../../base/own-value.ts'
+import { AUTHOR } from '../../cloudevents/knative/document.ts'
 import type { RelationIdentity } from '../../state/relation.ts'
 import type { Application, Model, RelationInfo, Sides } from './read.ts'
 
@@ -14,7 +15,12 @@ type Remote = {
 export type RelationDocument = {
   readonly apiVersion: 'v1'
   readonly kind: 'ConfigMap'
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly labels: Record<string, string> }
+  readonly metadata: {
+    readonly name: string
+    readonly namespace: string
+    readonly labels: Record<string, string>
+    readonly annotations?: Record<string, string>
+  }
   readonly data: { readonly application: string; readonly relation: string; readonly remote: string }
 }
 
@@ -50,14 +56,23 @@ type Side = { readonly application: string; readonly info: RelationInfo; readonl
 type Result = { readonly document: RelationDocument } | { readonly note: string } | { readonly unknown: string }
 
 /** Derives relation documents of each model from what Juju says of all of them. */
-export const importModels = (models: readonly Model[], { withPeers }: { withPeers: boolean }): Imported => {
+export const importModels = (
+  models: readonly Model[],
+  { withPeers, author }: { withPeers: boolean; author?: string | undefined },
+): Imported => {
   const results = models.flatMap((model) => importModel({ model, models, withPeers }))
   return {
-    documents: results.flatMap((result) => ('document' in result ? [result.document] : [])),
+    documents: results.flatMap((result) => ('document' in result ? [withAuthor(result.document, author)] : [])),
     notes: results.flatMap((result) => ('note' in result ? [result.note] : [])),
     unknown: results.flatMap((result) => ('unknown' in result ? [result.unknown] : [])),
   }
 }
+
+/** A document that names who applies it. */
+const withAuthor = (document: RelationDocument, author: string | undefined): RelationDocument =>
+  author === undefined
+    ? document
+    : { ...document, metadata: { ...document.metadata, annotations: { [AUTHOR]: author } } }
 
 type Asked = { readonly model: Model; readonly models: readonly Model[]; readonly withPeers: boolean }
 

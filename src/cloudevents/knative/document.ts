@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { Refused } from '../../base/errors.ts'
 import { Application, Namespace } from '../../base/names.ts'
+import { ownValue } from '../../base/own-value.ts'
 import { readScalar, readText } from '../../base/structured-text.ts'
 import type { Ignored, Resource, Translated } from './translation.ts'
 
 /** Labels a ConfigMap that is a document: `relation` or `config`. */
-const DOCUMENT_LABEL = 'meshstep.dev/kind'
+export const DOCUMENT_LABEL = 'meshstep.dev/kind'
 
 /** Selects the documents of a namespace. */
 export const DOCUMENT_SELECTOR = `${DOCUMENT_LABEL} in (relation,config)`
@@ -27,6 +28,21 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
   if (isGone) return { name: 'relation-broken', data: { application, document: name, ...relationNamedIn(document) } }
   const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
   return { name: 'relation-changed', data: { application, document: name, relation, remote } }
+}
+
+/** The writer of a document: a user, and those of their groups that they act with. */
+export type Author = { readonly username: string; readonly groups: readonly string[] }
+
+/** Annotates a document with its author, and with the groups of the author, separated by commas. */
+export const AUTHOR = 'meshstep.dev/author'
+export const AUTHOR_GROUPS = 'meshstep.dev/author-groups'
+
+/** The author that a document names. The API server lets nobody name another one, where it is told to. */
+export const authorIn = ({ metadata: { annotations } }: Resource): Author | undefined => {
+  const username = ownValue(annotations, AUTHOR)
+  if (username === undefined || username === '') return undefined
+  const groups = (ownValue(annotations, AUTHOR_GROUPS) ?? '').split(',').filter((group) => group !== '')
+  return { username, groups }
 }
 
 /** The application that a document names, whether or not the rest can be read. Throws Refused. */

@@ -16,6 +16,7 @@ export const Resource = z.object({
     creationTimestamp: z.string().optional(),
     deletionTimestamp: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
     ownerReferences: z
       .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().optional() }))
       .optional(),

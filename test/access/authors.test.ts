@@ -1,0 +1,398 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sourceEvent } from '../../src/embedded/source-event.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { APPLICATION_LABEL } from '../../src/kubernetes/ownership-labels.ts'
+import {
+  createWorld,
+  event,
+  isWrite,
+  meshRelation,
+  NAMESPACE,
+  named,
+  service,
+  type World,
+  workload,
+} from '../helpers/world.ts'
+
+const TENANT = 'tenant'
+const AUTHOR = 'meshstep.dev/author'
+const GROUPS = 'meshstep.dev/author-groups'
+
+const guard: KubernetesObject[] = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((kind) => ({
+  ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: `meshstep-documents-${NAMESPACE}` } },
+  spec: { policyName: `meshstep-documents-${NAMESPACE}`, validationActions: ['Deny'], validations: [] },
+}))
+
+/** The sources may tell of everything; `rights` are `{user}: {subresource} {name}`. */
+const createTenants = (rights: Set<string>, options: { isOwnSink?: boolean } = {}): World =>
+  createWorld(
+    ['a', 'b', 'beacon'].flatMap((name) => [named(workload('StatefulSet', name)), named(service(name))]).concat(guard),
+    { ...options, allows: (about, user) => user === 'somebody' || rights.has(`${user}: ${about}`) },
+  )
+
+type Written = { name?: string; author?: string | undefined; groups?: string }
+
+const configMap = (kind: string, data: Record<string, string>, written: Written = {}): KubernetesObject => {
+  const { name = 'document', author = 'author' in written ? undefined : TENANT, groups } = written
+  const annotations = {
+    ...(author !== undefined && { [AUTHOR]: author }),
+    ...(groups !== undefined && { [GROUPS]: groups }),
+  }
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': kind }, annotations },
+    data,
+  }
+}
+
+const config = (text: string, written?: Written, application = 'a') =>
+  configMap('config', { application, config: text }, written)
+
+const relation = (remote: string, written?: Written, application = 'a', about = meshRelation().relation) =>
+  configMap('relation', { application, relation: JSON.stringify(about), remote }, written)
+
+const stored = (world: World, name: string) =>
+  world.api.objects().find((one) => one.kind === 'ConfigMap' && one.metadata.name === name)
+
+/** Writes a document, and hands the events of the cluster's source to the functions. */
+const write = async (world: World, document: KubernetesObject) => {
+  const { name } = document.metadata
+  const isThere = stored(world, name) !== undefined
+  if (isThere) remove(world, name)
+  world.api.seed([document], { manager: 'kubectl' })
+  const sent = sourceEvent({ type: isThere ? 'MODIFIED' : 'ADDED', object: document })
+  return await tell(world, sent)
+}
+
+const remove = (world: World, name: string) =>
+  world.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}`, headers: {} })
+
+const erase = async (world: World, name: string) => {
+  const object = stored(world, name)
+  if (object === undefined) throw new Error(`${name} is not there`)
+  remove(world, name)
+  return await tell(world, sourceEvent({ type: 'DELETED', object }))
+}
+
+const tell = async (world: World, sent: ReturnType<typeof sourceEvent>) => {
+  if (sent === undefined) throw new Error('no event')
+  const response = await world.post({ ...sent, time: new Date(world.clock.now()).toISOString() })
+  return { status: response.status, text: await response.text() }
+}
+
+const resync = async (world: World) => {
+  const response = await world.post(event('resync', { application: undefined }))
+  return { status: response.status, text: await response.text() }
+}
+
+/** All but documents, the memory of `a`, what it owns, and what has its name. */
+const outside = (world: World): string[] =>
+  world.api
+    .objects()
+    .filter(({ kind, metadata: { name, labels = {} } }) => {
+      const isDocument = labels['meshstep.dev/kind'] !== undefined
+      const isOwn = labels[APPLICATION_LABEL] === 'a' || name === 'a' || /^a-\d+$/.test(name)
+      return !isDocument && !isOwn && kind !== 'Event'
+    })
+    .map((object) => JSON.stringify(object))
+
+const ofMesh = '{"mesh":{}}'
+const beacon = '{ application: beacon, data: { labels: { "istio.io/dataplane-mode": ambient } } }'
+const rights = (...more: string[]) => new Set(['tenant: a', ...more])
+
+describe('a document acts with the right of its author', () => {
+  test('who may ask for what it says is served', async () => {
+    const world = createTenants(rights('tenant: mesh a'))
+    expect((await write(world, config('labels: { tier: red }'))).status).toBe(200)
+    expect(world.labels('a').template).toMatchObject({ tier: 'red' })
+    expect((await write(world, config(ofMesh))).status).toBe(200)
+    expect(world.memory('a')?.state.config).toEqual({ mesh: {} })
+  })
+
+  test.each<[string, KubernetesObject, RegExp]>([
+    [
+      'for a beacon',
+      config(ofMesh),
+      /author tenant may not update applications\.meshstep\.dev\/mesh shop\/a: grant it/,
+    ],
+    [
+      'for policies',
+      config('rawPolicies: []\nmeshPolicies: []\nworkload: { kind: Deployment, name: b }'),
+      /\/workload shop\/a/,
+    ],
+    ['for another application', config('{}', {}, 'b'), /applications\.meshstep\.dev shop\/b/],
+    ['for the other side of a relation', relation(beacon), /applications\.meshstep\.dev shop\/beacon/],
+  ])('who may not ask %s changes nothing, and is told what to do', async (_, document, message) => {
+    const world = createTenants(rights())
+    const before = JSON.stringify(world.api.objects())
+    const { status, text } = await write(world, document)
+    expect({ status, text }).toEqual({ status: 403, text: expect.stringMatching(message) })
+    const without = world.api.objects().filter(({ kind, metadata }) => metadata.name !== 'document' && kind !== 'Event')
+    expect(JSON.stringify(without)).toBe(before)
+    expect((await resync(world)).status).toBe(200)
+    expect(world.memory('a') ?? world.memory('b')).toBeUndefined()
+  })
+
+  test('who is not named changes nothing, and is told to annotate it', async () => {
+    const world = createTenants(rights())
+    const { status, text } = await write(world, config('labels: { tier: red }', { author: undefined }))
+    expect({ status, text }).toEqual({ status: 403, text: expect.stringContaining(`annotate it with ${AUTHOR}`) })
+    expect(world.memory('a')).toBeUndefined()
+  })
+
+  test('groups that it names count', async () => {
+    const world = createTenants(rights())
+    const asked: unknown[] = []
+    world.intercept = ({ path, body }) => {
+      if (path.includes('subjectaccessreviews')) asked.push(JSON.parse(body ?? '').spec)
+      return undefined
+    }
+    await write(world, config('labels: { tier: red }', { groups: 'team:blue,system:authenticated' }))
+    expect(asked).toContainEqual(
+      expect.objectContaining({ user: TENANT, groups: ['team:blue', 'system:authenticated'] }),
+    )
+  })
+
+  test('one that another changed since counts by the right of that one, and what it said before stays', async () => {
+    const world = createTenants(rights('admin: a', 'admin: mesh a'))
+    await write(world, config(ofMesh, { author: 'admin' }))
+    const { status } = await write(world, config('mesh: { modelOnMesh: true }'))
+    expect([status, world.memory('a')?.state.config]).toEqual([403, { mesh: {} }])
+    expect((await write(world, config('labels: { tier: red }'))).status).toBe(200)
+    expect(world.memory('a')?.state.config).toEqual({ labels: { tier: 'red' } })
+  })
+
+  test('a resync tells of one that is refused, takes nothing of it, and ends nothing', async () => {
+    const world = createTenants(rights('tenant: beacon'), { isOwnSink: true })
+    await write(world, relation(beacon))
+    const before = outside(world)
+    const state = world.memory('a')?.state.relations
+    expect(Object.values(state as object)).toEqual([expect.objectContaining({ word: 'told', document: 'document' })])
+    remove(world, 'document')
+    world.api.seed([relation('{ application: b, data: {} }')], { manager: 'kubectl' })
+    world.clock.advance(11_000)
+    const { text } = await resync(world)
+    expect(text).toContain('applications.meshstep.dev shop/b')
+    expect(world.memory('a')?.state.relations).toEqual(state)
+    expect(outside(world)).toEqual(before)
+  })
+
+  test('one without a right keeps up no relation that another application has ended', async () => {
+    const world = createTenants(rights('admin: a', 'admin: b'), { isOwnSink: true })
+    const about = { id: 3, endpoint: 'db', interface: 'sql', role: 'requires' } as const
+    const other = { ...about, endpoint: 'clients', role: 'provides' } as const
+    await write(world, relation('{ application: b, data: {} }', { author: 'admin' }, 'a', about))
+    await write(world, relation('{ application: a, data: {} }', { name: 'theirs' }, 'b', other))
+    remove(world, 'document')
+    await resync(world)
+    expect(Object.values((world.memory('a')?.state.relations ?? {}) as Record<string, { word: string }>)).toEqual([
+      expect.objectContaining({ word: 'ended' }),
+    ])
+  })
+
+  test('what an event tells of a document that is not there is not taken', async () => {
+    const world = createTenants(rights())
+    const { status, text } = await tell(world, sourceEvent({ type: 'ADDED', object: config(ofMesh) }))
+    expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('is not there') })
+    expect(world.memory('a')).toBeUndefined()
+  })
+
+  test('a document that is deleted ends what it said', async () => {
+    const world = createTenants(rights())
+    await write(world, config('labels: { tier: red }'))
+    await erase(world, 'document')
+    expect(world.labels('a').template).not.toHaveProperty('tier')
+  })
+
+  test('an answer that does not come is waited for by the event, which comes again', async () => {
+    const world = createTenants(rights())
+    world.intercept = ({ path, body }) =>
+      path.includes('subjectaccessreviews') && JSON.parse(body ?? '').spec.user === TENANT
+        ? { status: 503, headers: {}, body: 'no' }
+        : undefined
+    expect((await write(world, config('labels: { tier: red }'))).status).toBe(503)
+    expect(world.memory('a')).toBeUndefined()
+    world.intercept = undefined
+    expect((await write(world, config('labels: { tier: red }'))).status).toBe(200)
+  })
+
+  test('an author is asked about once for each permission in ten seconds', async () => {
+    const world = createTenants(rights('tenant: mesh a'))
+    await write(world, config(ofMesh))
+    const reviews = () => world.calls.filter((call) => call.includes('subjectaccessreviews')).length
+    world.calls.length = 0
+    await write(world, config(ofMesh))
+    await resync(world)
+    expect(reviews()).toBe(0)
+  })
+
+  test('lint tells of each document that is refused', async () => {
+    const world = createTenants(rights())
+    await write(world, config(ofMesh))
+    const response = await world.app.request(`/lint?namespace=${NAMESPACE}`, {
+      headers: { authorization: 'Bearer good' },
+    })
+    expect(await response.json()).toContainEqual({
+      ...{ rule: 'document-refused', about: 'ConfigMap shop/document' },
+      message: expect.stringContaining('applications.meshstep.dev/mesh shop/a'),
+    })
+  })
+
+  test('nobody is asked where nobody is authenticated', async () => {
+    const world = createWorld([named(workload('StatefulSet', 'a')), named(service('a'))])
+    expect((await write(world, config('labels: { tier: red }', { author: undefined }))).status).toBe(200)
+    expect(world.labels('a').template).toMatchObject({ tier: 'red' })
+    expect(world.calls.filter((call) => call.includes('reviews'))).toEqual([])
+  })
+})
+
+describe('a key in disguise is refused, and nothing is written', () => {
+  test.each([
+    ['mesh, as binary', config('!!binary bWVzaA==: { hardened: true }')],
+    ['raw policies, as binary', config('labels: {}\n!!binary cmF3UG9saWNpZXM=: [{ kind: X }]')],
+    ['a workload, as binary', config('? !!binary d29ya2xvYWQ=\n: { podSpec: {} }')],
+    ['mesh, as an alias', config('labels: { a: &key mesh }\n*key : {}')],
+    ['mesh, as a complex key', config('? [mesh]\n: {}')],
+    ['mesh, merged', config('<<: { mesh: {} }')],
+    ['another side, as binary', relation('{ !!binary YXBwbGljYXRpb24=: beacon, data: {} }')],
+    ['another side, as an alias', relation('x: &key application\n*key : beacon\ndata: {}')],
+  ])('%s', async (_, document) => {
+    const world = createTenants(
+      rights('tenant: mesh a', 'tenant: policies a', 'tenant: workload a', 'tenant: root a', 'tenant: beacon'),
+    )
+    const { status, text } = await write(world, document)
+    expect({ status, text }).toEqual({ status: 400, text: expect.stringMatching(/neither JSON nor YAML: /) })
+    const writes = world.calls.filter(isWrite).filter((call) => !/reviews|\/events/.test(call))
+    expect(writes).toEqual([])
+  })
+})
+
+const KEYS = [
+  'mesh',
+  'rawPolicies',
+  'meshPolicies',
+  'workload',
+  'service',
+  'labels',
+  'policies',
+  'databag',
+  'enrolment',
+  'rootNamespace',
+  'serviceAccounts',
+  'services',
+]
+const deny = {
+  ...{
+    apiVersion: 'security.istio.io/v1',
+    kind: 'AuthorizationPolicy',
+    metadata: { name: 'deny', namespace: 'istio-system' },
+  },
+  spec: { action: 'DENY', rules: [{}] },
+}
+const VALUES: Record<string, unknown[]> = {
+  mesh: [{}, { hardened: true }, { modelOnMesh: true }, { rootNamespace: 'shop' }, null],
+  rawPolicies: [[], [deny]],
+  meshPolicies: [
+    [],
+    [
+      {
+        source_namespace: 'shop',
+        source_app_name: 'a',
+        target_namespace: 'shop',
+        target_app_name: 'b',
+        target_type: 'app',
+        endpoints: [],
+      },
+    ],
+  ],
+  workload: [null, { kind: 'StatefulSet', name: 'b' }, { podSpec: { containers: [{ name: 'x', image: 'evil:1' }] } }],
+  service: [null, 'a', 'b'],
+  labels: [{ team: 'blue' }, { 'istio.io/dataplane-mode': 'ambient' }],
+  policies: [
+    [{ type: 'app', relation: 'db', endpoints: [] }],
+    [{ type: 'app', relation: 'db', service: 'b', endpoints: [] }],
+  ],
+  databag: [{ a: 'b' }],
+  enrolment: ['in-place'],
+  rootNamespace: ['shop'],
+  serviceAccounts: [{ 'shop/b': 'a' }],
+  services: [{ b: { name: 'b', port: 80 } }],
+}
+
+const binary = (key: string) => `!!binary ${Buffer.from(key).toString('base64')}`
+const DISGUISES: ((key: string) => string)[] = [
+  (key) => key,
+  (key) => JSON.stringify(key),
+  binary,
+  (key) => `? ${key}\n`,
+  (key) => `? ${binary(key)}\n`,
+  (key) => `? [${key}]\n`,
+  (key) => `&k ${key}`,
+  (key) => `"\\u00${key.charCodeAt(0).toString(16)}${key.slice(1)}"`,
+]
+
+const pick = <T>(values: readonly T[]) => fc.constantFrom(...values)
+const entry = pick(KEYS).chain((key) =>
+  fc.record({ key: fc.constant(key), value: pick(VALUES[key] ?? []), as: pick(DISGUISES) }),
+)
+const configText = fc.oneof(
+  fc
+    .array(entry, { minLength: 1, maxLength: 3 })
+    .map((all) => all.map(({ key, value, as }) => `${as(key)}: ${JSON.stringify(value)}`).join('\n')),
+  fc
+    .array(entry, { minLength: 1, maxLength: 3 })
+    .map((all) => JSON.stringify(Object.fromEntries(all.map(({ key, value }) => [key, value])))),
+)
+const name = pick(['a', 'a', 'a', '"a"', 'b', 'beacon', '!!str b', binary('beacon'), 'a # b', '&x b', 'c'])
+const written = fc.record({
+  name: pick(['one', 'two', 'three']),
+  author: pick([TENANT, TENANT, undefined]),
+  groups: pick(['', 'a', 'system:authenticated']),
+})
+const remoteText = fc
+  .record({
+    as: pick(DISGUISES),
+    application: pick(['a', 'b', 'beacon', 'c']),
+    elsewhere: pick(['', ', "namespace": "bank"', ', "namespace": "shop"']),
+  })
+  .map(
+    ({ as, application, elsewhere }) =>
+      `{ "data": {"labels":{"istio.io/dataplane-mode":"ambient"}}${elsewhere}, ${as('application').trim()}: ${application} }`,
+  )
+const about = fc.record({
+  id: pick([7, 8, 9]),
+  endpoint: pick(['service-mesh', 'db']),
+  interface: pick(['service_mesh', 'sql', 'cross_model_mesh']),
+  role: pick(['requires', 'provides', 'peers']),
+})
+const anyDocument = fc.oneof(
+  fc.record({ text: configText, written, name }).map((one) => config(one.text, one.written, one.name)),
+  fc
+    .record({ remote: remoteText, written, name, about })
+    .map((one) =>
+      relation(one.remote, one.written, one.name, one.about as ReturnType<typeof meshRelation>['relation']),
+    ),
+)
+
+test('200 documents of who may update one application, and no effect, change nothing outside it', async () => {
+  const world = createTenants(rights('admin: beacon', 'admin: mesh beacon', 'admin: b'), { isOwnSink: true })
+  await write(world, config('mesh: {}', { name: 'of-beacon', author: 'admin' }, 'beacon'))
+  await write(world, relation(beacon, { name: 'of-b', author: 'admin' }, 'b'))
+  await resync(world)
+  await resync(world)
+  expect(world.labels('b').template).toHaveProperty(['istio.io/dataplane-mode'])
+  const before = outside(world)
+  const seen = new Set<number>()
+  for (const [index, document] of fc.sample(anyDocument, { seed: 31, numRuns: 200 }).entries()) {
+    world.clock.advance(1_000)
+    const { status } = await write(world, document)
+    seen.add(status)
+    if (index % 10 === 5) await resync(world)
+    // who may delete one, the admission policy decides: one of this application alone
+    if (index % 7 === 3 && document.data?.application === 'a') await erase(world, document.metadata.name)
+    expect(outside(world), JSON.stringify(document)).toEqual(before)
+  }
+  expect([...seen].toSorted()).toEqual([200, 400, 403])
+})
