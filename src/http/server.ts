@@ -132,11 +132,7 @@ export const createService = ({
   const share = createSharedLists()
   const connect = (deadline: number, trace?: Trace) =>
     createKubernetes({ transport, clock, deadline, memo, share, trace })
-  const authenticate =
-    settings.EVENT_AUDIENCE === undefined ? undefined : createAuthenticate({ audience: settings.EVENT_AUDIENCE, clock })
-  const authorizeAuthor = authenticate && createAuthorizeAuthor({ connect, clock })
-  // who only reads has no right to look at admission policies
-  const guard = authenticate && !isReading ? createDocumentGuard({ connect, clock }) : undefined
+  const { authenticate, authorizeAuthor, guard } = accessOf(settings.EVENT_AUDIENCE, connect, isReading)
   let isStopping = false
   const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
@@ -197,6 +193,26 @@ export const createService = ({
     finish: async () => void (await Promise.all(left)),
   }
 }
+
+type Access = {
+  readonly authenticate?: Authenticate
+  readonly authorizeAuthor?: ReturnType<typeof createAuthorizeAuthor>
+  readonly guard?: ReturnType<typeof createDocumentGuard>
+}
+
+/** Asks who sends events and writes documents, where an audience is set. Who only reads has no right to look at admission policies. */
+const accessOf = (
+  audience: string | undefined,
+  connect: (deadline: number) => Kubernetes,
+  isReading: boolean,
+): Access =>
+  audience === undefined
+    ? {}
+    : {
+        authenticate: createAuthenticate({ audience, clock }),
+        authorizeAuthor: createAuthorizeAuthor({ connect, clock }),
+        ...(!isReading && { guard: createDocumentGuard({ connect, clock }) }),
+      }
 
 const UNASKED =
   'documents are taken whoever wrote them, with all rights of this process: EVENT_AUDIENCE is not set, so nobody is authenticated'
