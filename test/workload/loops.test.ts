@@ -104,12 +104,17 @@ const TOLD: readonly (readonly [what: string, tell: Tell])[] = [
   ['texts in a ConfigMap', kubernetes((values) => ({ configMaps: { 'web-files': keyed(values) } }))],
   [
     'ConfigMaps',
-    kubernetes((values) => ({ configMaps: Object.fromEntries(values.map((name) => [name, { file: 'x' }])) })),
+    kubernetes((values) => ({
+      configMaps: Object.fromEntries(values.map((value) => [`web-${value}`, { file: 'x' }])),
+    })),
   ],
   ['a text in a Secret', kubernetes((values) => ({ secrets: { 'web-keys': { key: joined(values) } } }))],
   ['texts in a Secret', kubernetes((values) => ({ secrets: { 'web-keys': keyed(values) } }))],
-  ['Secrets', kubernetes((values) => ({ secrets: Object.fromEntries(values.map((name) => [name, { key: 'x' }])) }))],
-  ['the name of an account', kubernetes((values) => ({ serviceAccount: { name: joined(values) } }))],
+  [
+    'Secrets',
+    kubernetes((values) => ({ secrets: Object.fromEntries(values.map((value) => [`web-${value}`, { key: 'x' }])) })),
+  ],
+  ['the name of an account', kubernetes((values) => ({ serviceAccount: { name: `web-${joined(values)}` } }))],
   ['annotations of an account', kubernetes((values) => ({ serviceAccount: { annotations: keyed(values) } }))],
   ['annotations of the Service', kubernetes((values) => ({ service: { annotations: keyed(values) } }))],
   ['ports of the Service', kubernetes((values) => ({ service: { ports: ports(values) } }))],
@@ -212,7 +217,7 @@ const TOLD: readonly (readonly [what: string, tell: Tell])[] = [
     'Juju: Secrets',
     juju({
       spec: (values) => ({
-        kubernetesResources: { secrets: values.map((name) => ({ name, stringData: { key: 'x' } })) },
+        kubernetesResources: { secrets: values.map((value) => ({ name: `web-${value}`, stringData: { key: 'x' } })) },
       }),
     }),
   ],
@@ -366,7 +371,7 @@ describe('what a unit tells of its workload', () => {
 
   test('is remembered with a bound, however long it goes on', () => {
     const tell = (run: number): Json => ({
-      ...deployed({ configMaps: { files: { [`key${run}`]: 'x'.repeat(100) } } }).config,
+      ...deployed({ configMaps: { 'web-files': { [`key${run}`]: 'x'.repeat(100) } } }).config,
       labels: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`label${index}`, `v${run}`])),
     })
     const sizes = [20, 200].map((times) => JSON.stringify(played(tell, 'unit', times).memory.configChurn).length)
