@@ -23,8 +23,9 @@ export type Intake = {
 
 export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
   const held = new Map<string, number>()
-  const share = maximumBytesHeld * SHARE
-  const counted = (sender: string): number => Math.min(held.get(sender) ?? 0, share)
+  // one that nobody can name is not told apart from others
+  const shareOf = (sender: string): number => (sender === '' ? maximumBytesHeld : maximumBytesHeld * SHARE)
+  const counted = (sender: string): number => Math.min(held.get(sender) ?? 0, shareOf(sender))
   return {
     take: async (request, use, sender = '') => {
       const { headers } = request
@@ -35,8 +36,8 @@ export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
       const hold = (bytes: number): void => {
         const mine = held.get(sender) ?? 0
         const others = [...held.keys()].filter((one) => one !== sender).reduce((sum, one) => sum + counted(one), 0)
-        if (mine > own && mine + bytes > share) throw tooBusy()
-        if (others + Math.min(mine + bytes, share) > maximumBytesHeld) throw tooBusy()
+        if (mine > own && mine + bytes > shareOf(sender)) throw tooBusy()
+        if (others + Math.min(mine + bytes, shareOf(sender)) > maximumBytesHeld) throw tooBusy()
         held.set(sender, mine + bytes)
         own += bytes
       }

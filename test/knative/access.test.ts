@@ -144,7 +144,7 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
     ])
     const config = (text: string) => ({
-      workload: { podSpec: { containers: [container] }, secrets: { 'details-tls': { key: text } } },
+      workload: { podSpec: { containers: [container] }, secrets: { 'web-tls': { key: text } } },
     })
     for (const text of ['one', 'two']) await world.send('config-changed', { config: config(text) })
     await world.send('resync', {})
