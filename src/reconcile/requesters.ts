@@ -3,11 +3,12 @@ import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
+import { hasTombstone } from '../relations/announcements.ts'
 import { otherSide } from '../relations/effective.ts'
 import { remoteSubject } from '../relations/mirror.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
-import { requesterName } from '../state/relation.ts'
-import { type State, stands } from '../state/state.ts'
+import { type RelationEntry, requesterName } from '../state/relation.ts'
+import { isEstablished, type PublicState, type State, stands } from '../state/state.ts'
 import type { Observed } from './observed.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
@@ -32,19 +33,12 @@ export const unknownRequesters = async (
     const requester = { namespace, application }
     return id === '' || isHeard(subject, state, peers, id) || isSameSubject(subject, requester)
       ? []
-      : [{ name, requester }]
+      : [{ name, id: Number(id), requester }]
   })
-  const requesters = new Map(unheard.map(({ requester }) => [subjectName(requester), requester]))
   const silent = await Promise.all(
-    [...requesters].map(async ([key, requester]) =>
-      (await isSilent(kubernetes, subject, requester, peers)) ? [key] : [],
-    ),
+    unheard.map(async (one) => ((await isSilent(kubernetes, subject, state, one, peers)) ? [one.name] : [])),
   )
-  const kept = new Set(silent.flat())
-  return [
-    ...muteRequesters(subject, state, peers),
-    ...unheard.flatMap(({ name, requester }) => (kept.has(subjectName(requester)) ? [name] : [])),
-  ]
+  return [...muteRequesters(subject, state, peers), ...silent.flat()]
 }
 
 /** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
@@ -64,13 +58,14 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
   })
 
 /**
- * Tells if the application has a workload but no memory, or a lost memory that knows no relations yet, or carries labels of the beacon and
- * has not said what it asks for.
+ * Tells if the application has a workload but no memory, or a lost memory that knows no relations yet, or knows of no relation with any beacon
+ * where the beacon knows of no end either, or carries labels of the beacon and has not said what it asks for.
  */
 const isSilent = async (
   kubernetes: Kubernetes,
   subject: Subject,
-  requester: Subject,
+  state: State,
+  { id, requester }: { readonly id: number; readonly requester: Subject },
   peers: Peers,
 ): Promise<boolean> => {
   const known = peers.get(subjectName(requester))
@@ -79,6 +74,7 @@ const isSilent = async (
   if ('state' in peer)
     return (
       peer.state.carried === true ||
+      hasYetToTell(subject, requester, state, peer.state, id) ||
       Object.values(peer.state.relations).some(
         (entry) =>
           entry.interface === 'service_mesh' &&
@@ -89,3 +85,22 @@ const isSilent = async (
     )
   return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester))
 }
+
+/**
+ * Tells if neither side of a grant knows what became of its relation, as both lost their memories: an application that the namespace keeps on the mesh
+ * carries no label that would say so. Where the requester has been told of the relation since, this side has yet to read it.
+ */
+const hasYetToTell = (subject: Subject, requester: Subject, state: State, theirs: PublicState, id: number): boolean => {
+  const isWithSubject = (entry: RelationEntry) =>
+    isEstablished(theirs, entry) && isSameSubject(remoteSubject(requester, entry), subject)
+  return (
+    theirs.removed === undefined &&
+    enrolmentsIn(theirs).every(isWithSubject) &&
+    !hasTombstone(theirs, id) &&
+    !hasTombstone(state, id) &&
+    !enrolmentsIn(state).some((entry) => isSameSubject(remoteSubject(subject, entry), requester))
+  )
+}
+
+const enrolmentsIn = ({ relations }: PublicState): RelationEntry[] =>
+  Object.values(relations).filter((entry) => entry.interface === 'service_mesh')

@@ -47,9 +47,21 @@ export const announceRelation = (
   const before = ownValue(state.relations, key)?.mark
   const tombstone = findTombstone(state, announced.id, announced.remote)
   const mark = advance(mergedMark(before, tombstone?.mark), position, others)
+  if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
+  const isUnknown = mergedMark(before, tombstone?.mark) === undefined
+  const late = isUnknown ? withLateEnd(state, key, announced, position, now) : withLate(state, key, before, position)
+  return { state: late, late: mark }
+}
+
+/**
+ * Remembers a relation of which the first word here is late: it has ended since, as the other side knows. Whatever waits for it after a lost memory
+ * waits no more. Where the other side has it standing, that is the later word.
+ */
+const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, position: Position, now: Date): State => {
+  const mark = advance(undefined, position, [state.marks?.application])
   return typeof mark === 'string'
-    ? { state: withLate(state, key, before, position), late: mark }
-    : { state: withAnnounced(state, announced, mark, now) }
+    ? state
+    : withEntry(state, key, ended({ ...relation, word: 'ended', mark, mine: true }, mark, now))
 }
 
 /**
@@ -193,6 +205,10 @@ export const tombstoneOf = (subject: Subject, key: string): { id: string; remote
   const [id = key, application, namespace = subject.namespace] = key.split('/')
   return { id, remote: application === undefined ? undefined : { namespace, application } }
 }
+
+/** Tells if a state knows the end of a relation with this id of which it knows nothing else. */
+export const hasTombstone = ({ tombstones = {} }: Pick<PublicState, 'tombstones'>, id: number): boolean =>
+  Object.keys(tombstones).some((key) => key.split('/', 1)[0] === String(id))
 
 /** The interfaces of relations between an application and `peer` of which that one knows the end alone; '' for one that was not told. */
 export const endsAlone = (

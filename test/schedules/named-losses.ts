@@ -3,6 +3,7 @@ import { labelsOn } from './monitor.ts'
 import {
   CONFIGURED,
   client,
+  cluster,
   config,
   configOf,
   forgotten,
@@ -12,6 +13,7 @@ import {
   removed,
   type Script,
 } from './script.ts'
+import type { Letter } from './world.ts'
 
 const ON = [...CONFIGURED, mesh().told('details')]
 
@@ -44,8 +46,70 @@ const killed = (side: 'details' | 'beacon', calls: number): Named => ({
   end: { resync: side === 'details' ? 'beacon' : 'details' },
 })
 
+/** The events once more, as a broker that has lost its own place delivers them. */
+const again = ({ run: { world } }: Script, letters: readonly Letter[]): void => {
+  for (const letter of letters) world.network.push({ ...letter, name: `${letter.name}, redelivered`, attempts: 0 })
+}
+
 /** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
 export const lossHistories: readonly Named[] = [
+  {
+    name: 'a worker without its memory leaves the mesh when it is told late of a relation that its coordinator knows to be over',
+    variant: 'chain',
+    act: async (script) => {
+      const { say, send, quiet } = script
+      await say(config('beacon'), config('tempo'), config('querier'), mesh(1, 'tempo').told('tempo'))
+      const told = send(cluster().told('querier'))
+      await quiet()
+      await say(forgotten('querier'), forgotten('tempo'), cluster().ended('tempo'))
+      await say(config('querier'), config('tempo'), mesh(1, 'tempo').told('tempo'))
+      again(script, told)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'an endpoint of a lost memory waits for nobody when it is told late of a relation that its client knows to be over',
+    act: async (script) => {
+      const { say, send, start, runOut, lose, hold, quiet, run } = script
+      await say(config('beacon'), config('details'), mesh().told('details'))
+      const told = send(client().told('details'))
+      for (const letter of told) await runOut(await start(letter))
+      lose('productpage')
+      await quiet()
+      const ended = hold(client().ended('details'))
+      await say(forgotten('details'), client().ended('productpage'))
+      run.world.network.push(...ended)
+      await quiet()
+      await say(config('details'), mesh().told('details'))
+      again(script, told)
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  {
+    name: "a beacon without its memory keeps what guards a consumer on the namespace's mesh that has lost its memory as well",
+    act: async (script) => {
+      const { say, send, start, runTo, runOut, quiet, run } = script
+      const beacons = send(configOf('beacon', { mesh: { modelOnMesh: true } }))
+      const configs = send(config('details'))
+      await quiet()
+      await say(client().told('details'), mesh().told('details'), forgotten('details'), forgotten('beacon'))
+      again(script, beacons)
+      const [first] = run.world.network
+      const beacon = first && (await start(first))
+      // it has listed the memories, and looks at the objects
+      if (beacon) await runTo(beacon, /authorizationpolicies/)
+      again(script, configs)
+      const [next] = run.world.network
+      const details = next && (await start(next))
+      if (details) await runOut(details)
+      if (beacon) await runOut(beacon)
+      await quiet()
+      await say(client().told('details'), mesh().told('details'))
+    },
+    end: { resync: 'beacon' },
+  },
   {
     name: 'a relation whose document goes after both memories were lost is over for both sides',
     act: ({ say }) =>
