@@ -1,14 +1,22 @@
 import { NAMESPACE } from './fixture.ts'
 import type { KubernetesObject } from './process.ts'
 
-/** A write, and the Service that it is about as it is then. */
-type Write = { readonly object: KubernetesObject; readonly service: KubernetesObject | undefined }
+/** A write, the Service that it is about as it is then, and the policies that are there after it. */
+type Write = {
+  readonly object: KubernetesObject
+  readonly isGone: boolean
+  readonly service: KubernetesObject | undefined
+  readonly policies: readonly KubernetesObject[]
+}
 
 /** Tells if the moment of a write is left out of the monitors; each by its name. */
 type Exclusion = { readonly name: string; readonly isMet: (write: Write) => boolean }
 
 const waypointOf = (object: KubernetesObject): string =>
   `${NAMESPACE}-${object.metadata.labels?.['meshstep.dev/application']}-waypoint`
+
+const isOfPods = ({ kind, spec }: KubernetesObject): boolean =>
+  kind === 'AuthorizationPolicy' && spec?.selector !== undefined
 
 /**
  * Clients may be refused for a moment that they are let in before and after, as these need another order of writes than that of one step.
@@ -18,9 +26,14 @@ export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
   {
     name: 'of two beacons the one to whose waypoint nothing leads guards the pods first, and lets in its own waypoint alone',
     isMet: ({ object, service }) =>
-      object.kind === 'AuthorizationPolicy' &&
-      object.spec?.selector !== undefined &&
-      service?.metadata.labels?.['istio.io/use-waypoint'] !== waypointOf(object),
+      isOfPods(object) && service?.metadata.labels?.['istio.io/use-waypoint'] !== waypointOf(object),
+  },
+  {
+    name: 'of two beacons the one to whose waypoint the Service leads lets go of the pods first, and the other one lets in its own waypoint alone',
+    isMet: ({ object, isGone, policies }) =>
+      isGone &&
+      isOfPods(object) &&
+      policies.some((other) => isOfPods(other) && waypointOf(other) !== waypointOf(object)),
   },
 ]
 

@@ -142,7 +142,7 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
   await schedule.run([], { ...NO_FAULTS })
   return [
     ...(await checkConvergence(plan, platform, world)),
-    ...checkEvents(world, platform.said.letters.length, plan.atOnce),
+    ...checkEvents(world, platform, plan.atOnce),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
   ]
 }

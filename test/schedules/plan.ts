@@ -144,6 +144,9 @@ const end = (random: Random, style: Style, relation: Relation): Fact[] => {
   return speak(random, style, 'ended', known)
 }
 
+const isRival = ({ id }: Relation, others: readonly Relation[]): boolean =>
+  NEVER_AT_ONCE.some((ids) => ids.includes(id) && others.some((other) => other.id !== id && ids.includes(other.id)))
+
 /** An id is given to another remote application only after it was taken from the one before. */
 const tell = (random: Random, style: Style, relation: Relation): Fact[] => {
   const before = style.standing.get(relation.id)
@@ -204,7 +207,8 @@ const createBeginning = (random: Random): Beginning => {
   const facts = [
     ...sides.map((side) => [configFact(random, style, 'config', side)]),
     ...relations.map((relation) => tell(random, style, relation)),
-    ...more.filter(() => random.chance(0.5)).map((relation) => tell(random, style, relation)),
+    // whatever the beginning tells comes in any order, and so none that takes the place of another
+    ...more.filter((one) => random.chance(0.5) && !isRival(one, relations)).map((one) => tell(random, style, one)),
   ]
   // no rule mends a memory that was lost, or an application that was removed, where nothing says which word is the later one
   const orders: Order[] = style.isForgetful || style.isRemoving ? ['time', 'sequence'] : ['time', 'sequence', 'none']
@@ -259,8 +263,8 @@ const factsOf = (
   { style, sides, relations, facts }: Beginning,
 ): Pick<Plan, 'facts' | 'calm'> => {
   const more = (count: number) => Array.from({ length: count }, () => addFacts(random, style, relations, sides)).flat()
-  // a worker without a config is not looked at
-  const least = sides.includes('querier') ? facts.length : 2
+  // a worker without a config is not looked at, and whoever moves to a beacon without one stays as it is until that one has it
+  const least = sides.includes('querier') ? facts.length : sides.length
   if (size === 'first')
     return { facts: [...facts.slice(0, least + random.below(3)).flat(), ...more(random.below(2))], calm: 0 }
   const first = facts.flat()

@@ -139,7 +139,9 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
   const checkRefused = (now: Reach, object: KubernetesObject, wrote: string): void => {
     const refused = findRefused(before, now)
     const service = objects.get(`Service ${NAMESPACE} ${GUARDED}`)?.object
-    if (REFUSED_FOR_A_MOMENT.some(({ isMet }) => isMet({ object, service }))) return
+    const policies = [...objects.values()].map((one) => one.object).filter(({ kind }) => kind === 'AuthorizationPolicy')
+    const isGone = !objects.has(relevantOf(object)[0])
+    if (REFUSED_FOR_A_MOMENT.some(({ isMet }) => isMet({ object, isGone, service, policies }))) return
     const related = refused.length > 0 ? clients() : []
     for (const [name, request] of refused)
       if (related.includes(request.client) && knowledge.mustPass(request)) report(`${wrote} refuses ${name}`)

@@ -118,7 +118,7 @@ const endBy = async (end: End, script: Script, named: Named): Promise<Violation[
     if (end !== 'nothing') await resync(end.resync)
     found.push(
       ...(await checkConvergence(plan, platform, world)),
-      ...checkEvents(world, platform.said.letters.length, plan.atOnce),
+      ...checkEvents(world, platform, plan.atOnce),
       ...(await checkQuiet(sidesOfRun(run), schedule, world)),
     )
   }

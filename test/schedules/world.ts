@@ -43,6 +43,8 @@ export type Course = {
   /** The applications that lost nudges were for, and from. */
   lost: string[]
   totals: { calls: number; steps: number; published: number }
+  /** How many pods were replaced. */
+  replaced: number
   /** How often a process was killed, a call of it executed late, an event delivered twice, and a call disturbed. */
   faults: { killed: number; late: number; doubled: number; disturbed: number }
   /** How often a process took an event of an application that it was busy with. */
@@ -100,6 +102,7 @@ const TYPES = /^dev\.meshstep\.(relation-changed|relation-broken|resync|config-c
 const newCourse = (): Course => ({
   ...{ now: START, ids: 0, serials: 0, names: 0, quiet: 0 },
   totals: { calls: 0, steps: 0, published: 0 },
+  replaced: 0,
   faults: { killed: 0, late: 0, doubled: 0, disturbed: 0 },
   together: 0,
   ...{ network: [], late: [], lost: [], refusals: [], wrong: [], trace: [] },
@@ -289,6 +292,7 @@ export const createWorld = (
     },
     replace: (pod) => {
       const { name, labels = {} } = pod.metadata
+      course.replaced += 1
       world.log(() => `-- pod ${name} is replaced`)
       api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/pods/${name}`, headers: {} })
       const application = labels['app.kubernetes.io/name'] ?? ''
