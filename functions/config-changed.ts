@@ -31,7 +31,10 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
       uid: z.string().min(1).max(128).optional(),
       document: ObjectName.optional(),
     },
-    look: ({ document }) => (document === undefined ? {} : { document, isTold: true }),
+    look: ({ document, unit }) => ({
+      ...(document !== undefined && { document, isTold: true }),
+      ...(unit !== undefined && { isClaim: true }),
+    }),
     fold: (state, { unit, epoch, uid, document, ...given }, { position, application, conceal }) => {
       const told = concealData(given, state, conceal)
       const { marks, late } = findNews(state, told, position)

@@ -13,7 +13,7 @@ import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { namespaceCause, withCauses } from './acceptance.ts'
 import { applicationStatus } from './application-status.ts'
-import { observeRunning, type Running, withUnits } from './observe-units.ts'
+import { type Running, withUnits } from './observe-units.ts'
 import { listOwned, missingIn, observeCluster, wornIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
@@ -51,9 +51,8 @@ export const assess = async (
   const read = await readPeers(kubernetes, listRemotes(subject, remembered))
   const peers: Peers = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
   const seen = effective(subject, remembered, peers)
-  const observed = await observeCluster(features, kubernetes, subject, remembered, seen)
-  const { targets } = observed
-  const running = await observeRunning(features, kubernetes, subject, remembered, targets.current[0], true)
+  const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
+  const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
   const worn = wornIn(subject, targets)
   const resolved = gateEnrolment(subject, state, effective(subject, state, peers), peers, worn)

@@ -46,6 +46,8 @@ export type Look = {
   readonly relation?: string
   /** All documents and memories of the namespace that name the application. */
   readonly everything?: boolean
+  /** A unit speaks that may lead: who else runs is looked at. */
+  readonly isClaim?: boolean
   /** A resync tells the other sides to look as well, even if it finds nothing. */
   readonly isResync?: boolean
 }

@@ -54,6 +54,10 @@ export const lookAround = async (
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }
 
+/** Tells if all pods are looked at: a resync tells of each, and a unit that nobody elected leads where it is the only one. */
+export const isAboutPods = (changes: readonly Change[]): boolean =>
+  changes.some(({ look }) => look?.isResync === true || look?.isClaim === true)
+
 /** Marks a peer that has neither memory nor workload as gone. One that only lost its memory may still carry labels. */
 const withLife = async (kubernetes: Kubernetes, awaited: ReadonlySet<string>, peer: Peer): Promise<Peer> => {
   if ('state' in peer || peer.unknown !== 'missing') return peer

@@ -34,14 +34,14 @@ export type Running = {
   readonly problem?: string
 }
 
-/** Finds what runs; for a step the pods are listed only where something depends on them, or not all of them are available. */
+/** Finds what runs; pods are listed only where something depends on them, or not all of them are available, or with `isWhole`: then all are. */
 export const observeRunning = async (
   features: Features,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
   found: Found | undefined,
-  isQuestion = false,
+  isWhole = false,
 ): Promise<Running> => {
   if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
   const objects = found.places?.map(({ object }) => object)
@@ -51,8 +51,8 @@ export const observeRunning = async (
   const [workload] = objects
   if (workload === undefined) return {}
   if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
-  const isTelling = isQuestion || dependsOnUnits(features, state) || !isAvailable(workload)
-  return { workload, ...(isTelling && (await podsOf(kubernetes, workload, isQuestion))) }
+  const isTelling = isWhole || dependsOnUnits(features, state) || !isAvailable(workload)
+  return { workload, ...(isTelling && (await podsOf(kubernetes, workload, isWhole))) }
 }
 
 /** Units that are not known stay as they were: nothing else waits for the permission. */
@@ -72,12 +72,18 @@ const podsOf = async (
 const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
   listAppliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
-/** The state with the units that run, where something depends on them. */
-export const withUnits = (features: Features, subject: Subject, state: State, running: Running): State => {
+/** The state with the units that run, where something depends on them, or with `isClaimed`. */
+export const withUnits = (
+  features: Features,
+  subject: Subject,
+  state: State,
+  running: Running,
+  isClaimed = false,
+): State => {
   const { workload, pods } = running
   const deployed = deployedAs(subject.application, state, workload)
   const left = isUndeployed(subject, state, running) ? observePods(state.units, { live: [] }, deployed) : state.units
-  const isAsked = pods !== undefined && dependsOnUnits(features, { ...state, units: left })
+  const isAsked = pods !== undefined && (isClaimed || dependsOnUnits(features, { ...state, units: left }))
   const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
   return units === state.units ? state : { ...state, units }
 }

@@ -61,20 +61,21 @@ export type Observed = {
   readonly running: Running
 }
 
-/** Reads what the state desires something of; what was read before by the same client is not read again. */
+/** Reads what the state desires something of, with `isWhole` all pods as well; what was read before by the same client is not read again. */
 export const observeCluster = async (
   features: Features,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
   resolved: Effective,
+  isWhole: boolean,
 ): Promise<Observed> => {
   const found = observeTargets(features, kubernetes, subject, state)
   const [lookups, owned, targets, running] = await Promise.all([
     observeLookups(kubernetes, features.lookups(subject, resolved)),
     observeOwned(features, kubernetes, subject, state),
     found,
-    found.then(({ current }) => observeRunning(features, kubernetes, subject, state, current[0])),
+    found.then(({ current }) => observeRunning(features, kubernetes, subject, state, current[0], isWhole)),
   ])
   return { lookups, owned, targets, running }
 }

@@ -8,7 +8,7 @@ import { withRevisions } from '../relations/mirror.ts'
 import type { Peers } from '../relations/peers.ts'
 import type { Memories, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import { type Found, lookAround } from './look.ts'
+import { type Found, isAboutPods, lookAround } from './look.ts'
 import { type Observed, observeCluster } from './observed.ts'
 import type { Change } from './remember.ts'
 
@@ -26,7 +26,7 @@ export const beginReading = (
 ): Reading => {
   const once = readingOnce(kubernetes)
   const own = resolve(recall, 'own side', subject, { state, peers: new Map() })
-  const early = observeCluster(features, once, subject, state, own)
+  const early = observeCluster(features, once, subject, state, own, isAboutPods(changes))
   const finding = lookAround(features, once, subject, stored && state, changes)
   for (const reading of [early, finding]) reading.catch(() => undefined)
   return { once, early, finding }

@@ -66,6 +66,8 @@ export type Input = {
   /** The applications with unknown requests, which are granted as they are. */
   requesters: readonly string[]
   observed: Observed
+  /** All pods are listed, also those that nothing controls. */
+  isWhole: boolean
   /** The mark of an attempt of this step, all of whose calls were answered. */
   ownMark: string | undefined
   /** An attempt of this step was overtaken: others write as well. */
@@ -257,10 +259,10 @@ const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => 
 
 /** Observes what runs once more, as what was written may have replaced pods; and the template itself where it may not have. */
 const observeWritten = async (step: Step, workload: Found | undefined): Promise<Running> => {
-  const { features, kubernetes, subject, next } = step
+  const { features, kubernetes, subject, next, isWhole } = step
   const isLeaving = workload?.places?.some((place) => isTemplate(place) && isLeavingPods(place.object)) === true
   const [found] = isLeaving ? (await observeTargets(features, kubernetes, subject, next)).current : [workload]
-  return await observeRunning(features, kubernetes, subject, next, found)
+  return await observeRunning(features, kubernetes, subject, next, found, isWhole)
 }
 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */

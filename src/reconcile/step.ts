@@ -22,7 +22,7 @@ import { asAuthorsMay } from './authors.ts'
 import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
-import type { Found } from './look.ts'
+import { type Found, isAboutPods } from './look.ts'
 import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
@@ -259,7 +259,7 @@ const attempt = async (
   const found = await asAuthorsMay(features, authorizeAuthor, subject, changes, await finding)
   const now = new Date(clock.now())
   const lost = await withLostMemory(memory, subject, early)
-  const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early) }
+  const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early, changes) }
   // once saved the changes are in the memory: starting over must not fold them in a second time
   const left = progress.taken ? [] : changes
   const { state, taken, dropped } = await admit({
@@ -276,8 +276,9 @@ const attempt = async (
   progress.dropped = [...progress.dropped, ...dropped]
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(features, memory, subject, state, now)
+  const isWhole = isAboutPods(changes)
   const seen = resolve(recall, 'both sides', subject, { state, peers: found.peers })
-  const observed = await observeCluster(features, once, subject, wanted, seen).catch((error: unknown) =>
+  const observed = await observeCluster(features, once, subject, wanted, seen, isWhole).catch((error: unknown) =>
     saveOnly({ features, kubernetes }, subject, memory, state, error),
   )
   if (memory.stored === undefined && isStranger(subject, changes, state, found, observed))
@@ -311,6 +312,7 @@ const attempt = async (
       peers: found.peers,
       requesters,
       observed,
+      isWhole,
       ownMark,
       hasRetried: progress.hasRetried === true,
       hasLost: progress.hasLost === true,
@@ -353,14 +355,16 @@ const withPodsOfNow = async (
   subject: Subject,
   state: State,
   early: Promise<Observed>,
+  changes: readonly Change[],
 ): Promise<State> => {
-  if (!dependsOnUnits(features, state)) return state
+  const isClaimed = changes.some(({ look }) => look?.isClaim === true)
+  if (!isClaimed && !dependsOnUnits(features, state)) return state
   // what cannot be observed is met again once the event is remembered
   const running = await early.then(
     (observed) => observed.running,
     () => ({}),
   )
-  return withUnits(features, subject, state, running)
+  return withUnits(features, subject, state, running, isClaimed)
 }
 
 const LOOK_MILLISECONDS = 60

@@ -39,14 +39,20 @@ const templateLabels = ({ spec }: KubernetesObject): Labels =>
 
 type Spec = {
   readonly paused?: boolean
+  readonly ordinals?: { readonly start?: number }
   readonly updateStrategy?: { readonly type?: string; readonly rollingUpdate?: { readonly partition?: number } }
 }
 
 const UNOWNED: Reason = { why: 'no workload controls them', end: 'delete them, or give them the labels' }
 
 const rolloutOf = ({ spec }: KubernetesObject) => {
-  const { paused, updateStrategy } = (spec ?? {}) as Spec
-  return { paused, updateStrategy, partition: updateStrategy?.rollingUpdate?.partition ?? 0 }
+  const { paused, ordinals, updateStrategy } = (spec ?? {}) as Spec
+  return {
+    paused,
+    updateStrategy,
+    first: ordinals?.start ?? 0,
+    partition: updateStrategy?.rollingUpdate?.partition ?? 0,
+  }
 }
 
 /** Tells if a workload may leave pods of an earlier template as they are. */
@@ -57,10 +63,10 @@ export const isLeavingPods = (workload: KubernetesObject): boolean => {
 
 /** Returns the reason why the workload leaves a pod of an earlier template as it is; undefined for one that it is replacing. */
 const reasonIn = (workload: KubernetesObject, { metadata: { name } }: KubernetesObject): Reason | undefined => {
-  const { paused, updateStrategy, partition } = rolloutOf(workload)
+  const { paused, updateStrategy, first, partition } = rolloutOf(workload)
   if (paused === true) return { why: 'it is paused', end: 'resume its rollout' }
   if (updateStrategy?.type === 'OnDelete') return { why: 'its updateStrategy is OnDelete', end: 'delete them' }
-  if (Number(name.slice(workload.metadata.name.length + 1)) < partition)
+  if (Number(name.slice(workload.metadata.name.length + 1)) < first + partition)
     return { why: `its updateStrategy has the partition ${partition}`, end: 'lower the partition' }
   return isAvailable(workload) ? { why: 'somebody has changed their labels', end: 'delete them' } : undefined
 }

@@ -48,6 +48,7 @@ const clusterOf = async (applications: number, units = 1): Promise<World> => {
 
 const MEMORY = (name: string) => `GET /api/v1/namespaces/shop/configmaps/juju-service-mesh-${name}-labels`
 const LIST = 'GET /api/v1/namespaces/shop/configmaps?labelSelector=…'
+const PODS = 'GET /api/v1/namespaces/shop/pods?labelSelector=…'
 
 /** Its memory, its own ConfigMap and policies, and its workload. */
 const CALLS = [
@@ -80,8 +81,8 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
       await again()
       for (const [quiet, others] of [
         [again, remotes(applications)],
-        // all memories and documents, and once more its own memory, for what was sent
-        [() => world.send('resync', { application: COORDINATOR }), [LIST, LIST, MEMORY(COORDINATOR)]],
+        // all memories, documents and pods, and once more its own memory, for what was sent
+        [() => world.send('resync', { application: COORDINATOR }), [LIST, LIST, PODS, MEMORY(COORDINATOR)]],
       ] as const) {
         world.calls.length = 0
         const handled = await quiet()

@@ -106,7 +106,7 @@ describe('pods that no rollout gives the labels of their template', () => {
   })
 
   test.each(['StatefulSet', 'Deployment'] as const)(
-    'are told to whoever asks where nothing controls a pod that a %s selects',
+    'are told by resyncs, and to whoever asks, where nothing controls a pod that a %s selects',
     async (kind) => {
       const world = await joined(kind)
       const [{ spec } = {}] = podsOf(world)
@@ -126,6 +126,7 @@ describe('pods that no rollout gives the labels of their template', () => {
           /^pods of \w+ shop\/db lack labels .*, as no workload controls them \(by-hand\): delete them, or give them the labels/,
         ),
       })
+      expect(await resync(world)).toMatchObject({ status: 'waiting', waiting: [{ for: ['Pod shop/by-hand'] }] })
       remove(world, `${PODS}/by-hand`)
       expect((await viewOf(world)).waiting).toEqual([])
     },
@@ -144,4 +145,15 @@ test('pods that a rollout is about to replace are no alarm', () => {
   expect(waitsWith(1)).toEqual([])
   expect(waitsWith(2)).toHaveLength(1)
   expect(waitsWith(2, {})).toEqual([])
+})
+
+test('a partition counts from the first ordinal', () => {
+  const labels = { 'istio.io/dataplane-mode': 'ambient' }
+  const { spec, ...object } = workload('StatefulSet', 'db')
+  const pods = ['db-5', 'db-6'].map((name) => ({ ...object, kind: 'Pod', metadata: { name, namespace: 'shop' } }))
+  const rollout = { ordinals: { start: 5 }, updateStrategy: { rollingUpdate: { partition: 1 } } }
+  const running = { pods, workload: { ...object, spec: { ...spec, ...rollout, template: { metadata: { labels } } } } }
+  expect(unlabelledWaits({ namespace: 'shop', application: 'db' }, running, labels)).toMatchObject([
+    { for: ['Pod shop/db-5'], message: expect.stringContaining('its updateStrategy has the partition 1') },
+  ])
 })

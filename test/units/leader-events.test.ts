@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import {
   createEmptyWorld,
   deployed,
   imageOf,
+  podOf,
   podSpec,
   pods,
   remove,
@@ -11,7 +13,7 @@ import {
   view,
   writesOf,
 } from '../helpers/application.ts'
-import { event, type World } from '../helpers/world.ts'
+import { createWorld, event, type World } from '../helpers/world.ts'
 
 const elect = (world: World, unit: string, epoch?: number) =>
   world.send('leader-elected', { unit, ...(epoch !== undefined && { epoch }) })
@@ -183,6 +185,35 @@ describe('while nobody leads', () => {
     await elect(world, 'web/0', 2)
     expect(imageOf(world)).toBe('web:1')
     expect((await view(world)).status).toEqual({ status: 'active', message: '' })
+  })
+})
+
+describe('a unit that nobody elected', () => {
+  /** An application that others deploy with so many pods, of which an event has told one. */
+  const toldOfOne = async (replicas: number) => {
+    const world = createWorld()
+    await world.send('config-changed', { config: { labels: { tier: 'a' } } })
+    scale(world, replicas, 'StatefulSet')
+    await world.send('pod-restarted', { pod: podOf(pods(world)[0] as KubernetesObject) })
+    return world
+  }
+  const claim = { config: { labels: { tier: 'b' } }, unit: 'web/0' }
+
+  test('does not lead where other pods run, though no event has told of them yet', async () => {
+    const world = await toldOfOne(3)
+    expect((await world.send('config-changed', claim)).applicationStatus).toEqual({
+      status: 'waiting',
+      message: 'no leader: what web/0 asked for is applied once web/0 is elected',
+    })
+    expect(world.labels().template).toMatchObject({ tier: 'a' })
+    await elect(world, 'web/0', 1)
+    expect(world.labels().template).toMatchObject({ tier: 'b' })
+  })
+
+  test('leads where it is the only pod that runs', async () => {
+    const world = await toldOfOne(1)
+    await world.send('config-changed', claim)
+    expect(world.labels().template).toMatchObject({ tier: 'b' })
   })
 })
 
