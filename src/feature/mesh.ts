@@ -32,6 +32,8 @@ export type Mesh = {
   ): { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
   /** Labels that a beacon may have asked for: they lead to no other one's waypoint. */
   mayAskFor(beacon: Subject, labels: Readonly<Record<string, string>>): boolean
+  /** The selector of what is led to the waypoint of a beacon. */
+  ledBy(beacon: Subject): string
   isPolicy(object: KubernetesObject): boolean
   /** The policy denies all that no other policy allows, or all that it matches. */
   isDenying(object: KubernetesObject): boolean

@@ -13,7 +13,7 @@ import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorizat
 import { isDryRun } from './dry-run.ts'
 import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
-import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL, WAYPOINT_SUFFIX, waypointName } from './names.ts'
+import { ENROLMENT_LABEL, meshLabels, USE_WAYPOINT_LABEL, WAYPOINT_SUFFIX, waypointName } from './names.ts'
 import { modelLabels } from './namespace-labels.ts'
 import { widenRules } from './parts.ts'
 import { isServing } from './waypoint.ts'
@@ -36,6 +36,10 @@ export const istio = {
     const waypoint = ownValue(labels, USE_WAYPOINT_LABEL)
     return !waypoint?.endsWith(WAYPOINT_SUFFIX) || waypoint === waypointName(namespace, application)
   },
+  ledBy: ({ namespace: model, application }: Subject) =>
+    Object.entries(meshLabels({ model, application }))
+      .map((label) => label.join('='))
+      .join(','),
   isPolicy,
   enrolment: { key: ENROLMENT_LABEL, value: 'ambient' },
   isDenying,

@@ -2,14 +2,16 @@ import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { isLive } from '../kubernetes/pods.ts'
+import { NAME_LABEL } from '../kubernetes/services.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { hasTombstone } from '../relations/announcements.ts'
 import { otherSide } from '../relations/effective.ts'
 import { remoteSubject } from '../relations/mirror.ts'
-import { type Peers, readPeers } from '../relations/peers.ts'
+import { type Peer, type Peers, type ReadablePeer, readPeers } from '../relations/peers.ts'
 import { type RelationEntry, requesterName } from '../state/relation.ts'
-import { isEstablished, type PublicState, type State, stands } from '../state/state.ts'
-import type { Observed } from './observed.ts'
+import { isConfigUnknown, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
+import { type Observed, unlessForbidden } from './observed.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
@@ -27,19 +29,82 @@ export const unknownRequesters = async (
   { owned }: Observed,
 ): Promise<string[]> => {
   if (state.config?.mesh === undefined) return []
-  const names = new Set(owned.kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))
-  const unheard = [...names].flatMap((name) => {
-    const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
-    const requester = { namespace, application }
-    return id === '' || isHeard(subject, state, peers, id) || isSameSubject(subject, requester)
-      ? []
-      : [{ name, id: Number(id), requester }]
-  })
+  const unheard = requestersOn(owned, { requestersOf }).filter(
+    ({ id, requester }) => !isHeard(subject, state, peers, id) && !isSameSubject(subject, requester),
+  )
   const silent = await Promise.all(
     unheard.map(async (one) => ((await isSilent(kubernetes, subject, state, one, peers)) ? [one.name] : [])),
   )
   return [...muteRequesters(subject, state, peers), ...silent.flat()]
 }
+
+const requestersOn = ({ kinds }: Observed['owned'], { requestersOf }: Pick<Mesh, 'requestersOf'>) =>
+  [...new Set(kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))].flatMap((name) => {
+    const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
+    return id === '' ? [] : [{ name, id, requester: { namespace, application } }]
+  })
+
+/**
+ * The consumers of a mesh that the application does not run any more, of which its memory does not know: pods carry labels of it, and their memory is
+ * lost or says that they do.
+ */
+export const unknownConsumers = async (
+  mesh: Mesh,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  { owned }: Observed,
+): Promise<string[]> => {
+  if (isConfigUnknown(state) || state.config?.mesh !== undefined) return []
+  const { key, value } = mesh.enrolment
+  const hasWaypoint = owned.kinds.some(({ kind, live = [] }) => kind === 'Gateway' && live.length > 0)
+  const unknown = requestersOn(owned, mesh).filter(({ id }) => ownValue(state.relations, id) === undefined)
+  const asked = new Map(unknown.map(({ requester }) => [subjectName(requester), requester]))
+  const listed = await Promise.all([
+    ...(hasWaypoint ? [podsAnywhere(kubernetes, subject, mesh.ledBy(subject))] : []),
+    ...[...asked.values()].map(({ namespace, application }) =>
+      podsIn(kubernetes, namespace, `${NAME_LABEL}=${application},${key}=${value}`),
+    ),
+  ])
+  const carrying = listed.flat().filter((pod) => isLive(pod) && mesh.mayAskFor(subject, pod.metadata.labels ?? {}))
+  const names = carrying.map(({ metadata: { namespace = '', labels } }) => ({
+    namespace,
+    application: ownValue(labels, NAME_LABEL) ?? '',
+  }))
+  const consumers = new Map(names.map((one) => [subjectName(one), one]))
+  consumers.delete(subjectName(subject))
+  const read = await readPeers(
+    kubernetes,
+    [...consumers.values()].filter((one) => !peers.has(subjectName(one))),
+  )
+  const known = new Map([...peers, ...read.map((peer) => [subjectName(peer.subject), peer] as const)])
+  return [...consumers.keys()].filter((name) => mayBeLed(subject, known.get(name))).toSorted()
+}
+
+const podsIn = async (kubernetes: Kubernetes, namespace: string | undefined, selector: string) => {
+  const read = await unlessForbidden(kubernetes.list('Pod', namespace, selector))
+  return 'value' in read ? read.value : []
+}
+
+/** The pods of all namespaces, or those of the application's where others may not be read. */
+const podsAnywhere = async (kubernetes: Kubernetes, { namespace }: Subject, selector: string) => {
+  const read = await unlessForbidden(kubernetes.list('Pod', undefined, selector))
+  return 'value' in read ? read.value : await podsIn(kubernetes, namespace, selector)
+}
+
+/** Tells if the labels of the pods may be those of a relation with the beacon. */
+const mayBeLed = (beacon: Subject, peer: Peer | undefined): boolean =>
+  peer === undefined || !('state' in peer) || peer.state.carried === true || holdsOf(peer, beacon).length > 0
+
+/** The relations with the beacon of which an application carries labels. */
+const holdsOf = ({ subject, state }: Extract<Peer, ReadablePeer>, beacon: Subject): RelationEntry[] =>
+  Object.values(state.relations).filter(
+    (entry) =>
+      entry.interface === 'service_mesh' &&
+      entry.holds === true &&
+      isSameSubject(remoteSubject(subject, entry), beacon),
+  )
 
 /** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
 const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
@@ -65,7 +130,7 @@ const isSilent = async (
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
-  { id, requester }: { readonly id: number; readonly requester: Subject },
+  { id, requester }: { readonly id: string; readonly requester: Subject },
   peers: Peers,
 ): Promise<boolean> => {
   const known = peers.get(subjectName(requester))
@@ -75,13 +140,7 @@ const isSilent = async (
     return (
       peer.state.carried === true ||
       hasYetToTell(subject, requester, state, peer.state, id) ||
-      Object.values(peer.state.relations).some(
-        (entry) =>
-          entry.interface === 'service_mesh' &&
-          entry.holds === true &&
-          entry.says === undefined &&
-          isSameSubject(remoteSubject(requester, entry), subject),
-      )
+      holdsOf(peer, subject).some(({ says }) => says === undefined)
     )
   return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester))
 }
@@ -90,7 +149,7 @@ const isSilent = async (
  * Tells if neither side of a grant knows what became of its relation, as both lost their memories: an application that the namespace keeps on the mesh
  * carries no label that would say so. Where the requester has been told of the relation since, this side has yet to read it.
  */
-const hasYetToTell = (subject: Subject, requester: Subject, state: State, theirs: PublicState, id: number): boolean => {
+const hasYetToTell = (subject: Subject, requester: Subject, state: State, theirs: PublicState, id: string): boolean => {
   const isWithSubject = (entry: RelationEntry) =>
     isEstablished(theirs, entry) && isSameSubject(remoteSubject(requester, entry), subject)
   return (

@@ -15,6 +15,7 @@ import { type ToBeTaken, toBeTaken } from './acceptance.ts'
 import { desiredState } from './desired-state.ts'
 import { findNamesakes, type Observed, seenIn } from './observed.ts'
 import type { Planned, Situation } from './plan/situation.ts'
+import { unknownConsumers } from './requesters.ts'
 import { listBare, wornStill } from './worn.ts'
 
 type Dependencies = {
@@ -54,6 +55,7 @@ export const readSituation = async (
   const isFenced = writing !== undefined && writing !== ownMark
   const only = Object.keys(refused?.objects ?? {})
   const awaited = namespaceAwaits(subject, next, resolved, peers)
+  const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
   const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
   return {
     features,
@@ -68,7 +70,7 @@ export const readSituation = async (
       (given: ToBeTaken) => features.mesh.unenforced(given.objects, [...given.witnesses, ...witnesses]),
       toBeTaken(observed, desired.objects),
     ),
-    keptFor: keptFor(subject, next, resolved, peers),
+    keptFor: [...new Set([...keptFor(subject, next, resolved, peers), ...consumers])],
     worn: await wornStill(features.mesh, kubernetes, subject, { ...observed, memory, desired: desired.labels }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },

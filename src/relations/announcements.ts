@@ -207,8 +207,8 @@ export const tombstoneOf = (subject: Subject, key: string): { id: string; remote
 }
 
 /** Tells if a state knows the end of a relation with this id of which it knows nothing else. */
-export const hasTombstone = ({ tombstones = {} }: Pick<PublicState, 'tombstones'>, id: number): boolean =>
-  Object.keys(tombstones).some((key) => key.split('/', 1)[0] === String(id))
+export const hasTombstone = ({ tombstones = {} }: Pick<PublicState, 'tombstones'>, id: string): boolean =>
+  Object.keys(tombstones).some((key) => key.split('/', 1)[0] === id)
 
 /** The interfaces of relations between an application and `peer` of which that one knows the end alone; '' for one that was not told. */
 export const endsAlone = (

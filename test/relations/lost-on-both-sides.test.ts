@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import {
+  BEACON,
   configure,
   createMesh,
   enrolled,
+  guardsIn,
+  objectsOf,
   policiesOf,
   related,
   remove,
   requires,
   sourcesOf,
 } from '../helpers/beacon-world.ts'
-import type { World } from '../helpers/world.ts'
+import { named, service, type World, workload } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -86,5 +89,58 @@ describe('a config that is told before the relations that lost memories knew', (
     await configure(world, { mesh: {} })
     await world.send('relation-changed', requires(7, DB))
     expect((await configure(world, ASKED, DB)).messages.join()).not.toContain('waiting for a relation')
+  })
+})
+
+describe('a beacon that goes after its memory and that of a consumer were lost', () => {
+  const resync = (world: World) => world.send('resync', { application: undefined })
+  const seen = (world: World) => [
+    objectsOf(world, 'Gateway').length,
+    guardsIn(world),
+    sources(world),
+    enrolled(world, 'db'),
+  ]
+  const viewOf = async ({ app }: World) => (await app.request('/applications/shop/beacon')).json()
+  const lintOf = async ({ app }: World) => (await app.request('/lint?namespace=shop')).json()
+  const kept = { for: ['shop/db'], message: expect.stringContaining('waiting for shop/db') }
+
+  test.each<[string, Record<string, unknown>, object, (world: World) => Promise<unknown>]>([
+    ['its removal', ASKED, {}, (world) => world.send('application-removed', BEACON)],
+    ['its removal, where nothing was asked of it', {}, {}, (world) => world.send('application-removed', BEACON)],
+    [
+      'its removal, without a waypoint',
+      ASKED,
+      { waypoint: false },
+      (world) => world.send('application-removed', BEACON),
+    ],
+    [
+      'a config without a mesh',
+      ASKED,
+      {},
+      async (world) => {
+        await configure(world, {})
+        await resync(world)
+      },
+    ],
+  ])('keeps what guards the consumer until that has left, and names it: %s', async (_, asked, mesh, go) => {
+    const world = createMesh()
+    const objects = ['db', 'web'].flatMap((name) => [workload('StatefulSet', name), service(name)])
+    world.api.seed(objects.map(named), { manager: 'juju' })
+    await configure(world, { mesh })
+    await configure(world, asked, DB)
+    await world.send('relation-changed', requires(7, DB))
+    await world.send('relation-changed', related(11, 'db', WEB, DB))
+    const before = seen(world)
+    for (const name of ['db', 'beacon']) loseMemory(world, name)
+    await go(world)
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting: [kept] })
+    await resync(world)
+    expect(seen(world)).toEqual(before)
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, waiting: [kept] })
+    expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: kept.message })
+    await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' }, remote: BEACON })
+    await resync(world)
+    expect(seen(world)).toEqual([0, [], [], {}])
+    expect(await viewOf(world)).toMatchObject({ waiting: [] })
   })
 })
