@@ -194,9 +194,9 @@ export const ownWorkload = (config: { readonly workload?: object | null | undefi
 const OwnWorkload: z.ZodType<PodWorkload> = z
   .looseObject({})
   .transform((value, context) => {
-    const { workload, problems } = fromJuju(value)
+    const { workload, problems } = fromJuju(withoutNulls(value) as typeof value)
     for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message })
-    return problems.length > 0 ? z.NEVER : withoutNulls(workload)
+    return problems.length > 0 ? z.NEVER : workload
   })
   .pipe(PodWorkload)
 

@@ -30,10 +30,14 @@ const IN_DSN =
   /(?<![^\s"'=,;])(?!(?:mailto|sips?|xmpp|acct|im|pres|jid|npm|pkg|urn|data|jdbc):)[^\s:@/"'=,;]{1,128}:(?!\/\/)[^\s@/]{1,256}@(?!sha\d+:)[\w.[(]/i
 /** `jdbc:oracle:thin:user/password@host` */
 const IN_ORACLE_URL = /\bjdbc:oracle:\w{1,16}:[^\s/@]{1,128}\/[^\s@]{1,256}@/i
-/** `password=text` in a URL, a connection string or options, and `"password": "text"`. */
+/** `-p text`, where that is no port and no path; with a user also `-ptext`. */
+const SHORT = /(?<!\S)(?:-p\s{1,8}(?!\d+(?!\S))[^\s/.-]|(?:-u|--user)[ =]?\S{1,80}\s{1,8}-p[^\s-])/
+/** `password=text` in a URL, a connection string or options, `--password text`, `password text`, and `password: text` as JSON and YAML have it. */
 const ASSIGNMENTS = [
   /(?<![\w.-])([\w.-]{1,80})=("[^"]+"|'[^']+'|[^\s;&"']+)/g,
   /"([\w.-]{1,80})"\s{0,16}:\s{0,16}("[^"]+")/g,
+  /(?<![\w.-])(--?[\w.-]{1,80}|passw(?:or)?d)[ \t]{1,16}("[^"]+"|'[^']+'|[^\s;&"'=-][^\s;&"']*)/gi,
+  /(?<![^\n{,])[ \t]{0,80}(?:- {1,8})?["']?([\w.-]{1,80})["']?:[ \t]{1,80}("[^"]+"|'[^']+'|[^\s"'#{[][^\n,}]*)/g,
 ]
 
 const SWITCH = /^["']?(true|false|yes|no|on|off|null|none)["']?$/i
@@ -42,7 +46,7 @@ const SWITCH = /^["']?(true|false|yes|no|on|off|null|none)["']?$/i
 export const holdsSecret = (text: string): boolean => {
   const own = withoutReferences(text)
   const isAddressed = own.includes('@') && [IN_URL, IN_DSN, IN_ORACLE_URL].some((pattern) => pattern.test(own))
-  return isAddressed || ASSIGNMENTS.some((pattern) => assigns(own, pattern))
+  return isAddressed || SHORT.test(own) || ASSIGNMENTS.some((pattern) => assigns(own, pattern))
 }
 
 /** Tells if Kubernetes replaces a part of the text, `$(NAME)`, by another variable. */

@@ -18,24 +18,41 @@ const isComposed = (value: string): boolean => hasReferences(value.replaceAll('$
 
 type Variable = NonNullable<Container['env']>[number]
 
-const isConcealed = ({ secretEnv }: PodWorkload, { name, value }: Variable): boolean =>
-  value !== undefined && value !== '' && isSecret(name, value, secretEnv) && !isComposed(value)
+const isConcealed = ({ secretEnv }: PodWorkload, name: string, value: string | undefined, text = value): boolean =>
+  value !== undefined && value !== '' && isSecret(name, text ?? '', secretEnv) && !isComposed(value)
 
-/** Replaces each secret value of the workload by its key from `keep`. */
+const ARGUMENTS = ['command', 'args'] as const
+
+/** Replaces each secret value of the workload by its key from `keep`, and an argument that has one by a variable, which Kubernetes fills in. */
 export const concealed = (
   workload: PodWorkload,
   application: string,
   keep: (prefix: string, value: string) => string,
 ): PodWorkload => {
-  const variable =
-    (container: string) =>
-    (one: Variable): Variable => {
-      const { value, ...others } = one
-      if (!isConcealed(workload, one) || value === undefined) return one
-      const key = keep(prefixOf('env', container, one.name), value.replaceAll('$$', '$'))
-      return { ...others, valueFrom: { secretKeyRef: { name: storeName(application), key } } }
-    }
-  const container = (one: Container): Container => (one.env ? { ...one, env: one.env.map(variable(one.name)) } : one)
+  const kept = (container: string, name: string, value: string): Variable => {
+    const key = keep(prefixOf('env', container, name), value.replaceAll('$$', '$'))
+    return { name, valueFrom: { secretKeyRef: { name: storeName(application), key } } }
+  }
+  const container = (one: Container): Container => {
+    const env = (one.env ?? []).map((variable) => {
+      const { value, ...others } = variable
+      if (value === undefined || !isConcealed(workload, others.name, value)) return variable
+      return { ...others, ...kept(one.name, others.name, value) }
+    })
+    const parts = ARGUMENTS.flatMap((part) => {
+      const given = one[part]
+      if (!Array.isArray(given)) return []
+      const filled = given.map((value: unknown, index) => {
+        const name = `MESHSTEP_${part.toUpperCase()}_${index}`
+        if (typeof value !== 'string' || !isConcealed(workload, name, value, withOption(given[index - 1], value)))
+          return value
+        env.push(kept(one.name, name, value))
+        return `$(${name})`
+      })
+      return [[part, filled]]
+    })
+    return { ...one, ...Object.fromEntries(parts), ...(env.length > 0 && { env }) }
+  }
   const { podSpec, secrets } = workload
   return {
     ...workload,
@@ -51,6 +68,10 @@ export const concealed = (
     }),
   }
 }
+
+/** An argument, with the option before it where that has no value of its own. */
+const withOption = (before: unknown, value: string): string =>
+  typeof before === 'string' && /^--?[^\s=]+$/.test(before) ? `${before} ${value}` : value
 
 const mapped = <T, U>(record: Readonly<Record<string, T>>, change: (value: T, key: string) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]))

@@ -19,5 +19,7 @@ export const withoutNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value).filter(([, inner]) => inner !== null)
-  return Object.fromEntries(fields.map(([key, inner]) => [key, MAPS.includes(key) ? inner : withoutNulls(inner)]))
+  return Object.fromEntries(
+    fields.map(([key, inner]) => [key, MAPS.includes(key) && !Array.isArray(inner) ? inner : withoutNulls(inner)]),
+  )
 }

@@ -191,6 +191,27 @@ describe('what has no equal is named, with what to do instead', () => {
   })
 })
 
+test('what is null, as charts render what they do not set, is as absent', () => {
+  const nulls = {
+    ...{ imageDetails: { imagePath: 'web:1', username: null, password: null }, volumeConfig: null, kubernetes: null },
+    envConfig: { A: '1', B: null, C: { field: { path: 'metadata.name' }, secret: null } },
+  }
+  const secrets = [{ name: 'a', type: null, stringData: { key: 'hush' } }]
+  const more = {
+    serviceAccount: null,
+    service: { annotations: null },
+    kubernetesResources: { pod: null, secrets, services: null },
+  }
+  expect(read(juju(nulls, { ...more, configMaps: null }))).toEqual(
+    read(
+      juju(
+        { envConfig: { A: '1', C: { field: { path: 'metadata.name' } } } },
+        { kubernetesResources: { secrets: [{ name: 'a', stringData: { key: 'hush' } }] } },
+      ),
+    ),
+  )
+})
+
 test('a spec in Kubernetes’ own form is left as it is, and so is one that was converted', () => {
   expect(read(KUBERNETES)).toEqual(KUBERNETES)
   const converted = read(juju({ envConfig: { A: '1' } }))

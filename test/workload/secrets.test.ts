@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { concealed, isSecret } from '../../src/workload/secrets.ts'
 import { podSpec, workload } from './samples.ts'
 
@@ -59,6 +59,14 @@ test.each([
   '--listen=:80 --redis-pass=hush',
   'https://api.example.com/?access_token=hush',
   '{"db": {"user": "web", "password": "hush"}}',
+  '--listen :80 --redis-pass hush',
+  'mysql -u web -p hush db',
+  'mysqldump -u web -phush db',
+  'machine db login web password hush',
+  'db:\n  user: web\n  password: hush\n',
+  'users:\n- name: web\n  "password": \'hush\'',
+  'password: |\n  hush',
+  '{user: web, password: hush}',
 ])('the value %s has a secret in it', (value) => {
   expect(isSecret('SETTING', value)).toBe(true)
 })
@@ -86,6 +94,10 @@ test.each([
   '-Dspring.config.secret-name=web',
   'compass=north;bypass=1;passenger=3',
   'require_password=true&token=no',
+  'mkdir -p /data && serve -p 8080 -v',
+  '--password-file /run/secrets/password --require-token true',
+  'db:\n  password: ""\n  requirePassword: true\n  passwordFile: /x',
+  'password:\n  file: /x',
   '{"password": "", "requirePassword": true, "passwordFile": "/x"}',
   '12:30 to 13:00 @ noon',
 ])('the value %s has no secret in it', (value) => {
@@ -93,7 +105,21 @@ test.each([
 })
 
 test('a very long value is looked at in no time that grows with its square', () => {
-  for (const piece of ['a:b,', 'a=', '"a":', '://a:', 'a:b@', '="', 'jdbc:oracle:x:a/', '$(', 'a'])
+  for (const piece of [
+    'a:b,',
+    'a=',
+    '"a":',
+    '://a:',
+    'a:b@',
+    '="',
+    'jdbc:oracle:x:a/',
+    '$(',
+    'a',
+    '-p',
+    '- a: ',
+    '--a ',
+    '-u a ',
+  ])
     expect(isSecret('SETTING', piece.repeat(200_000))).toBeTypeOf('boolean')
 })
 
@@ -129,4 +155,52 @@ test('variables of containers and of init containers, and Secrets, are kept apar
     },
   )
   expect(prefixes).toEqual(['env.web.TOKEN', 'env.init.TOKEN', 'secret.web.TOKEN'])
+})
+
+describe('an argument with a secret in it', () => {
+  const concealedArgs = (args: unknown[], more: object = {}) => {
+    const kept: string[] = []
+    const { podSpec: spec } = concealed(
+      workload({ podSpec: { containers: [{ name: 'web', image: 'x', args }] }, ...more }),
+      'web',
+      (prefix, value) => {
+        kept.push(value)
+        return prefix
+      },
+    )
+    const [container] = spec.containers
+    return { shown: container?.args, env: container?.env, kept }
+  }
+
+  test('comes from a variable that the Secret has, from which Kubernetes fills it in', () => {
+    expect(concealedArgs(['--port=80', '--password=hush'])).toEqual({
+      shown: ['--port=80', '$(MESHSTEP_ARGS_1)'],
+      env: [
+        {
+          name: 'MESHSTEP_ARGS_1',
+          valueFrom: { secretKeyRef: { name: 'meshstep-web-secrets', key: 'env.web.MESHSTEP_ARGS_1' } },
+        },
+      ],
+      kept: ['--password=hush'],
+    })
+  })
+
+  test.each([
+    [['--db-password', 'hush'], ['hush']],
+    [['-p', 'hush'], ['hush']],
+    [['mysql -u web -phush'], ['mysql -u web -phush']],
+    [['-p', '8080', '--password', '--verbose', '--token-path', '/x'], []],
+    [['--password=$(DB_PASSWORD)', '--token', '$(TOKEN)'], []],
+  ])('%j: %j is kept', (args, kept) => {
+    expect(concealedArgs(args).kept).toEqual(kept)
+  })
+
+  test('stays in clear where the config says so', () => {
+    const args = ['--password=hush']
+    expect(concealedArgs(args, { secretEnv: { MESHSTEP_ARGS_0: false } })).toEqual({
+      shown: args,
+      env: undefined,
+      kept: [],
+    })
+  })
 })
