@@ -56,6 +56,15 @@ const lazyBuiltins: Plugin = {
   },
 }
 
+/** Node makes UUIDs itself: the package for them is there for events without an id, which the SDK is given none of. */
+const uuidsOfNode: Plugin = {
+  name: 'uuids-of-node',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^uuid$/ }, ({ path }) => ({ path, namespace: 'uuid' }))
+    onLoad({ filter: /^/, namespace: 'uuid' }, () => ({ contents: `export { randomUUID as v4 } from 'node:crypto'` }))
+  },
+}
+
 const MODELS = 'node_modules/@kubernetes/client-node/dist/gen/models'
 
 /** The fields of all models of the official client, by their names. */
@@ -137,7 +146,7 @@ const { metafile } = await build({
   // CommonJS, as whoever imports node:http reads all that it exports, and so loads undici, http2 and web streams
   format: 'cjs',
   banner: { js: TOO_OLD },
-  plugins: [besideTheBundle, lazyBuiltins],
+  plugins: [besideTheBundle, lazyBuiltins, uuidsOfNode],
   inject: ['src/http/response.ts'],
 })
 await build({ ...common, entryPoints: ['src/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
@@ -159,7 +168,7 @@ const page = await build({
   metafile: true,
   entryPoints: ['src/page/main.ts'],
   outfile: 'dist/page.mjs',
-  plugins: [besideTheBundle],
+  plugins: [besideTheBundle, uuidsOfNode],
 })
 // what the browser gets is served as it is, and of the official client there are facts alone
 const library = `node_modules/cytoscape/dist/${LIBRARY}`

@@ -12,6 +12,10 @@ test('the bundle stays small', async () => {
   expect((await stat('dist/server.cjs')).size).toBeLessThan(MOST_BYTES)
 })
 
+test('UUIDs are Node’s: no package for them is in it', async () => {
+  expect(await readFile('dist/sbom.cdx.json', 'utf8')).not.toContain('pkg:npm/uuid@')
+})
+
 test('functions of the bundle have the names that the sources give them, for traces of the stack', async () => {
   expect(await readFile(BUNDLE, 'utf8')).toMatch(/\bcreateStep=/)
 })
