@@ -10,7 +10,6 @@ export const relationChanged = defineFunction({
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },
   isNudge: true,
   look: ({ remote, document }) => ({ remotes: [remote], ...(document !== undefined && { document, isTold: true }) }),
-  binds: ({ remote }) => remote,
   fold: (state, { relation, remote: named, document }, { namespace, position, now, known }) => {
     const remote = withoutOwnNamespace(namespace, named)
     const announced = { ...relation, remote, ...(document !== undefined && { document }) }

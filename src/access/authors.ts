@@ -3,9 +3,9 @@ import type { Subject } from '../base/subject.ts'
 import { AUTHOR } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
 import { type Document, STAYS } from '../relations/documents.ts'
-import { emptyState } from '../state/state.ts'
-import type { About, AuthorizeAuthor } from './authorize.ts'
-import { newEffects } from './effects.ts'
+import type { AuthorizeAuthor } from './authorize.ts'
+import { NOTHING_SAID, questionsOf, type Said } from './questions.ts'
+import type { About } from './rights.ts'
 
 /** Asks about each author and permission once, whatever was answered. */
 export const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
@@ -19,44 +19,58 @@ export const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
 }
 
 /**
- * A document as it counts: one whose author may not ask for all that it says, or who is not named, is as one that cannot be read. Rejects
- * with Unavailable where the API server does not decide.
+ * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is as one that cannot be
+ * read. Rejects with Unavailable where the API server does not decide. Authors are asked about in turn, as there may be any number of documents.
  */
-export const asItsAuthorMay = async (
-  features: Pick<Features, 'effects'>,
+export const asAuthorsMay = async (
+  features: Pick<Features, 'effects' | 'uses'>,
+  authorize: AuthorizeAuthor | undefined,
+  namespace: string,
+  documents: readonly Document[],
+): Promise<Document[]> => {
+  const judged: Document[] = []
+  for (const document of documents)
+    judged.push(authorize ? await asItsAuthorMay(features, authorize, namespace, document) : document)
+  return judged
+}
+
+const asItsAuthorMay = async (
+  features: Pick<Features, 'effects' | 'uses'>,
   authorize: AuthorizeAuthor,
   namespace: string,
   document: Document,
 ): Promise<Document> => {
   if ('problem' in document || document.application === undefined) return document
   const { name, application, author } = document
+  const subject = { namespace, application }
   const problem = author
-    ? await refusalOf(
-        rightsFor(features, { namespace, application }, document).map((about) => authorize(author, about)),
-      )
+    ? await refusalOf(rightsFor(features, subject, document), (about) => authorize(author, about))
     : `it names no author: annotate it with ${AUTHOR}, the name of who applies it (kubectl auth whoami), and apply it again`
   return problem === undefined
     ? document
     : { name, application, problem: `ConfigMap ${name}: ${problem}; ${STAYS}`, isForbidden: true }
 }
 
-/** Lists what the author of a document needs: as much as the sender of an event that says the same, and each effect of a config. */
-const rightsFor = (features: Pick<Features, 'effects'>, subject: Subject, document: Document): About[] => {
-  if ('config' in document) {
-    const before = emptyState()
-    const effects = newEffects(features, subject, before, { ...before, config: document.config })
-    return [subject, ...effects.map((effect) => ({ ...subject, effect }))]
-  }
-  if (!('announced' in document)) return [subject]
-  const { application, namespace } = document.announced.remote
-  return [subject, ...(namespace === undefined ? [{ namespace: subject.namespace, application }] : [])]
+/** Lists what the author of a document needs: as much as the sender of an event that says all of it anew. */
+const rightsFor = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject, document: Document): About[] => [
+  subject,
+  ...questionsOf(features, subject, NOTHING_SAID, saidBy(document)),
+]
+
+const saidBy = (document: Document): Said => {
+  if ('config' in document) return { ...NOTHING_SAID, config: document.config }
+  return 'announced' in document ? { relations: { [document.name]: document.announced } } : NOTHING_SAID
 }
 
-const refusalOf = async (asked: readonly Promise<void>[]): Promise<string | undefined> => {
-  const results = await Promise.allSettled(asked)
-  const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  const failure = reasons.find((reason) => !(reason instanceof Refused))
-  if (failure !== undefined) throw failure
-  const [refused] = reasons
-  return refused && `its author ${refused.message}, or let somebody apply it who may`
+const refusalOf = async (
+  asked: readonly About[],
+  authorize: (about: About) => Promise<void>,
+): Promise<string | undefined> => {
+  try {
+    for (const about of asked) await authorize(about)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    return `its author ${error.message}, or let somebody apply it who may`
+  }
 }

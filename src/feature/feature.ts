@@ -107,9 +107,6 @@ export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 /** An object of others that the effect `workload` uses, and whether it is the application's own account, which nobody needs to grant. */
 export type Use = Reference & { readonly isOwn?: boolean }
 
-/** A permission that the sender of a change needs: for an effect, or for the use of an object. */
-export type Asked = { readonly effect: Effect } | { readonly use: Use }
-
 /**
  * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
  * features by this contract alone. Every hook is optional and pure.

@@ -1,3 +1,4 @@
+import { createBudget } from '../base/budget.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 
 /** The largest body: a ConfigMap of 1 MiB in an event, with what surrounds it. */
@@ -9,9 +10,6 @@ const MAXIMUM_BYTES = 2 * 1024 * 1024
  */
 const MAXIMUM_BYTES_HELD = 1024 * 1024
 
-/** The part of these that one sender has: a quarter is left for others. A larger body of one who has no other counts as this. */
-const SHARE = 3 / 4
-
 /** Bounds the memory that requests take: their bodies, read and worked on at the same time. */
 export type Intake = {
   /**
@@ -22,32 +20,25 @@ export type Intake = {
 }
 
 export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
-  const held = new Map<string, number>()
-  // one that nobody can name is not told apart from others
-  const shareOf = (sender: string): number => (sender === '' ? maximumBytesHeld : maximumBytesHeld * SHARE)
-  const counted = (sender: string): number => Math.min(held.get(sender) ?? 0, shareOf(sender))
+  const budget = createBudget(maximumBytesHeld, 'too much is being worked on here: the event fits in a moment')
   return {
-    take: async (request, use, sender = '') => {
+    take: async (request, use, sender) => {
       const { headers } = request
       refuseCompressed(headers)
       const announced = Number(headers.get('content-length') ?? 0)
       if (announced > MAXIMUM_BYTES) throw tooLarge()
-      let own = 0
+      const account = budget.open(sender)
+      let held = 0
       const hold = (bytes: number): void => {
-        const mine = held.get(sender) ?? 0
-        const others = [...held.keys()].filter((one) => one !== sender).reduce((sum, one) => sum + counted(one), 0)
-        if (mine > own && mine + bytes > shareOf(sender)) throw tooBusy()
-        if (others + Math.min(mine + bytes, shareOf(sender)) > maximumBytesHeld) throw tooBusy()
-        held.set(sender, mine + bytes)
-        own += bytes
+        if (!(bytes > held)) return
+        account.keep(bytes - held)
+        held = bytes
       }
       try {
         hold(announced)
-        return await use(await readBody(request, (bytes) => bytes > own && hold(bytes - own)))
+        return await use(await readBody(request, hold))
       } finally {
-        const left = (held.get(sender) ?? 0) - own
-        if (left > 0) held.set(sender, left)
-        else held.delete(sender)
+        account.close()
       }
     },
   }
@@ -80,6 +71,3 @@ const refuseCompressed = (headers: Headers): void => {
 
 const tooLarge = (): Refused =>
   new Refused(413, `the body is larger than ${MAXIMUM_BYTES} bytes: send less relation data or config in one event`)
-
-const tooBusy = (): Unavailable =>
-  new Unavailable('too much is being worked on here: the event fits in a moment', { status: 429, retryAfterSeconds: 1 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Authenticate, AuthorizeAuthor } from '../access/authorize.ts'
-import { asItsAuthorMay } from '../access/authors.ts'
+import { asAuthorsMay } from '../access/authors.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
@@ -96,9 +96,7 @@ const documentFindings = async (
   authorizeAuthor: AuthorizeAuthor | undefined,
 ): Promise<Finding[]> => {
   const read = await listDocuments(kubernetes, namespace, features.configDocument)
-  const documents = await Promise.all(
-    read.map((one) => (authorizeAuthor ? asItsAuthorMay(features, authorizeAuthor, namespace, one) : one)),
-  )
+  const documents = await asAuthorsMay(features, authorizeAuthor, namespace, read)
   return documents.flatMap((document) =>
     'problem' in document
       ? [{ rule: 'document-refused', about: `ConfigMap ${namespace}/${document.name}`, message: document.problem }]

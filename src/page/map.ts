@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { type Authenticate, maySee } from '../access/authorize.ts'
+import { type Authenticate, visibleTo } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
@@ -49,8 +49,7 @@ export const createMaps =
     const sender = await authenticate?.(kubernetes, authorization)
     for (const namespace of asked) await sender?.authorize({ namespace })
     const known = new Set([...(await namespacesIn(kubernetes, home)), ...asked])
-    const seen = await Promise.all([...known].map((namespace) => maySee(sender, { namespace })))
-    const namespaces = [...known].filter((_, index) => seen[index]).toSorted()
+    const namespaces = (await visibleTo(sender, [...known], (namespace) => ({ namespace }))).toSorted()
     const shown = asked.length > 0 ? asked : namespaces
     const now = await versionOf(kubernetes, namespaces, shown)
     if (now === version) return undefined

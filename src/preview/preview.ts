@@ -1,4 +1,4 @@
-import { type Authenticate, type AuthorizeAuthor, maySee, type Sender } from '../access/authorize.ts'
+import { type Authenticate, type AuthorizeAuthor, type Sender, visibleTo } from '../access/authorize.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
@@ -133,20 +133,15 @@ const lastSteps = (steps: readonly Told[]): Told[] =>
     ({ status, messages }) => status === 'waiting' || status === 'conflict' || messages.length > 0,
   )
 
-const visibleSteps = async (sender: Sender | undefined, steps: readonly Told[]): Promise<Told[]> => {
-  const seen = await Promise.all(
-    steps.map(({ namespace = '', application }) => maySee(sender, { namespace, application })),
-  )
-  return steps.filter((_, index) => seen[index])
-}
+const visibleSteps = async (sender: Sender | undefined, steps: readonly Told[]): Promise<Told[]> =>
+  await visibleTo(sender, steps, ({ namespace = '', application }) => ({ namespace, application }))
 
 const visibleChanges = async (sender: Sender | undefined, fork: Fork) => {
   const changes = fork.changes()
-  const seen = await Promise.all(changes.map((change) => maySee(sender, whoseIs(change))))
-  const hidden = seen.filter((one) => !one).length
-  const shown = await Promise.all(
-    changes.filter((_, index) => seen[index]).map(async (one) => ((await mayRead(sender, one)) ? one : bare(one))),
-  )
+  const visible = await visibleTo(sender, changes, whoseIs)
+  const hidden = changes.length - visible.length
+  const shown: ObjectChange[] = []
+  for (const one of visible) shown.push((await mayRead(sender, one)) ? one : bare(one))
   return {
     changes: shown,
     hidden: [
@@ -196,8 +191,7 @@ const compareAccess = async (
   for (const namespace of namespaces) await loadApplications(sides.before.kubernetes, namespace)
   const { before, after } = fork.objects()
   const all = applicationsIn([...before, ...after], namespaces)
-  const seen = await Promise.all(all.map((one) => maySee(sender, one)))
-  const applications = all.filter((_, index) => seen[index])
+  const applications = await visibleTo(sender, all, (one) => one)
   const pairs = applications.flatMap((to) => [
     { from: undefined, to },
     ...applications.flatMap((from) => (subjectName(from) === subjectName(to) ? [] : [{ from, to }])),

@@ -26,8 +26,6 @@ export type Received = {
   namespace: string
   application?: string | undefined
   change: Change
-  /** Applications of the same namespace that take up what is said: whoever says it must be allowed to speak for them, too. */
-  others: readonly string[]
 }
 
 /** Names that another application gives in its own namespace. */
@@ -72,8 +70,6 @@ type Definition<Shape extends z.ZodRawShape> = {
   /** Another application that sends it says no more than that it is worth a look. */
   isNudge?: boolean
   look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
-  /** To whom it says as much as to the application that it is about. */
-  binds?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Remote
   fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
 }
 
@@ -85,7 +81,6 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   isForNamespaces = false,
   isNudge = false,
   look = () => ({}),
-  binds,
   fold,
 }: Definition<Shape>): EventFunction => {
   const Data = z.strictObject({ ...data })
@@ -109,11 +104,9 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
       }
       const from = isNudge ? parseSource(event.source) : undefined
       const looks = look(parsed)
-      if (from) return { ...subject, others: [], change: nudge(from, event, looks) }
-      const { application: other, namespace: home = subject.namespace } = binds?.(parsed) ?? {}
+      if (from) return { ...subject, change: nudge(from, event, looks) }
       return {
         ...subject,
-        others: other !== undefined && home === subject.namespace ? [other] : [],
         change: {
           observation,
           look: looks,

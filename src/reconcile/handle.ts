@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { type Authenticate, maySee, type Sender } from '../access/authorize.ts'
+import { type Authenticate, type Sender, visibleTo } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
+import type { Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
 import type { Ignored } from '../cloudevents/knative/translation.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Asked } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
@@ -85,13 +85,12 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const event = isFromKnative(sent) ? await translated(connect(deadline, trace), sent, sender) : sent
     if ('ignored' in event) return { handled: { ...UNCHANGED, messages: [`ignored: ${event.ignored}`] } }
     const { name, receive } = functionFor(functions, event, only)
-    const { namespace, application, others, change } = receive(event, new Date(clock.now()))
-    for (const about of [application, ...others]) await sender?.authorize({ namespace, application: about })
+    const { namespace, application, change } = receive(event, new Date(clock.now()))
+    await sender?.authorize({ namespace, application })
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resync(namespace, sent, deadline)) } }
     const subject = { namespace, application }
-    const permit = sender && ((asked: Asked) => sender.authorize({ ...subject, ...asked }))
-    const { outcome, due } = await run(subject, { ...change, permit, trace }, deadline)
+    const { outcome, due } = await run(subject, { ...change, permit: sender?.authorize, trace }, deadline)
     const followed = { outcome, next: { subject, due, cause: sent } }
     return { handled: { function: name, ...subject, ...outcome }, followed }
   }
@@ -136,20 +135,15 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const { handled, followed } = await takeAndTell(event, deadline, { only, sender })
     if (followed === undefined) {
       const { effects } = handled
-      return effects ? { ...handled, effects: await visibleTo(sender, effects) } : handled
+      return effects ? { ...handled, effects: await visibleTo(sender, effects, itself) } : handled
     }
     const delivered = await deliver(followed.next, deadline)
-    return withDelivered(handled, { ...delivered, effects: await visibleTo(sender, delivered.effects) })
+    return withDelivered(handled, { ...delivered, effects: await visibleTo(sender, delivered.effects, itself) })
   }
 }
 
-/** The steps of applications that the sender may send events about itself. */
-const visibleTo = async (sender: Sender | undefined, effects: readonly FollowedStep[]): Promise<FollowedStep[]> => {
-  const seen = await Promise.all(
-    effects.map(({ namespace, application }) => maySee(sender, { namespace, application })),
-  )
-  return effects.filter((_, index) => seen[index])
-}
+/** A step of an application is for whoever may send events about that. */
+const itself = ({ namespace, application }: FollowedStep): Subject => ({ namespace, application })
 
 const translated = async (
   kubernetes: Kubernetes,

@@ -3,9 +3,9 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
-import { type Document, findDocuments, listDocuments } from '../relations/documents.ts'
+import { findDocuments, isAbout, listDocuments } from '../relations/documents.ts'
 import { hasShown } from '../relations/effective.ts'
-import { isBetween, remoteSubject } from '../relations/mirror.ts'
+import { remoteSubject } from '../relations/mirror.ts'
 import {
   isRelatedTo,
   listPeers,
@@ -94,12 +94,6 @@ const readDocuments = async (
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
   return isAnyGone ? { ...documents, found: await list() } : documents
 }
-
-/** One that cannot be read may be about anybody. */
-const isAbout = (subject: Subject, document: Document): boolean =>
-  'problem' in document ||
-  document.application === subject.application ||
-  ('announced' in document && isBetween(document.announced, subject, subject))
 
 /** A resync of the namespace has named all documents of the application. */
 const isSwept = (changes: readonly Change[]): boolean =>

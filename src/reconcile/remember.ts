@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { About } from '../access/rights.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Mark } from '../base/event-order.ts'
@@ -6,7 +7,6 @@ import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
-import type { Asked } from '../feature/feature.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
 import { effective } from '../relations/effective.ts'
@@ -44,7 +44,7 @@ export type Change = {
   nudge?: { isEcho: boolean }
   note?: boolean
   /** Rejects with Refused when the sender may not ask for what is beyond the application. Absent where senders are not known. */
-  permit?: ((asked: Asked) => Promise<void>) | undefined
+  permit?: ((about: About) => Promise<void>) | undefined
   trace?: Trace
 }
 
@@ -210,12 +210,12 @@ const isLess = (before: State, after: State): boolean => {
 type PeerMark = {
   readonly id: number
   readonly mark: Mark
-  /** The remote side, where the relation is with the own one; absent where it is not known with whom. */
-  readonly peer?: Subject
+  /** The remote side. */
+  readonly peer: Subject
   readonly interface?: string | undefined
 }
 
-/** Lists what a remote side knows of relations with the own side, and of ends of which it does not know whose they are. */
+/** Lists what a remote side knows of relations with the own side, and of ends of which it does not know with whom they were. */
 const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }: PublicState): PeerMark[] => [
   ...Object.values(relations).flatMap((entry) =>
     isBetween(entry, peer, subject) ? [{ id: entry.id, mark: entry.mark, peer, interface: entry.interface }] : [],
@@ -223,8 +223,9 @@ const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }
   ...Object.entries(tombstones).flatMap(([key, { mark, interface: name }]): PeerMark[] => {
     const { id, remote } = tombstoneOf(peer, key)
     if (remote && isSameSubject(remote, subject)) return [{ id: Number(id), mark, peer, interface: name }]
+    // whose it is was not said, but it is a relation of the peer
     const isAnybodys = remote === undefined && ownValue(relations, id) === undefined
-    return isAnybodys ? [{ id: Number(id), mark }] : []
+    return isAnybodys ? [{ id: Number(id), mark, peer }] : []
   }),
 ]
 
@@ -237,8 +238,7 @@ const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
   return (id, relation) => {
     const remote = relation && remoteSubject(subject, relation)
     const isMeant = ({ peer, interface: name }: PeerMark) =>
-      (remote === undefined || peer === undefined || isSameSubject(peer, remote)) &&
-      [undefined, name].includes(name && relation?.interface)
+      (remote === undefined || isSameSubject(peer, remote)) && [undefined, name].includes(name && relation?.interface)
     return (known.get(id) ?? []).flatMap((one) => (isMeant(one) ? one.mark : []))
   }
 }

@@ -18,7 +18,7 @@ import { withoutForgotten } from '../relations/forget.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
-import { asAuthorsMay } from './authors.ts'
+import { withAuthors } from './authors.ts'
 import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
@@ -118,7 +118,10 @@ export const createStep = ({
   authorizeAuthor,
   recalls = createRecalls(),
   memories = remembering(combined.memories),
-  budget = createBudget(MOST_KEPT),
+  budget = createBudget(
+    MOST_KEPT,
+    'too much of what others say is being looked through here: the event fits in a moment',
+  ),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
   const takeStep = async (
@@ -256,7 +259,7 @@ const attempt = async (
     )
   if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
   const { once, early, finding } = readingOf(memory, changes)
-  const found = await asAuthorsMay(features, authorizeAuthor, subject, changes, await finding)
+  const found = await withAuthors(features, authorizeAuthor, subject, changes, await finding)
   const now = new Date(clock.now())
   const lost = await withLostMemory(memory, subject, early)
   const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early, changes) }

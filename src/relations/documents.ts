@@ -16,6 +16,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote, withoutOwnNamespace } from '../state/relation.ts'
 import type { AnnouncedRelation } from './announcements.ts'
+import { isBetween } from './mirror.ts'
 
 /** The relation or config in a ConfigMap document, or the reason why it cannot be read. */
 export type Document = { readonly name: string; readonly application?: string } & (
@@ -34,6 +35,12 @@ const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIde
 export const configDocument = (config: z.ZodType<Config>) => z.strictObject({ ...Fields.shape, config })
 
 export type ConfigDocument = ReturnType<typeof configDocument>
+
+/** Tells if a document says anything of the application, which may be the other side of its relation. One that cannot be read may be about anybody. */
+export const isAbout = (subject: Subject, document: Document): boolean =>
+  'problem' in document ||
+  document.application === subject.application ||
+  ('announced' in document && isBetween(document.announced, subject, subject))
 
 /** Lists the documents of a namespace; of a page no more is held than is kept. */
 export const listDocuments = async (

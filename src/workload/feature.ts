@@ -21,7 +21,11 @@ export const workload = {
   config: workloadConfig,
   state: workloadState,
   effects: ({ application }, config) => {
-    const asked = defined({ own: ownWorkload(config), ofAnother: ofAnother(application, config) })
+    const { labels } = config
+    const isLabelled = labels !== undefined && Object.keys(labels).length > 0
+    const others = ofAnother(application, config)
+    // labels are on the template of pods, which restart: they choose who selects these, and whether they are on the mesh
+    const asked = defined({ own: ownWorkload(config), ofAnother: others, labels: isLabelled ? labels : undefined })
     return Object.keys(asked).length === 0 ? {} : { workload: asked }
   },
   uses: (subject, config) => {
@@ -59,15 +63,12 @@ export const workload = {
 } satisfies Feature
 
 /** The workload and Service of other names, with the changes made to them. */
-const ofAnother = (
-  application: string,
-  { workload: given, service, labels, enrolment }: Config,
-): object | undefined => {
+const ofAnother = (application: string, { workload: given, service, enrolment }: Config): object | undefined => {
   const named = defined({
     workload: given && 'name' in given && given.name !== application ? given.name : undefined,
     service: service === application ? undefined : (service ?? undefined),
   })
-  return Object.keys(named).length === 0 ? undefined : { ...named, labels, enrolment }
+  return Object.keys(named).length === 0 ? undefined : { ...named, enrolment }
 }
 
 /** The workload and the Service to label that have names of others. */

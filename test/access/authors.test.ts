@@ -2,109 +2,29 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sourceEvent } from '../../src/embedded/source-event.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { APPLICATION_LABEL } from '../../src/kubernetes/ownership-labels.ts'
 import {
-  createWorld,
-  event,
-  isWrite,
-  meshRelation,
-  NAMESPACE,
-  named,
-  service,
-  type World,
-  workload,
-} from '../helpers/world.ts'
-
-const TENANT = 'tenant'
-const AUTHOR = 'meshstep.dev/author'
-const GROUPS = 'meshstep.dev/author-groups'
-
-const guard: KubernetesObject[] = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((kind) => ({
-  ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: `meshstep-documents-${NAMESPACE}` } },
-  spec: { policyName: `meshstep-documents-${NAMESPACE}`, validationActions: ['Deny'], validations: [] },
-}))
-
-/** The sources may tell of everything; `rights` are `{user}: {subresource} {name}`. */
-const createTenants = (rights: Set<string>, options: { isOwnSink?: boolean } = {}): World =>
-  createWorld(
-    ['a', 'b', 'beacon'].flatMap((name) => [named(workload('StatefulSet', name)), named(service(name))]).concat(guard),
-    { ...options, allows: (about, user) => user === 'somebody' || rights.has(`${user}: ${about}`) },
-  )
-
-type Written = { name?: string; author?: string | undefined; groups?: string }
-
-const configMap = (kind: string, data: Record<string, string>, written: Written = {}): KubernetesObject => {
-  const { name = 'document', author = 'author' in written ? undefined : TENANT, groups } = written
-  const annotations = {
-    ...(author !== undefined && { [AUTHOR]: author }),
-    ...(groups !== undefined && { [GROUPS]: groups }),
-  }
-  return {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': kind }, annotations },
-    data,
-  }
-}
-
-const config = (text: string, written?: Written, application = 'a') =>
-  configMap('config', { application, config: text }, written)
-
-const relation = (remote: string, written?: Written, application = 'a', about = meshRelation().relation) =>
-  configMap('relation', { application, relation: JSON.stringify(about), remote }, written)
-
-const stored = (world: World, name: string) =>
-  world.api.objects().find((one) => one.kind === 'ConfigMap' && one.metadata.name === name)
-
-/** Writes a document, and hands the events of the cluster's source to the functions. */
-const write = async (world: World, document: KubernetesObject) => {
-  const { name } = document.metadata
-  const isThere = stored(world, name) !== undefined
-  if (isThere) remove(world, name)
-  world.api.seed([document], { manager: 'kubectl' })
-  const sent = sourceEvent({ type: isThere ? 'MODIFIED' : 'ADDED', object: document })
-  return await tell(world, sent)
-}
-
-const remove = (world: World, name: string) =>
-  world.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}`, headers: {} })
-
-const erase = async (world: World, name: string) => {
-  const object = stored(world, name)
-  if (object === undefined) throw new Error(`${name} is not there`)
-  remove(world, name)
-  return await tell(world, sourceEvent({ type: 'DELETED', object }))
-}
-
-const tell = async (world: World, sent: ReturnType<typeof sourceEvent>) => {
-  if (sent === undefined) throw new Error('no event')
-  const response = await world.post({ ...sent, time: new Date(world.clock.now()).toISOString() })
-  return { status: response.status, text: await response.text() }
-}
-
-const resync = async (world: World) => {
-  const response = await world.post(event('resync', { application: undefined }))
-  return { status: response.status, text: await response.text() }
-}
-
-/** All but documents, the memory of `a`, what it owns, and what has its name. */
-const outside = (world: World): string[] =>
-  world.api
-    .objects()
-    .filter(({ kind, metadata: { name, labels = {} } }) => {
-      const isDocument = labels['meshstep.dev/kind'] !== undefined
-      const isOwn = labels[APPLICATION_LABEL] === 'a' || name === 'a' || /^a-\d+$/.test(name)
-      return !isDocument && !isOwn && kind !== 'Event'
-    })
-    .map((object) => JSON.stringify(object))
+  AUTHOR,
+  config,
+  createTenants,
+  erase,
+  outside,
+  relation,
+  remove,
+  resync,
+  TENANT,
+  tell,
+  write,
+} from '../helpers/tenants.ts'
+import { createWorld, isWrite, type meshRelation, NAMESPACE, named, service, workload } from '../helpers/world.ts'
 
 const ofMesh = '{"mesh":{}}'
 const beacon = '{ application: beacon, data: { labels: { "istio.io/dataplane-mode": ambient } } }'
 const rights = (...more: string[]) => new Set(['tenant: a', ...more])
+const withLabels = (...more: string[]) => rights('tenant: workload a', ...more)
 
 describe('a document acts with the right of its author', () => {
   test('who may ask for what it says is served', async () => {
-    const world = createTenants(rights('tenant: mesh a'))
+    const world = createTenants(withLabels('tenant: mesh a'))
     expect((await write(world, config('labels: { tier: red }'))).status).toBe(200)
     expect(world.labels('a').template).toMatchObject({ tier: 'red' })
     expect((await write(world, config(ofMesh))).status).toBe(200)
@@ -143,7 +63,7 @@ describe('a document acts with the right of its author', () => {
   })
 
   test('groups that it names count', async () => {
-    const world = createTenants(rights())
+    const world = createTenants(withLabels())
     const asked: unknown[] = []
     world.intercept = ({ path, body }) => {
       if (path.includes('subjectaccessreviews')) asked.push(JSON.parse(body ?? '').spec)
@@ -156,7 +76,7 @@ describe('a document acts with the right of its author', () => {
   })
 
   test('one that another changed since counts by the right of that one, and what it said before stays', async () => {
-    const world = createTenants(rights('admin: a', 'admin: mesh a'))
+    const world = createTenants(withLabels('admin: a', 'admin: mesh a'))
     await write(world, config(ofMesh, { author: 'admin' }))
     const { status } = await write(world, config('mesh: { modelOnMesh: true }'))
     expect([status, world.memory('a')?.state.config]).toEqual([403, { mesh: {} }])
@@ -200,14 +120,14 @@ describe('a document acts with the right of its author', () => {
   })
 
   test('a document that is deleted ends what it said', async () => {
-    const world = createTenants(rights())
+    const world = createTenants(withLabels())
     await write(world, config('labels: { tier: red }'))
     await erase(world, 'document')
     expect(world.labels('a').template).not.toHaveProperty('tier')
   })
 
   test('an answer that does not come is waited for by the event, which comes again', async () => {
-    const world = createTenants(rights())
+    const world = createTenants(withLabels())
     world.intercept = ({ path, body }) =>
       path.includes('subjectaccessreviews') && JSON.parse(body ?? '').spec.user === TENANT
         ? { status: 503, headers: {}, body: 'no' }

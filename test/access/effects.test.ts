@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newEffects } from '../../src/access/effects.ts'
+import { questionsOf } from '../../src/access/questions.ts'
 import { features } from '../../src/features.ts'
 import { emptyState, type State } from '../../src/state/state.ts'
 import { createWorld, event, isWrite } from '../helpers/world.ts'
@@ -23,13 +23,13 @@ const state = (config?: unknown): State => ({
   ...(config !== undefined && { config: features.config.parse(config) }),
 })
 
+const newEffects = (before: State, after: State) =>
+  questionsOf(features, subject, before, after).flatMap(({ effect }) => effect ?? [])
+
 describe('a config asks for effects beyond the application', () => {
   test.each<[string, unknown, string[]]>([
-    [
-      'no more than its own labels and policies',
-      { labels: { a: 'b' }, policies: [{ type: 'unit', relation: 'api' }] },
-      [],
-    ],
+    ['no more than its own policies, and no labels', { labels: {}, policies: [{ type: 'unit', relation: 'api' }] }, []],
+    ['labels on its pods', { labels: { a: 'b' } }, ['workload']],
     ['its own workload and Service by name', { workload: { kind: 'Deployment', name: 'web' }, service: 'web' }, []],
     ['no workload and no Service', { workload: null, service: null }, []],
     ['pods', { workload: { podSpec: { containers } } }, ['workload']],
@@ -41,7 +41,7 @@ describe('a config asks for effects beyond the application', () => {
     ['a hardened mesh', { mesh: { hardened: true } }, ['mesh', 'root']],
     ['another root namespace', { mesh: { rootNamespace: 'shop' } }, ['mesh', 'root']],
   ])('%s', (_, config, effects) => {
-    expect(newEffects(features, subject, state(), state(config))).toEqual(effects)
+    expect(newEffects(state(), state(config))).toEqual(effects)
   })
 })
 
@@ -49,23 +49,19 @@ describe('what was asked for before', () => {
   test('needs no permission again, and neither does less', () => {
     const before = state({ mesh: { hardened: true }, rawPolicies: [deny] })
     expect(
-      newEffects(
-        features,
-        subject,
-        before,
-        state({ mesh: { hardened: true }, rawPolicies: [deny], labels: { a: 'b' } }),
-      ),
+      newEffects(before, state({ mesh: { hardened: true }, rawPolicies: [deny], databag: { db: { a: 'b' } } })),
     ).toEqual([])
-    expect(newEffects(features, subject, before, state({ mesh: { hardened: true } }))).toEqual([])
-    expect(newEffects(features, subject, before, state())).toEqual([])
+    expect(newEffects(before, state({ mesh: { hardened: true } }))).toEqual([])
+    expect(newEffects(before, state())).toEqual([])
   })
 
   test('needs one when it is asked for in another way', () => {
     const before = state({ mesh: {}, rawPolicies: [deny] })
     const other = { ...deny, spec: { action: 'ALLOW', rules: [{}] } }
-    expect(newEffects(features, subject, before, state({ mesh: { modelOnMesh: true }, rawPolicies: [other] }))).toEqual(
-      ['policies', 'mesh'],
-    )
+    expect(newEffects(before, state({ mesh: { modelOnMesh: true }, rawPolicies: [other] }))).toEqual([
+      'policies',
+      'mesh',
+    ])
   })
 
   test.each<[string, Record<string, unknown>, Record<string, unknown>, string[]]>([
@@ -96,21 +92,22 @@ describe('what was asked for before', () => {
       ['workload'],
     ],
     ['the Service of another gets a label', { service: 'db' }, { labels: { app: 'web' } }, ['workload']],
+    ['its pods get another label', { labels: { a: 'b' } }, { labels: { a: 'c' } }, ['workload']],
     [
       'only the application itself is concerned',
-      {},
-      { serviceAccounts: { 'shop/a': 'b' }, trustDomain: 'a.b', labels: { a: 'b' } },
+      { labels: { a: 'b' } },
+      { serviceAccounts: { 'shop/a': 'b' }, trustDomain: 'a.b', databag: { db: { a: 'b' } } },
       [],
     ],
   ])('needs one for what shapes it: %s', (_, allowed, more, effects) => {
-    expect(newEffects(features, subject, state(allowed), state({ ...allowed, ...more }))).toEqual(effects)
+    expect(newEffects(state(allowed), state({ ...allowed, ...more }))).toEqual(effects)
   })
 
   test('counts from the moment that it waits for a leader', () => {
     const pending = { unit: 'web/0', data: { config: features.config.parse({ rawPolicies: [deny] }) } }
     const waiting = { ...emptyState(), pending }
-    expect(newEffects(features, subject, state(), waiting)).toEqual(['policies'])
-    expect(newEffects(features, subject, waiting, state({ rawPolicies: [deny] }))).toEqual([])
+    expect(newEffects(state(), waiting)).toEqual(['policies'])
+    expect(newEffects(waiting, state({ rawPolicies: [deny] }))).toEqual([])
   })
 })
 
@@ -128,6 +125,7 @@ describe('a sender who may update the application alone', () => {
 
   test.each<[string, unknown, RegExp]>([
     ['pods', { workload: { podSpec: { containers } } }, /applications\.meshstep\.dev\/workload shop\/web/],
+    ['labels on its pods', { labels: { app: 'db' } }, /applications\.meshstep\.dev\/workload shop\/web/],
     ['a policy as it is given', { rawPolicies: [deny] }, /applications\.meshstep\.dev\/policies shop\/web/],
     ['a beacon', { mesh: {} }, /applications\.meshstep\.dev\/mesh shop\/web/],
     ['a hardened mesh', { mesh: { hardened: true } }, /applications\.meshstep\.dev\/(mesh|root) shop\/web/],
@@ -144,8 +142,8 @@ describe('a sender who may update the application alone', () => {
     world.clock.advance(11_000)
     const open = { ...deny, spec: { action: 'ALLOW', rules: [{}] } }
     expect(await send(world, { rawPolicies: [open] })).toMatchObject({ status: 403 })
-    expect(await send(world, { rawPolicies: [deny], labels: { a: 'b' } })).toMatchObject({ status: 200 })
-    expect(await send(world, { labels: { a: 'b' } })).toMatchObject({ status: 200 })
+    expect(await send(world, { rawPolicies: [deny], databag: { db: { a: 'b' } } })).toMatchObject({ status: 200 })
+    expect(await send(world, { databag: { db: { a: 'b' } } })).toMatchObject({ status: 200 })
     expect(await send(world, { rawPolicies: [deny] })).toMatchObject({ status: 403 })
   })
 

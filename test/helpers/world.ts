@@ -111,6 +111,7 @@ export const createWorld = (
     isOwnSink = false,
     allows,
     senders = [],
+    tokens = {},
     log = SILENT,
     features = everyFeature,
     breathe,
@@ -131,6 +132,8 @@ export const createWorld = (
     allows?: (about: string, username: string) => boolean
     /** Other users who may update applications. */
     senders?: readonly string[]
+    /** The users of more tokens. */
+    tokens?: Readonly<Record<string, string>>
     /** @default every feature there is */
     features?: Features
   } = {},
@@ -138,7 +141,7 @@ export const createWorld = (
   const clock = { ...fakeClock(), ...(breathe && { breathe }) }
   const api = createEmbeddedApi({
     now: () => new Date(clock.now()),
-    tokens: { good: SENDER },
+    tokens: { good: SENDER, ...tokens },
     audiences: ['meshstep'],
     allows: (username, { group, subresource = '', name = '*', verb, resource }) =>
       username.startsWith(ACCOUNT)

@@ -13,7 +13,7 @@ const LOOKS = 4
 /** Twenty applications without a memory, with a config document each, beside 30 memories of 100 kB. */
 const createCrowded = async (most?: number): Promise<World> => {
   const own = NAMES.flatMap((name) => [workload('StatefulSet', name), service(name), configDocument(name)])
-  const budget = most === undefined ? {} : { budget: createBudget(most) }
+  const budget = most === undefined ? {} : { budget: createBudget(most, 'busy') }
   const world = createWorld([...(await crowd(30)), ...own], { share: createSharedLists(), ...budget })
   world.calls.length = 0
   world.intercept = async () => void (await turn())

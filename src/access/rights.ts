@@ -1,0 +1,137 @@
+import { createBudget, within } from '../base/budget.ts'
+import { createCache } from '../base/cache.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refused } from '../base/errors.ts'
+import type { Effect, Use } from '../feature/feature.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type Kind, nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
+
+/** The application, or all of a namespace, that is asked about. */
+export type About = {
+  readonly namespace: string
+  readonly application?: string | undefined
+  /** Effects beyond the application: each is a subresource, and a permission of its own. */
+  readonly effect?: Effect | undefined
+  /** Asked in place of the application. */
+  readonly use?: Use | undefined
+}
+
+/** A user as RBAC knows it. `extra` may narrow the user's permissions. */
+export type User = {
+  readonly username: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** Asks RBAC on behalf of users. Each rejects with Unavailable, 429, while too many questions are under way, of all or of the user. */
+export type Rights = {
+  /** Rejects with Refused, 403, unless the user may speak for the application or its namespace, ask for the effect, or grant the use. */
+  authorize(kubernetes: Kubernetes, user: User, about: About): Promise<void>
+  /** The user may get the object, or all of its kind. */
+  mayGet(kubernetes: Kubernetes, user: User, reference: Reference): Promise<boolean>
+}
+
+/** The limit of questions that are under way. */
+const MOST_UNDER_WAY = 64
+
+const BUSY = 'too many questions to RBAC are under way here: ask again in a moment'
+
+/**
+ * Lets the API server decide: a SubjectAccessReview tells whether RBAC lets a user `update` the `applications.meshstep.dev` of that name, or a
+ * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. A refusal is not: a grant
+ * counts at once.
+ */
+export const createRights = (clock: Clock): Rights => {
+  const decisions = createCache<boolean>(clock)
+  const budget = createBudget(MOST_UNDER_WAY, BUSY)
+  const asking = (kubernetes: Kubernetes, asker: User) => {
+    const ask = (user: User, attributes: Attributes, isKept: (allowed: boolean) => boolean): Promise<boolean> =>
+      decisions(
+        JSON.stringify([user, attributes]),
+        () => within(budget, asker.username, () => reviewAccess(kubernetes, user, attributes)),
+        isKept,
+      )
+    return (attributes: Attributes, { user = asker, isKept = isAllowed } = {}) => ask(user, attributes, isKept)
+  }
+  const authorizeUse = async (kubernetes: Kubernetes, user: User, use: Use): Promise<void> => {
+    const may = asking(kubernetes, user)
+    const { namespace = '', name = '' } = use
+    const asAccount = { user: accountUser(namespace, name) }
+    if (use.kind === 'ServiceAccount' && (await may(updateAttributes({ namespace }), asAccount)))
+      throw new Refused(
+        403,
+        `${printName(use)} may update applications.meshstep.dev: no workload may run as it, whoever asks`,
+      )
+    const attributes = useAttributes(use)
+    if (use.isOwn === true || (await may(attributes))) return
+    const { verb, resource } = attributes
+    throw new Refused(
+      403,
+      `${user.username} may not ${verb} ${resource} ${namespace}/${name}, which the config uses: grant it with a Role and a RoleBinding`,
+    )
+  }
+  return {
+    authorize: async (kubernetes, user, about) => {
+      const { namespace, application, effect, use } = about
+      if (use) return await authorizeUse(kubernetes, user, use)
+      const may = asking(kubernetes, user)
+      // who may speak for the whole namespace, as a Trigger, is asked about once and not for each application
+      const isForAll =
+        application !== undefined && (await may(updateAttributes({ namespace, effect }), { isKept: always }))
+      if (isForAll || (await may(updateAttributes(about)))) return
+      throw new Refused(403, `${user.username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`)
+    },
+    mayGet: async (kubernetes, user, { kind, namespace, name }) =>
+      await asking(kubernetes, user)({ ...resourceOf(kind), verb: 'get', namespace, name }, { isKept: always }),
+  }
+}
+
+const isAllowed = (allowed: boolean): boolean => allowed
+
+const always = (): boolean => true
+
+const nameOf = ({ namespace, application = '*', effect }: About): string =>
+  `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
+
+/** The attributes of a SubjectAccessReview. */
+type Attributes = Readonly<Record<string, string | undefined>>
+
+const updateAttributes = ({ namespace, application, effect }: About): Attributes => ({
+  group: 'meshstep.dev',
+  resource: 'applications',
+  subresource: effect,
+  verb: 'update',
+  namespace,
+  name: application,
+})
+
+/** The verbs that grant the use of objects of others: to run as it, to read it in a pod, or to label it. */
+const VERBS: Partial<Record<Kind, string>> = { ServiceAccount: 'impersonate', Secret: 'get' }
+
+const useAttributes = ({ kind, namespace, name }: Use): Attributes => ({
+  ...resourceOf(kind),
+  verb: VERBS[kind] ?? 'patch',
+  namespace,
+  name,
+})
+
+/** The user that a pod is that runs as the account (kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin). */
+const accountUser = (namespace: string, name: string): User => ({
+  username: `system:serviceaccount:${namespace}:${name}`,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+})
+
+const reviewAccess = async (
+  kubernetes: Kubernetes,
+  { username, uid, groups, extra }: User,
+  resourceAttributes: Attributes,
+): Promise<boolean> => {
+  const { status } = await kubernetes.create({
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    metadata: { name: '' },
+    spec: { user: username, uid, groups, extra, resourceAttributes },
+  })
+  return (status as { allowed?: boolean } | undefined)?.allowed === true
+}

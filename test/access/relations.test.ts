@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { config, createTenants, relation, resync, send, TENANT, write } from '../helpers/tenants.ts'
+import { event, type World } from '../helpers/world.ts'
+
+const DATABASE = { id: 3, endpoint: 'db', interface: 'sql', role: 'requires' } as const
+const MINE = { ...DATABASE, endpoint: 'clients', role: 'provides' } as const
+
+/** `b` is related to `a` by a document of an administrator; the tenant may update `a` alone. */
+const createRelated = async (...rights: string[]): Promise<World> => {
+  const all = ['admin: a', 'admin: b', 'admin: beacon', `${TENANT}: a`, ...rights.map((right) => `${TENANT}: ${right}`)]
+  const world = createTenants(new Set(all), { isOwnSink: true })
+  await write(world, relation('{ application: a, data: {} }', { name: 'of-b', author: 'admin' }, 'b', DATABASE))
+  return world
+}
+
+/** What a side remembers of its relations. */
+const wordsOf = (world: World, application: string): unknown[] =>
+  Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, { word: string }>).map(
+    ({ word }) => word,
+  )
+
+const ended = (data: Record<string, unknown>) => event('relation-broken', { application: 'a', ...data })
+
+describe('a sender for one side of a relation ends nothing that the document of the other side says', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['by its id', { relation: { id: 3 } }],
+    ['by all that there is to say of it', { relation: MINE, remote: { application: 'b' } }],
+  ])('%s', async (_, data) => {
+    const world = await createRelated()
+    const before = JSON.stringify([world.memory('a'), world.memory('b')])
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    const { status, text } = await send(world, ended(data))
+    expect({ status, text }).toEqual({ status: 403, text: expect.stringContaining('applications.meshstep.dev shop/b') })
+    expect(JSON.stringify([world.memory('a'), world.memory('b')])).toBe(before)
+  })
+
+  test('nor by the name of that document', async () => {
+    const world = await createRelated()
+    await send(world, ended({ relation: MINE, document: 'of-b' }))
+    await resync(world)
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+  })
+
+  test('also where its own memory was lost', async () => {
+    const world = await createRelated()
+    world.api.handle({
+      method: 'DELETE',
+      path: '/api/v1/namespaces/shop/configmaps/juju-service-mesh-a-labels',
+      headers: {},
+    })
+    for (const data of [
+      { relation: MINE, remote: { application: 'b' } },
+      { relation: { id: 3 }, remote: { application: 'b' } },
+    ])
+      expect((await send(world, ended(data))).status).toBe(403)
+    await resync(world)
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+  })
+
+  test('who may update both sides ends it', async () => {
+    const world = await createRelated('b')
+    expect((await send(world, ended({ relation: { id: 3 } }))).status).toBe(200)
+    expect(wordsOf(world, 'a')).toEqual(['ended'])
+  })
+
+  test('who may update one application removes that', async () => {
+    const world = await createRelated()
+    expect((await send(world, event('application-removed', { application: 'a' }))).status).toBe(200)
+    expect(wordsOf(world, 'b')).toEqual(['told'])
+  })
+
+  test('the end of a relation that nobody knows holds up none between others that has its id', async () => {
+    const world = await createRelated()
+    const other = { relation: { ...DATABASE, id: 4 }, remote: { application: 'beacon', data: {} } }
+    const time = new Date(world.clock.now() + 4 * 60_000).toISOString()
+    await send(world, ended({ relation: { id: 4 } }), time)
+    const { status } = await world.post({
+      ...event('relation-changed', { application: 'b', ...other }),
+      time: new Date(world.clock.now()).toISOString(),
+    })
+    expect([status, wordsOf(world, 'b')]).toEqual([200, ['told', 'told']])
+  })
+})
+
+test('a sender for one application announces no relation of it with another', async () => {
+  const world = await createRelated()
+  const told = { application: 'a', relation: { ...MINE, id: 9 }, remote: { application: 'beacon', data: {} } }
+  expect((await send(world, event('relation-changed', told))).status).toBe(403)
+  expect([wordsOf(world, 'a'), wordsOf(world, 'beacon')]).toEqual([['told'], []])
+  expect((await write(world, config('{}'))).status).toBe(200)
+})
