@@ -2,7 +2,8 @@ import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import { AUTHOR } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
-import { type Document, STAYS } from '../relations/documents.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { type Document, listDocuments, STAYS } from '../relations/documents.ts'
 import type { AuthorizeAuthor } from './authorize.ts'
 import { NOTHING_SAID, questionsOf, type Said } from './questions.ts'
 import type { About } from './rights.ts'
@@ -32,6 +33,23 @@ export const asAuthorsMay = async (
   for (const document of documents)
     judged.push(authorize ? await asItsAuthorMay(features, authorize, namespace, document) : document)
   return judged
+}
+
+/** A document of which nothing is taken, and why. */
+export type RefusedDocument = { readonly name: string; readonly application?: string; readonly problem: string }
+
+/** Lists the documents of a namespace, of all applications or one, that cannot be read, or whose authors may not ask for what they say. */
+export const refusedDocuments = async (
+  features: Pick<Features, 'configDocument' | 'effects' | 'uses'>,
+  kubernetes: Kubernetes,
+  authorize: AuthorizeAuthor | undefined,
+  namespace: string,
+  application?: string,
+): Promise<RefusedDocument[]> => {
+  const isAsked = (document: Document) => application === undefined || document.application === application
+  const documents = await listDocuments(kubernetes, namespace, features.configDocument, isAsked)
+  const judged = await asAuthorsMay(features, authorize, namespace, documents)
+  return judged.flatMap((document) => ('problem' in document ? [document] : []))
 }
 
 const asItsAuthorMay = async (

@@ -1,12 +1,14 @@
 import * as z from 'zod'
-import { type Authenticate, maySee } from '../access/authorize.ts'
+import { createAsk } from '../access/asking.ts'
+import { type Authenticate, type AuthorizeAuthor, maySee, type Sender } from '../access/authorize.ts'
+import { type RefusedDocument, refusedDocuments } from '../access/authors.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
 import { isConfigurationError, Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { Application, Namespace } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
-import type { Subject } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
@@ -40,7 +42,7 @@ export type ApplicationView = {
   /** The application's own databag, as its leader wrote it last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
-  /** Messages for people: targets that nobody may reach, with reasons, and who guards the application's documents. */
+  /** Messages for people: targets that nobody may reach, with reasons, who guards the application's documents, and those that are refused. */
   readonly messages: readonly string[]
   /** The labels that are held on the workload, and those that are wanted there. */
   readonly labels: Readonly<Record<string, string>>
@@ -62,7 +64,7 @@ export type ApplicationView = {
   })[]
 }
 
-/** An application whose memory cannot be read, and why. */
+/** An application whose memory cannot be read, or of which there is no more than a refused document, and why. */
 export type UnreadableView = Subject & { readonly problem: string }
 
 /** Answers what is remembered of an application, or of all of a namespace. Rejects with Refused, 404, when that is nothing. */
@@ -81,6 +83,8 @@ type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
   guard?: DocumentGuard | undefined
+  /** Without it documents are taken, whoever wrote them. */
+  authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
   timeoutMilliseconds: number
@@ -102,47 +106,84 @@ export const createApplications = ({
   connect,
   authenticate,
   guard,
+  authorizeAuthor,
   clock,
   environment,
   timeoutMilliseconds,
 }: Dependencies): Applications => {
-  const begin = async (authorization: string | undefined) => {
-    const kubernetes = connect(clock.now() + timeoutMilliseconds)
-    const sender = await authenticate?.(kubernetes, authorization)
-    return { sender, look: { features, kubernetes: readingOnce(kubernetes), guard, clock, environment } }
+  const ask = createAsk({ connect, authenticate, clock, timeoutMilliseconds })
+  const looking = <T>(
+    authorization: string | undefined,
+    answer: (look: Look, sender?: Sender) => Promise<T>,
+    application?: string,
+  ) =>
+    ask(authorization, ({ kubernetes, sender }) => {
+      const read = new Map<string, Promise<RefusedDocument[]>>()
+      const refused: Look['refused'] = (namespace) => {
+        const known = read.get(namespace)
+        if (known) return known
+        const reading = refusedDocuments(features, kubernetes, authorizeAuthor, namespace, application)
+        read.set(namespace, reading)
+        return reading
+      }
+      return answer({ features, kubernetes: readingOnce(kubernetes), guard, refused, clock, environment }, sender)
+    })
+  const pageOf = async (
+    look: Look,
+    sender: Sender | undefined,
+    { limit, after }: z.output<typeof PageQuery>,
+  ): Promise<Page> => {
+    const known = [...(await peersEverywhere(look.kubernetes))].filter(([name]) => isAfter(name, after))
+    const left = known.toSorted(([one], [other]) => (isAfter(one, other) ? 1 : -1))
+    const items: (ApplicationView | UnreadableView)[] = []
+    for (const [index, [name, peer]] of left.entries()) {
+      if (await maySee(sender, peer.subject)) items.push(await viewOrProblem(look, peer))
+      const isFull = items.length === limit || index + 1 === MOST_ASKED
+      if (isFull && index + 1 < left.length)
+        return { items, next: new URLSearchParams({ limit: String(limit), after: name }) }
+    }
+    return { items }
   }
   return {
     one: async (named, authorization) => {
       const subject = parse(Named, named)
-      const { look, sender } = await begin(authorization)
-      await sender?.authorize(subject)
-      return await viewOf(look, subject)
+      return await looking(
+        authorization,
+        async (look, sender) => {
+          await sender?.authorize(subject)
+          return await viewOf(look, subject)
+        },
+        subject.application,
+      )
     },
     all: async (named, authorization) => {
       const { namespace } = parse(Named.pick({ namespace: true }), named)
-      const { look, sender } = await begin(authorization)
-      await sender?.authorize({ namespace })
-      const views: (ApplicationView | UnreadableView)[] = []
-      for (const peer of (await listPeers(look.kubernetes, namespace)).values())
-        views.push(await viewOrProblem(look, peer))
-      return views
+      return await looking(authorization, async (look, sender) => {
+        await sender?.authorize({ namespace })
+        const peers = await listPeers(look.kubernetes, namespace)
+        const views: (ApplicationView | UnreadableView)[] = []
+        for (const peer of peers.values()) views.push(await viewOrProblem(look, peer))
+        return [...views, ...unknownIn(namespace, peers, await look.refused(namespace))]
+      })
     },
     everywhere: async (query, authorization) => {
-      const { limit, after } = parse(PageQuery, Object.fromEntries(query))
-      const { look, sender } = await begin(authorization)
-      const known = [...(await peersEverywhere(look.kubernetes))].filter(([name]) => isAfter(name, after))
-      const left = known.toSorted(([one], [other]) => (isAfter(one, other) ? 1 : -1))
-      const items: (ApplicationView | UnreadableView)[] = []
-      for (const [index, [name, peer]] of left.entries()) {
-        if (await maySee(sender, peer.subject)) items.push(await viewOrProblem(look, peer))
-        const isFull = items.length === limit || index + 1 === MOST_ASKED
-        if (isFull && index + 1 < left.length)
-          return { items, next: new URLSearchParams({ limit: String(limit), after: name }) }
-      }
-      return { items }
+      const asked = parse(PageQuery, Object.fromEntries(query))
+      return await looking(authorization, (look, sender) => pageOf(look, sender, asked))
     },
   }
 }
+
+/** The applications of which there are refused documents alone. */
+const unknownIn = (
+  namespace: string,
+  peers: ReadonlyMap<string, Peer>,
+  refused: readonly RefusedDocument[],
+): UnreadableView[] =>
+  refused.flatMap(({ application, problem }) =>
+    application === undefined || peers.has(subjectName({ namespace, application }))
+      ? []
+      : [{ namespace, application, problem }],
+  )
 
 const peersEverywhere = async (kubernetes: Kubernetes): Promise<Map<string, Peer>> => {
   try {
@@ -166,6 +207,8 @@ type Look = {
   readonly features: Features
   readonly kubernetes: Kubernetes
   readonly guard: DocumentGuard | undefined
+  /** The documents of a namespace that are refused, those of one application where one is asked about; read once. */
+  readonly refused: (namespace: string) => Promise<readonly RefusedDocument[]>
   readonly clock: Clock
   readonly environment: Environment
 }
@@ -180,13 +223,16 @@ const viewOrProblem = async (look: Look, { subject }: Peer) => {
 }
 
 const viewOf = async (
-  { features, kubernetes, guard, clock, environment }: Look,
+  { features, kubernetes, guard, refused, clock, environment }: Look,
   subject: Subject,
 ): Promise<ApplicationView> => {
   const memory = await features.memories.load(kubernetes, subject)
   const { state: remembered, labels, stored } = memory
   const { namespace, application } = subject
-  if (stored === undefined) throw new Refused(404, `${namespace}/${application}: unknown application`)
+  const own = (await refused(namespace)).filter((document) => document.application === application)
+  const problems = own.map(({ problem }) => problem)
+  if (stored === undefined)
+    throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
   const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
     [
       assess({ features, kubernetes, clock, environment }, subject, memory),
@@ -204,7 +250,13 @@ const viewOf = async (
   return {
     ...subject,
     status: isInherited(memory) ? notOurs(subject) : status,
-    messages: [...resolved.blocked, ...resolved.problems, ...closedTargets(subject, resolved.state), ...unguarded],
+    messages: [
+      ...resolved.blocked,
+      ...resolved.problems,
+      ...closedTargets(subject, resolved.state),
+      ...unguarded,
+      ...problems,
+    ],
     ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
     settings: mergeSettings(state),
     units: Object.entries(state.units.present)

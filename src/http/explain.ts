@@ -1,3 +1,4 @@
+import { type Asker, createAsk } from '../access/asking.ts'
 import type { Authenticate, Sender } from '../access/authorize.ts'
 import { type Decision, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, resolveMesh } from '../authorization/input.ts'
@@ -33,12 +34,9 @@ export type Explanation = Decision & {
  */
 export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
 
-export const createExplain =
-  ({ features, connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Explain =>
-  async (query, authorization) => {
-    const question = parseQuery(query)
-    const kubernetes = connect(clock.now() + timeoutMilliseconds)
-    const sender = await authenticate?.(kubernetes, authorization)
+export const createExplain = ({ features, ...dependencies }: Dependencies): Explain => {
+  const ask = createAsk(dependencies)
+  const answer = async (question: Query, { kubernetes, sender }: Asker): Promise<Explanation> => {
     await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
     const observed = await observeForQuery(features.memories, kubernetes, question)
     const { request, snapshot, steps } = buildInput(question, observed)
@@ -56,6 +54,11 @@ export const createExplain =
       },
     }
   }
+  return async (query, authorization) => {
+    const question = parseQuery(query)
+    return await ask(authorization, (asker) => answer(question, asker))
+  }
+}
 
 /** The namespaces of policies that an answer names, and that the sender may not read. */
 const hiddenIn = async (decision: Decision, { policies = [] }: ObservedCluster, sender: Sender): Promise<string[]> => {

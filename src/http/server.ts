@@ -5,8 +5,14 @@ import { type AddressInfo, isIPv6 } from 'node:net'
 import { promisify } from 'node:util'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { type Authenticate, createAuthenticate, createAuthorizeAuthor } from '../access/authorize.ts'
+import {
+  type Authenticate,
+  type AuthorizeAuthor,
+  createAuthenticate,
+  createAuthorizeAuthor,
+} from '../access/authorize.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
+import { createRights } from '../access/rights.ts'
 import { type Clock, systemClock as clock } from '../base/clock.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -90,6 +96,7 @@ export type Questions = {
     readonly features: Features
     connect(deadline: number): Kubernetes
     readonly authenticate?: Authenticate | undefined
+    readonly authorizeAuthor?: AuthorizeAuthor | undefined
     readonly clock: Clock
     readonly environment: Environment
     readonly timeoutMilliseconds: number
@@ -160,11 +167,14 @@ export const createService = ({
       steps.publish(step)
     },
   })
-  const reading = { features, connect, authenticate, clock, environment, timeoutMilliseconds: TIMEOUT_MILLISECONDS }
+  const reading = {
+    ...{ features, connect, authenticate, authorizeAuthor, clock, environment },
+    timeoutMilliseconds: TIMEOUT_MILLISECONDS,
+  }
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, guard })
-  const lint = createLint({ ...reading, authorizeAuthor })
-  const preview = createPreview({ ...reading, authorizeAuthor, functions: all, transport })
+  const lint = createLint(reading)
+  const preview = createPreview({ ...reading, functions: all, transport })
   const senderOf = createSenderOf(reading)
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
@@ -196,7 +206,7 @@ export const createService = ({
 
 type Access = {
   readonly authenticate?: Authenticate
-  readonly authorizeAuthor?: ReturnType<typeof createAuthorizeAuthor>
+  readonly authorizeAuthor?: AuthorizeAuthor
   readonly guard?: ReturnType<typeof createDocumentGuard>
 }
 
@@ -205,14 +215,15 @@ const accessOf = (
   audience: string | undefined,
   connect: (deadline: number) => Kubernetes,
   isReading: boolean,
-): Access =>
-  audience === undefined
-    ? {}
-    : {
-        authenticate: createAuthenticate({ audience, clock }),
-        authorizeAuthor: createAuthorizeAuthor({ connect, clock }),
-        ...(!isReading && { guard: createDocumentGuard({ connect, clock }) }),
-      }
+): Access => {
+  if (audience === undefined) return {}
+  const rights = createRights(clock)
+  return {
+    authenticate: createAuthenticate({ audience, clock, rights }),
+    authorizeAuthor: createAuthorizeAuthor({ connect, clock, rights }),
+    ...(!isReading && { guard: createDocumentGuard({ connect, clock }) }),
+  }
+}
 
 const UNASKED =
   'documents are taken whoever wrote them, with all rights of this process: EVENT_AUDIENCE is not set, so nobody is authenticated'

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { Authenticate } from '../access/authorize.ts'
+import { type Account, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
-import { Refused, Unavailable } from '../base/errors.ts'
+import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import type { Log } from '../base/log.ts'
 import { Namespace } from '../base/names.ts'
@@ -47,12 +48,14 @@ const MOST_KEPT = 200
 
 type Watcher = {
   readonly namespaces: ReadonlySet<string>
+  readonly account: Account
   readonly controller: ReadableStreamDefaultController<Uint8Array>
 }
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Steps => {
   const watchers = new Set<Watcher>()
+  const budget = createBudget(MOST_WATCHERS, 'as many watch as may already')
   let begun: string | undefined
   // asked for late: a start-up snapshot has no time of its own
   const process = () => (begun ??= clock.now().toString(36))
@@ -65,8 +68,12 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
     const [own, seen] = last.split('-')
     return own === process() ? kept.filter((one) => one.number > Number(seen)) : kept
   }
-  const end = (watcher: Watcher): void => {
+  const leave = (watcher: Watcher): void => {
     watchers.delete(watcher)
+    watcher.account.close()
+  }
+  const end = (watcher: Watcher): void => {
+    leave(watcher)
     watcher.controller.close()
   }
   return {
@@ -86,19 +93,19 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
       const kubernetes = connect(clock.now() + timeoutMilliseconds)
       const sender = await authenticate?.(kubernetes, authorization)
       for (const namespace of namespaces) await sender?.authorize({ namespace })
-      if (watchers.size >= MOST_WATCHERS)
-        throw new Unavailable(`${watchers.size} others watch already`, { status: 429 })
+      const account = budget.open(sender?.author.username)
+      account.keep(1)
       let watcher: Watcher | undefined
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => {
-          watcher = { namespaces, controller }
+          watcher = { namespaces, controller, account }
           watchers.add(watcher)
           controller.enqueue(encode(': steps follow\n\n'))
           for (const { step, number: own } of missedSince(last))
             if (namespaces.has(step.namespace ?? '')) controller.enqueue(encode(textOf(step, own)))
         },
         cancel: () => {
-          if (watcher) watchers.delete(watcher)
+          if (watcher) leave(watcher)
         },
       })
       return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })

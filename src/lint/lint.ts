@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { type Asker, createAsk } from '../access/asking.ts'
 import type { Authenticate, AuthorizeAuthor } from '../access/authorize.ts'
-import { asAuthorsMay } from '../access/authors.ts'
+import { refusedDocuments } from '../access/authors.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
@@ -16,7 +17,6 @@ import { isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
-import { listDocuments } from '../relations/documents.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
@@ -46,16 +46,16 @@ type Dependencies = {
 
 const Query = z.strictObject({ namespace: Namespace })
 
-export const createLint =
-  ({ features, connect, authenticate, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies): Lint =>
-  async (query, authorization) => {
-    const parsed = Query.safeParse(Object.fromEntries(query))
-    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    const { namespace } = parsed.data
+/** Each reads all of a namespace. */
+const MOST_AT_ONCE = 4
+
+export const createLint = (dependencies: Dependencies): Lint => {
+  const { features, authorizeAuthor, clock, environment } = dependencies
+  const ask = createAsk(dependencies, MOST_AT_ONCE)
+  const lint = async (namespace: string, asker: Asker): Promise<Finding[]> => {
     const { memories } = features
-    const kubernetes = readingOnce(connect(clock.now() + timeoutMilliseconds))
-    const sender = await authenticate?.(kubernetes, authorization)
-    await sender?.authorize({ namespace })
+    const kubernetes = readingOnce(asker.kubernetes)
+    await asker.sender?.authorize({ namespace })
     const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
@@ -76,6 +76,12 @@ export const createLint =
       ...(await expectationFindings(memories, kubernetes, states)),
     ]
   }
+  return async (query, authorization) => {
+    const parsed = Query.safeParse(Object.fromEntries(query))
+    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
+    return await ask(authorization, (asker) => lint(parsed.data.namespace, asker))
+  }
+}
 
 type Known = { readonly subject: Subject; readonly state: State }
 
@@ -95,13 +101,10 @@ const documentFindings = async (
   namespace: string,
   authorizeAuthor: AuthorizeAuthor | undefined,
 ): Promise<Finding[]> => {
-  const read = await listDocuments(kubernetes, namespace, features.configDocument)
-  const documents = await asAuthorsMay(features, authorizeAuthor, namespace, read)
-  return documents.flatMap((document) =>
-    'problem' in document
-      ? [{ rule: 'document-refused', about: `ConfigMap ${namespace}/${document.name}`, message: document.problem }]
-      : [],
-  )
+  const refused = await refusedDocuments(features, kubernetes, authorizeAuthor, namespace)
+  return refused.map(({ name, problem }) => ({
+    ...{ rule: 'document-refused', about: `ConfigMap ${namespace}/${name}`, message: problem },
+  }))
 }
 
 const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> => {

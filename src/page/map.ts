@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { type Authenticate, visibleTo } from '../access/authorize.ts'
+import { type Asker, createAsk } from '../access/asking.ts'
+import { type Authenticate, type AuthorizeAuthor, visibleTo } from '../access/authorize.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
@@ -30,6 +31,8 @@ type Dependencies = {
   features: Features
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
+  /** Without it documents are taken, whoever wrote them. */
+  authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
   timeoutMilliseconds: number
@@ -39,14 +42,13 @@ type Dependencies = {
 
 const Query = z.object({ namespace: z.array(Namespace) })
 
-export const createMaps =
-  ({ features, connect, authenticate, clock, environment, timeoutMilliseconds, home }: Dependencies): Maps =>
-  async (query, authorization, version) => {
-    const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
-    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    const asked = parsed.data.namespace
-    const kubernetes = connect(clock.now() + timeoutMilliseconds)
-    const sender = await authenticate?.(kubernetes, authorization)
+/** Each reads all of the namespaces that it shows. */
+const MOST_AT_ONCE = 8
+
+export const createMaps = (dependencies: Dependencies): Maps => {
+  const { features, authorizeAuthor, clock, environment, timeoutMilliseconds, home } = dependencies
+  const ask = createAsk(dependencies, MOST_AT_ONCE)
+  const mapOf = async (asked: readonly string[], version: string | undefined, { kubernetes, sender }: Asker) => {
     for (const namespace of asked) await sender?.authorize({ namespace })
     const known = new Set([...(await namespacesIn(kubernetes, home)), ...asked])
     const namespaces = (await visibleTo(sender, [...known], (namespace) => ({ namespace }))).toSorted()
@@ -54,18 +56,26 @@ export const createMaps =
     const now = await versionOf(kubernetes, namespaces, shown)
     if (now === version) return undefined
     const applications = createApplications({
+      authorizeAuthor,
       features,
       connect: () => kubernetes,
       clock,
       environment,
       timeoutMilliseconds,
     })
-    const views = (await Promise.all(shown.map((namespace) => applications.all({ namespace })))).flat()
+    const views: (ApplicationView | UnreadableView)[] = []
+    for (const namespace of shown) views.push(...(await applications.all({ namespace })))
     const services = (await Promise.all(shown.map((namespace) => kubernetes.list('Service', namespace)))).flat()
     const access: Asking = (from, to) => accessNow(from, to, { memories: features.memories, kubernetes })
     const drawn = await draw(views, services, access)
     return { namespaces, shown, ...drawn, version: now }
   }
+  return async (query, authorization, version) => {
+    const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
+    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
+    return await ask(authorization, (asker) => mapOf(parsed.data.namespace, version, asker))
+  }
+}
 
 /** The namespaces that hold memories; without the right to list all of them, the own one. */
 const namespacesIn = async (kubernetes: Kubernetes, home: string | undefined): Promise<string[]> => {

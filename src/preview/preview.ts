@@ -1,7 +1,7 @@
+import { createAsk } from '../access/asking.ts'
 import { type Authenticate, type AuthorizeAuthor, type Sender, visibleTo } from '../access/authorize.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
-import { Unavailable } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'
 import { subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
@@ -61,7 +61,7 @@ type Dependencies = {
 const MOST_PAIRS = 2_500
 
 /** Plans that are made at a time: each holds what it reads of the cluster in memory. */
-const AT_ONCE = 2
+const MOST_AT_ONCE = 2
 
 /**
  * Plans what events and documents would do: the cluster is read, and they and all that follows from them run on a fork of it in memory.
@@ -69,14 +69,13 @@ const AT_ONCE = 2
  * for whoever may not send the events, and leaves out what the sender may not see.
  */
 export const createPreview = (dependencies: Dependencies): Preview => {
-  const { transport, connect, authenticate, clock, timeoutMilliseconds } = dependencies
+  const { transport, clock, timeoutMilliseconds } = dependencies
   const { memories } = dependencies.features
-  let running = 0
+  const ask = createAsk(dependencies, MOST_AT_ONCE)
 
-  const plan = async (given: Proposal, asked: Asked): Promise<Plan> => {
+  const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
-    const { trace = {}, authorization } = asked
-    const sender = await authenticate?.(connect(deadline, trace), authorization)
+    const { trace = {} } = asked
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, given.objects) : undefined
     const proposal = { ...given, ...(authored && { objects: authored.objects }) }
     const { createFork } = await import('../embedded/fork.ts')
@@ -116,16 +115,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     return { before: side(fork.before), after: side(fork.after) }
   }
 
-  return async (proposal, asked) => {
-    if (running >= AT_ONCE)
-      throw new Unavailable(`${running} plans are being made here`, { status: 429, retryAfterSeconds: 1 })
-    running += 1
-    try {
-      return await plan(proposal, asked)
-    } finally {
-      running -= 1
-    }
-  }
+  return (proposal, asked) => ask(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
 }
 
 const lastSteps = (steps: readonly Told[]): Told[] =>

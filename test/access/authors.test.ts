@@ -160,6 +160,24 @@ describe('a document acts with the right of its author', () => {
     })
   })
 
+  test('the application that it is about tells of one that is refused, known or not', async () => {
+    const world = createTenants(rights('admin: a', 'admin: mesh a'))
+    const view = async (path: string) => {
+      const headers = { authorization: 'Bearer good' }
+      return await (await world.app.request(`/applications/shop${path}`, { headers })).json()
+    }
+    const refused = expect.stringContaining('ConfigMap document: its author tenant may not update')
+    await write(world, config(ofMesh))
+    expect(await view('/a')).toMatchObject({
+      status: 404,
+      message: expect.stringMatching(/unknown application; ConfigMap document: its author/),
+    })
+    expect(await view('')).toEqual([{ namespace: NAMESPACE, application: 'a', problem: refused }])
+    await write(world, config(ofMesh, { name: 'of-admin', author: 'admin' }))
+    expect(await view('/a')).toMatchObject({ config: { mesh: {} }, messages: expect.arrayContaining([refused]) })
+    expect(await view('')).toMatchObject([{ application: 'a', messages: expect.arrayContaining([refused]) }])
+  })
+
   test('nobody is asked where nobody is authenticated', async () => {
     const world = createWorld([named(workload('StatefulSet', 'a')), named(service('a'))])
     expect((await write(world, config('labels: { tier: red }', { author: undefined }))).status).toBe(200)

@@ -200,6 +200,7 @@ export const createWorld = (
     features,
     connect,
     authenticate,
+    authorizeAuthor,
     guard,
     clock,
     environment,
