@@ -264,7 +264,7 @@ const factsOf = (
 ): Pick<Plan, 'facts' | 'calm'> => {
   const more = (count: number) => Array.from({ length: count }, () => addFacts(random, style, relations, sides)).flat()
   // a worker without a config is not looked at, and whoever moves to a beacon without one stays as it is until that one has it
-  const least = sides.includes('querier') ? facts.length : sides.length
+  const least = ['querier', 'lantern'].some((side) => sides.includes(side)) ? facts.length : 2
   if (size === 'first')
     return { facts: [...facts.slice(0, least + random.below(3)).flat(), ...more(random.below(2))], calm: 0 }
   const first = facts.flat()
