@@ -1,4 +1,5 @@
 import type { Feature, FeatureInput } from '../feature/feature.ts'
+import type { CoordinatorConfig } from './config.ts'
 import {
   awaitsPolicies,
   clusterDesiredState,
@@ -8,15 +9,22 @@ import {
 } from './desired-state.ts'
 import { expressionIssues } from './gateway-config.ts'
 import { coordinatedWorkersConfig } from './schema.ts'
+import { clusterPorts, selectWorkerPorts } from './settings.ts'
 import { clusterLookups, findSurroundings, isPublishingUnits } from './surroundings.ts'
 
 const desiredStateFor = ({ subject, resolved: { state }, environment, seen }: FeatureInput) =>
   clusterDesiredState(subject, state, findSurroundings(environment, subject, state, seen))
 
+/** The ports that policies open inside the cluster, with `leastPrivilege`. */
+const openPorts = (config: CoordinatorConfig) => [clusterPorts(config), selectWorkerPorts(config, config.roles)]
+
 /** Coordinators and workers: the data they exchange, the policies inside their cluster, and its telemetry. */
 export const coordinatedWorkers = {
   name: 'coordinated-workers',
   config: coordinatedWorkersConfig,
+  // its policies select pods by a label, whoever made them
+  effects: (_subject, { coordinator }) =>
+    coordinator ? { policies: { cluster: coordinator.leastPrivilege ?? false, ports: openPorts(coordinator) } } : {},
   problems: ({ coordinator }) => expressionIssues(coordinator?.nginx),
   kinds: ({ coordinator }) => [
     ...(coordinator ? (['AuthorizationPolicy'] as const) : []),
