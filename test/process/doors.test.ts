@@ -92,7 +92,7 @@ describe('a flood of bodies without a valid token', () => {
       ...{ tokens: { good: 'somebody' }, audiences: ['meshstep'], allows: () => true },
     })
     const server = await serve({ environment: { ...cluster.environment, EVENT_AUDIENCE: 'meshstep' } })
-    const body = JSON.stringify({ config: { note: 'x'.repeat(1_800_000) } })
+    const body = JSON.stringify({ config: { note: 'x'.repeat(400_000) } })
     const { headers } = writeEvent(event('config-changed', {}))
     const good = async (): Promise<number> => {
       const sent = writeEvent(event('relation-changed', meshRelation()))
