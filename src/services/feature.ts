@@ -4,7 +4,7 @@ import { isConfigUnknown } from '../state/state.ts'
 import { announce, markAccepted, nothingAnnounced } from './announced.ts'
 import { announcements } from './announcements.ts'
 import { offeredServices } from './offered.ts'
-import { serviceContent } from './provided.ts'
+import { missingServices, serviceContent, serviceLookups } from './provided.ts'
 import { servicesConfig, servicesState } from './schema.ts'
 import { announceSettings } from './settings-changed.ts'
 
@@ -13,19 +13,23 @@ export const services = {
   name: 'services',
   config: servicesConfig,
   state: servicesState,
-  desire: ({ subject, resolved: { state } }) => {
+  lookups: (subject, { state }) => serviceLookups(subject, state),
+  desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
     const { waiting, problems } = offeredServices(subject, state)
-    return { waiting, messages: problems }
+    return { waiting: [...waiting, ...missingServices(subject, state, lookups).values()], messages: problems }
   },
-  publications: ({ subject, resolved: { state } }) =>
-    Object.fromEntries(
+  publications: ({ subject, resolved: { state }, seen: { lookups } }) => {
+    const missing = missingServices(subject, state, lookups)
+    return Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
-        const data = serviceContent(relation, subject.namespace, state.config?.services)
+        const services = missing.has(relation.key) ? undefined : state.config?.services
+        const data = serviceContent(relation, subject.namespace, services)
         // what was offered before the memory was lost may stand
         const isUnknown = relation.role === 'provides' && isConfigUnknown(state)
         return data === undefined || isUnknown ? [] : [[relation.key, { data }] as const]
       }),
-    ),
+    )
+  },
   derive: (state, { subject, now, resolve }) => {
     const isConcerned =
       state.announced || Object.values(state.relations).some((entry) => entry.interface === 'k8s-service')

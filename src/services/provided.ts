@@ -1,7 +1,12 @@
 import * as z from 'zod'
 import { ownValue } from '../base/own-value.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
+import { isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../kubernetes/objects.ts'
 import { Port } from '../policies/endpoint.ts'
-import type { Relation } from '../state/relation.ts'
+import { type Relation, relationName, relationsIn } from '../state/relation.ts'
+import type { EffectiveState } from '../state/state.ts'
 import { serviceHost } from './host.ts'
 
 /** A Service name is one label, which excludes addresses and names of pods. */
@@ -31,3 +36,30 @@ export const serviceContent = (
   if (service === undefined) return {}
   return { 'service-name': serviceHost(service.name, namespace), 'service-port': String(service.port) }
 }
+
+type Provided = { readonly relation: Relation & { readonly key: string }; readonly reference: Reference }
+
+/** The Services that relations are offered and others make: that of the application's own workload comes with it. */
+const foreignServices = ({ namespace, application }: Subject, { relations, config }: EffectiveState): Provided[] =>
+  relationsIn({ relations }).flatMap((relation) => {
+    const isProvider = relation.interface === 'k8s-service' && relation.role === 'provides'
+    const { name } = (isProvider && ownValue(config?.services, relation.endpoint)) || {}
+    const isOwn = name === application && Object.hasOwn(config?.workload ?? {}, 'podSpec')
+    return name === undefined || isOwn ? [] : [{ relation, reference: { kind: 'Service', namespace, name } as const }]
+  })
+
+/** The Services to look up: one that does not exist is not offered. */
+export const serviceLookups = (subject: Subject, state: EffectiveState): Reference[] =>
+  foreignServices(subject, state).map(({ reference }) => reference)
+
+/** The waits for Services that do not exist, by the keys of the relations that would be offered them. */
+export const missingServices = (subject: Subject, state: EffectiveState, lookups: Lookups): ReadonlyMap<string, Wait> =>
+  new Map(
+    foreignServices(subject, state).flatMap(({ relation, reference }) => {
+      const name = nameOf(reference)
+      if (lookups.get(name) !== undefined || isUnreadable(lookups, name)) return []
+      const held = relationName(relation)
+      const message = `${held}: ${name} does not exist, and is not offered: the next event after it does offers it`
+      return [[relation.key, { held, for: [name], message }] as const]
+    }),
+  )

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { some } from '../helpers/runs.ts'
-import type { World } from '../helpers/world.ts'
+import { service, type World } from '../helpers/world.ts'
 import {
   CONFIGS,
   configure,
@@ -23,6 +23,7 @@ const RO: Related = { ...RW, id: 2, endpoint: 'db-ro' }
 
 const createDatabase = async (): Promise<World> => {
   const world = createPair('broker', ['db', 'web'])
+  world.api.seed(['db-rw', 'db-ro', 'primary'].map(service), { manager: 'juju' })
   const services = { 'db-rw': { name: 'db-rw', port: 5432 }, 'db-ro': { name: 'db-ro', port: 5433 } }
   await configure(world, 'db', { services })
   return world

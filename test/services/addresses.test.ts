@@ -38,9 +38,15 @@ const databagFor = (world: World, application: string) => {
 
 describe('a provider', () => {
   const offers = (services: Data) => ({ config: { services } })
+  /** An empty namespace but for a Service. */
+  const createServed = (name: string): World => {
+    const world = createEmptyWorld()
+    world.api.seed([service(name)], { manager: 'somebody' })
+    return world
+  }
 
   test('says the name of its Service, good in every namespace, and the port as text, whichever unit leads', async () => {
-    const world = createEmptyWorld()
+    const world = createServed('db-primary')
     await world.send('config-changed', offers({ database: { name: 'db-primary', port: 5432 } }))
     await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
     for (const unit of ['web/0', 'web/1']) await world.send('leader-elected', { unit })
@@ -51,8 +57,24 @@ describe('a provider', () => {
     expect(world.published.filter(({ subject }) => subject === 'shop/api')).toHaveLength(1)
   })
 
-  test('says it again when it changes, and nothing when it offers none', async () => {
+  test('offers no Service that does not exist, and says so until it does', async () => {
     const world = createEmptyWorld()
+    await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
+    const message =
+      'relation 3 (database): Service shop/nosuch does not exist, and is not offered: the next event after it does offers it'
+    expect(await world.send('config-changed', offers({ database: { name: 'nosuch', port: 5432 } }))).toMatchObject({
+      status: 'waiting',
+      waiting: [{ for: ['Service shop/nosuch'], message }],
+    })
+    expect(await view(world)).toMatchObject({ status: { status: 'waiting', message } })
+    expect(databagFor(world, 'api')).not.toHaveProperty('service-name')
+    world.api.seed([service('nosuch')], { manager: 'somebody' })
+    expect(await world.send('resync', {})).not.toHaveProperty('waiting')
+    expect(databagFor(world, 'api')).toMatchObject({ 'service-name': 'nosuch.shop.svc.cluster.local' })
+  })
+
+  test('says it again when it changes, and nothing when it offers none', async () => {
+    const world = createServed('db')
     await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
     expect(databagFor(world, 'api')).not.toHaveProperty('service-name')
     await world.send('config-changed', offers({ database: { name: 'db', port: 1 } }))
@@ -179,6 +201,7 @@ describe('a requirer', () => {
 describe('provider and requirer in one process', () => {
   test('one event on one side tells the other, and its end both', async () => {
     const world = createEmptyWorld({ isOwnSink: true })
+    world.api.seed([service('db')], { manager: 'somebody' })
     await world.send('config-changed', {
       application: 'db',
       config: { services: { database: { name: 'db', port: 5432 } } },
