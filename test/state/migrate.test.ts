@@ -9,7 +9,7 @@ import { findChurn } from '../../src/workload/churn/evidence.ts'
 import { createEmptyWorld, patch } from '../helpers/application.ts'
 import { ON_MESH } from '../helpers/mesh.ts'
 import { some } from '../helpers/runs.ts'
-import { isWrite, type World } from '../helpers/world.ts'
+import { isWrite, service, type World } from '../helpers/world.ts'
 import {
   atEveryWrite,
   calm,
@@ -533,6 +533,7 @@ describe('applications with memories of version 1 work on', () => {
     'a Service that is offered is announced no other time, the relation was told to %s',
     async (side) => {
       const world = createEmptyWorld()
+      world.api.seed([service('db')], { manager: 'juju' })
       await configure(world, 'web', {})
       await configure(world, 'db', { services: { database: { name: 'db', port: 5432 } } })
       const relation = { id: 3, requirer: 'web', provider: 'db', endpoint: 'database', interface: 'k8s-service' }
