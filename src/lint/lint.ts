@@ -17,6 +17,7 @@ import { isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
+import { lostMemories, ownersIn } from '../reconcile/orphans.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
@@ -62,6 +63,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const policies = await policiesIn(kubernetes, namespace)
     return [
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
+      ...(await lostFindings(kubernetes, namespace, stored)),
       ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
       ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
       ...(await waitFindings(
@@ -81,6 +83,16 @@ export const createLint = (dependencies: Dependencies): Lint => {
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
     return await ask(authorization, (asker) => lint(parsed.data.namespace, asker))
   }
+}
+
+const lostFindings = async (
+  kubernetes: Kubernetes,
+  namespace: string,
+  stored: readonly KubernetesObject[],
+): Promise<Finding[]> => {
+  const known = new Set(stored.map(({ metadata }) => ownValue(metadata.labels, APPLICATION_LABEL) ?? ''))
+  const lost = lostMemories(namespace, await ownersIn(kubernetes, namespace), known)
+  return lost.map((one) => ({ rule: 'memory-lost', ...one }))
 }
 
 type Known = { readonly subject: Subject; readonly state: State }

@@ -29,8 +29,15 @@ export type Swept = {
 
 const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
 
-/** The applications of a namespace; and why some that are known only by what they left behind may not be found. */
-export type Sweep = { readonly applications: readonly Swept[]; readonly problems: readonly string[] }
+/**
+ * The applications of a namespace; a sentence for each that lost its memory, and why some that are known only by what they left behind may not be
+ * found.
+ */
+export type Sweep = {
+  readonly applications: readonly Swept[]
+  readonly lost: readonly string[]
+  readonly problems: readonly string[]
+}
 
 /**
  * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
@@ -85,7 +92,8 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
       owned: [...new Set(kinds)].filter((kind) => !known.owned.includes(kind) && mayGo(kind, known)),
     }
   })
-  return { applications: swept, problems }
+  const lost = lostMemories(namespace, owners, new Set(remembered.keys())).map(({ message }) => message)
+  return { applications: swept, lost, problems }
 }
 
 /** Lists what `of` makes of each object. */
@@ -169,11 +177,27 @@ const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string,
 const mayGo = (kind: OwnedKind, { isDemanded }: Known): boolean =>
   isDemanded || ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind)
 
-/** The applications of a namespace that own objects, of which kinds. Of one that may not be listed, those that need it tell. */
-const ownersIn = async (
-  kubernetes: Kubernetes,
+type Owner = { readonly application: string; readonly kind: OwnedKind }
+
+/** The applications that own objects and have no memory, with a sentence for each. */
+export const lostMemories = (
   namespace: string,
-): Promise<{ application: string; kind: OwnedKind }[]> => {
+  owners: readonly Owner[],
+  known: ReadonlySet<string>,
+): { readonly about: string; readonly message: string }[] =>
+  [...Map.groupBy(owners, ({ application }) => application)]
+    .filter(([application]) => !known.has(application))
+    .map(([application, owned]) => {
+      const about = `${namespace}/${application}`
+      const kinds = [...new Set(owned.map(({ kind }) => kind))].toSorted().join(', ')
+      return {
+        about,
+        message: `${about} has no memory, though objects of it stand (${kinds}): tell its config, or its removal`,
+      }
+    })
+
+/** The applications of a namespace that own objects, of which kinds. Of one that may not be listed, those that need it tell. */
+export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promise<Owner[]> => {
   const listed = await Promise.all(
     OwnedKind.options.map(async (kind) => {
       const owners = (object: KubernetesObject) =>

@@ -144,3 +144,20 @@ describe('a beacon that goes after its memory and that of a consumer were lost',
     expect(await viewOf(world)).toMatchObject({ waiting: [] })
   })
 })
+
+test.each([[['beacon']], [['beacon', 'db']]])(
+  'a beacon whose memory is lost is named by a resync of the namespace and by lint until its config is told: without those of %s',
+  async (lost) => {
+    const world = await createClient()
+    for (const name of lost) loseMemory(world, name)
+    const message =
+      'shop/beacon has no memory, though objects of it stand (AuthorizationPolicy, Gateway, HorizontalPodAutoscaler): tell its config, or its removal'
+    const resync = () => world.send('resync', { application: undefined })
+    const lintOf = async () => (await world.app.request('/lint?namespace=shop')).json()
+    expect(await resync()).toMatchObject({ status: 'waiting', messages: expect.arrayContaining([message]) })
+    expect(await lintOf()).toContainEqual({ rule: 'memory-lost', about: 'shop/beacon', message })
+    await configure(world, { mesh: {} })
+    expect((await resync()).messages).not.toContain(message)
+    expect(JSON.stringify(await lintOf())).not.toContain('memory-lost')
+  },
+)
