@@ -33,16 +33,18 @@ const SLOW = [
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */
 const { TESTS = 'quick' } = process.env
 
+/** Quick ones share what they import, which costs more than most of them; each file of the slow ones has its own. */
+const PROJECTS = [
+  { name: 'quick', include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...SLOW], isolate: false },
+  { name: 'slow', include: SLOW.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')), isolate: true },
+]
+
 export default defineConfig({
   test: {
-    include: (TESTS === 'slow' ? SLOW : ['test/**']).map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')),
-    exclude: ['node_modules/**', ...(TESTS === 'quick' ? SLOW : [])],
     globalSetup: ['test/helpers/announce.ts'],
-    setupFiles: ['test/helpers/seed.ts'],
-    // quick ones share what they import, which costs more than most of them; with all of them each file has its own
-    isolate: TESTS !== 'quick',
-    testTimeout: 900_000,
-    hookTimeout: 300_000,
     maxWorkers: 2,
+    projects: PROJECTS.filter(({ name }) => TESTS === 'all' || TESTS === name).map((project) => ({
+      test: { ...project, setupFiles: ['test/helpers/seed.ts'], testTimeout: 900_000, hookTimeout: 300_000 },
+    })),
   },
 })
