@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Hono as App, Context } from 'hono'
-import { Hono } from 'hono/quick'
+import { HonoBase } from 'hono/hono-base'
+import { LinearRouter } from 'hono/router/linear-router'
+import type { BlankEnv, BlankSchema } from 'hono/types'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -98,7 +100,7 @@ export const createApp = ({
     return context.body(body, 200, headers)
   }
 
-  const app = new Hono()
+  const app = new HonoBase<BlankEnv, BlankSchema, '/'>({ router: new LinearRouter() })
   // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
