@@ -1,5 +1,6 @@
 import { Refused } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'
+import { joinAnd } from '../base/printed.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { describeWait } from '../base/wait.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -40,7 +41,8 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
   if (pod && isGateway(pod)) return resolveGateway(query, observed, pod)
   const service = findService(query, observed)
   const straight = service && directReason(service, observed, isFromGateway)
-  const { podPort, protocol, note } = service && !isHeadless(service) ? resolvePort(service, query.port, pod) : {}
+  const { podPort, protocol, note, lacking } =
+    service && !isHeadless(service) ? resolvePort(service, query.port, pod) : {}
   const { workloads, doubt, partly } = workloadSnapshots(query, observed, pod)
   const found = observed.services.map((one) => ({
     service: one,
@@ -55,7 +57,7 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
     doubts: [
       ...(observed.to && someMayHaveSidecar(observed.to, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
       ...found.filter((one) => isAbout(one.service, service, pod)).flatMap(({ doubt }) => doubt ?? []),
-      ...[doubt, service && podsDoubt(service, pod, query.to)].filter((one) => one !== undefined),
+      ...[doubt, service && podsDoubt(service, pod, query.to), lacking].filter((one) => one !== undefined),
     ],
   }
 }
@@ -83,7 +85,7 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
       `query.to: expected an application or a Gateway that takes traffic from outside, got ${namespace}/${application}`,
     )
   const service = services.find(({ metadata }) => metadata.name === application)
-  const { podPort, note } = service ? resolvePort(service, port, pod) : {}
+  const { podPort, note, lacking } = service ? resolvePort(service, port, pod) : {}
   const listener = findListener(gateway, podPort ?? port)
   return {
     to: {
@@ -92,8 +94,8 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
     },
     services: [],
     workloads: [],
-    doubts: [],
-    notes: [note, listener.note].filter((one) => one !== undefined),
+    doubts: [lacking, listener.lacking].filter((one) => one !== undefined),
+    notes: [note].filter((one) => one !== undefined),
   }
 }
 
@@ -131,10 +133,15 @@ const resolvePort = (
   { spec }: KubernetesObject,
   port: number,
   pod: PodLike | undefined,
-): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string } => {
+): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string; lacking?: string } => {
   const ports = (spec?.ports ?? []) as ServicePortSpec[]
   const found = ports.find((one) => one.port === port)
-  if (found === undefined) return { note: `the Service has no port ${port}` }
+  if (found === undefined) {
+    const others = ports.map((one) => one.port)
+    return {
+      lacking: `the Service has no port ${port}, ${others.length > 0 ? `but ${joinAnd(others.map(String))}` : 'nor any other'}`,
+    }
+  }
   const { targetPort = port } = found
   const protocol = detectProtocol(found)
   if (typeof targetPort === 'number') return { podPort: targetPort, protocol }
@@ -147,7 +154,7 @@ const resolvePort = (
 const SIDECAR = 'its pods have a sidecar, or may have one, which enforces policies in its own way'
 
 const findWaypointOf = (service: KubernetesObject, { toNamespace, gateways = [], gatewayClasses }: ObservedCluster) =>
-  findWaypoint(service, toNamespace?.metadata.labels ?? {}, gateways, 'service', gatewayClasses)
+  findWaypoint(service, toNamespace?.metadata ?? {}, gateways, 'service', gatewayClasses)
 
 /** A Service that Istio has not taken yet may be led elsewhere, or straight to its pods. */
 const withDoubt = (
@@ -163,12 +170,14 @@ const withDoubt = (
 const serviceSnapshot = ({
   service,
   waypoint,
+  canary,
   bypassed,
 }: { service: KubernetesObject } & WaypointResult): ServiceSnapshot => ({
   namespace: service.metadata.namespace ?? '',
   name: service.metadata.name,
   selector: service.spec?.selector as ServiceSnapshot['selector'],
   waypoint,
+  ...(canary !== undefined && { canary }),
   bypassed,
 })
 
@@ -186,8 +195,14 @@ const workloadSnapshots = (
   const { on, of } = countEnrolled(to, namespaceLabels)
   const labels = podLabels(pod)
   const metadata = { name: application, namespace, labels: { ...labels } }
-  const { waypoint, doubt } =
-    on > 0 ? findWaypoint({ metadata }, namespaceLabels, gateways, 'workload', gatewayClasses) : {}
+  // a ztunnel sends what is for a pod through its waypoint, whether or not the pod is on the mesh
+  const { waypoint, doubt } = findWaypoint(
+    { metadata },
+    toNamespace?.metadata ?? {},
+    gateways,
+    'workload',
+    gatewayClasses,
+  )
   const isPartly = on > 0 && on < of
   return {
     workloads: [{ namespace, name: application, labels, onMesh: on > 0, waypoint }],

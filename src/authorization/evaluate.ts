@@ -4,11 +4,12 @@ import { parseRequesters } from '../policies/requested-by.ts'
 import type { AccessRequest, ClusterSnapshot } from './evaluate/cluster-snapshot.ts'
 import { type EnforcementResult, enforce } from './evaluate/enforce.ts'
 import { type EnforcementPoint, policyName, type TraceStep } from './evaluate/enforcement-point.ts'
-import { findProxyChain } from './evaluate/proxy-chain.ts'
+import { findProxyChain, isShared } from './evaluate/proxy-chain.ts'
 import { explain, writeDoubt, writeSentence } from './evaluate/sentence.ts'
 
 export type {
   AccessRequest,
+  Canary,
   ClusterSnapshot,
   ServiceSnapshot,
   Waypoint,
@@ -45,7 +46,7 @@ type PointResult = { readonly point: EnforcementPoint; readonly verdict: Enforce
 
 /**
  * Evaluates a request, and decides nothing where something could be otherwise that is not known: which namespace is the root, whether a
- * sidecar has a say, or which of the pods takes part.
+ * sidecar has a say, which of the pods takes part, or which of two waypoints.
  */
 export const evaluate = (
   request: AccessRequest,
@@ -53,58 +54,71 @@ export const evaluate = (
   requesters: Requesters = parseRequesters,
 ): Decision => {
   const decision = decide(request, snapshot, requesters)
+  const isOther: IsOther = (...one) => isOtherwise(decide(...one, requesters), decision)
   const doubt =
     snapshot.doubts?.[0] ??
-    podsDoubt(request, snapshot, decision, requesters) ??
-    rootDoubt(request, snapshot, decision, requesters)
+    podsDoubt(request, snapshot, isOther) ??
+    canaryDoubt(request, snapshot, isOther) ??
+    rootDoubt(request, snapshot, isOther)
   if (doubt === undefined || !decision.decided) return decision
   const { enforced: _, policy: _p, ...rest } = decision
   return { ...rest, allowed: false, decided: false, relations: [], sentence: writeDoubt(request, doubt) }
 }
 
+/** Tells if a request has another answer there than the one that is given. */
+type IsOther = (request: AccessRequest, snapshot: ClusterSnapshot) => boolean
+
 /** The reason why the answer depends on which pods take part, where they differ. */
-const podsDoubt = (
-  request: AccessRequest,
-  snapshot: ClusterSnapshot,
-  decision: Decision,
-  requesters: Requesters,
-): string | undefined => {
+const podsDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
   const { client, destination } = snapshot.differing ?? {}
-  return eachPods(request, snapshot).some((one) => isOtherwise(decide(...one, requesters), decision))
+  const [, ...others] = eachPods(request, snapshot)
+  return others.some((one) => isOther(...one))
     ? [client && `of the client ${client}`, destination && `of the destination ${destination}`]
         .filter((one) => one !== undefined)
         .join(', and ')
     : undefined
 }
 
-/** The request between each other kind of pods that may take part. */
-const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) =>
-  (snapshot.others ?? []).map(
+/** The reason why the answer depends on which of two waypoints a connection takes. */
+const canaryDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
+  const { waypoint, canary } = sharedService(request, snapshot) ?? {}
+  const isShared = waypoint && canary && eachPods(request, byCanaries(snapshot)).some((one) => isOther(...one))
+  return isShared
+    ? `of the connections the waypoint ${waypoint.namespace}/${waypoint.name} takes ${100 - canary.weight} %, and its canary ${canary.namespace}/${canary.name} ${canary.weight} %, and they decide differently`
+    : undefined
+}
+
+const byCanaries = (snapshot: ClusterSnapshot): ClusterSnapshot => ({ ...snapshot, isByCanaries: true })
+
+/** The Service that is asked for, where two waypoints share its connections. */
+const sharedService = ({ to }: AccessRequest, snapshot: ClusterSnapshot) =>
+  snapshot.services.find((one) => one.namespace === to.namespace && one.name === to.service && isShared(one, snapshot))
+
+/** The request between each kind of pods that may take part. */
+const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
+  [request, snapshot] as const,
+  ...(snapshot.others ?? []).map(
     ({ workloads, ...ends }) =>
       [
         { ...request, ...ends },
         { ...snapshot, workloads },
       ] as const,
-  )
+  ),
+]
 
 const isOtherwise = (one: Decision, { allowed, decided }: Decision): boolean =>
   one.allowed !== allowed || one.decided !== decided
 
 /** The reason why the answer depends on which namespace is Istio's root namespace, where that is not known. */
-const rootDoubt = (
-  request: AccessRequest,
-  snapshot: ClusterSnapshot,
-  decision: Decision,
-  requesters: Requesters,
-): string | undefined => {
+const rootDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
   const { rootNamespace, otherRoots = [] } = snapshot
-  const isOther = otherRoots.some((other) => {
+  const isDecisive = otherRoots.some((other) => {
     const otherwise = { ...snapshot, rootNamespace: other }
-    return [[request, otherwise] as const, ...eachPods(request, otherwise)].some((one) =>
-      isOtherwise(decide(...one, requesters), decision),
+    return [otherwise, ...(sharedService(request, snapshot) ? [byCanaries(otherwise)] : [])].some((one) =>
+      eachPods(request, one).some((pair) => isOther(...pair)),
     )
   })
-  return isOther
+  return isDecisive
     ? `which namespace is Istio's root namespace is not known, ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= says it)`
     : undefined
 }

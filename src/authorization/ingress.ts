@@ -29,13 +29,13 @@ export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: reado
 
 const CARRIES: Readonly<Record<string, 'http' | 'tcp'>> = { HTTP: 'http', HTTPS: 'http', TLS: 'tcp', TCP: 'tcp' }
 
-/** Finds the protocol of the listener on a port; a note says if there is no listener. */
+/** Finds the protocol of the listener on a port, or says that there is no listener. */
 export const findListener = (
   gateway: KubernetesObject,
   port: number,
-): { protocol?: 'http' | 'tcp' | undefined; takesCertificates?: boolean; note?: string } => {
+): { protocol?: 'http' | 'tcp' | undefined; takesCertificates?: boolean; lacking?: string } => {
   const parsed = Gateway.parse(gateway)
   const listener = parsed.spec.listeners.find((one) => one.port === port)
-  if (listener === undefined) return { note: `the gateway has no listener on port ${port}` }
+  if (listener === undefined) return { lacking: `the gateway has no listener on port ${port}` }
   return { protocol: ownValue(CARRIES, listener.protocol), takesCertificates: takesCertificates(parsed, port) }
 }

@@ -111,7 +111,10 @@ const TOO_MANY = 'the pods of either side differ in more ways than are looked at
 const joined = (...texts: readonly (string | undefined)[]): string | undefined =>
   texts.filter((text) => text !== undefined).join(', and ') || undefined
 
-type Mesh = Pick<ClusterSnapshot, 'rootNamespace' | 'otherRoots' | 'trustDomain' | 'trustDomainAliases'> & {
+type Mesh = Pick<
+  ClusterSnapshot,
+  'rootNamespace' | 'otherRoots' | 'istioVersion' | 'trustDomain' | 'trustDomainAliases'
+> & {
   readonly notes: readonly string[]
 }
 
@@ -130,6 +133,7 @@ export const resolveMesh = (
   const isMistaken = said?.rootNamespace !== undefined && known !== undefined && said.rootNamespace !== rootNamespace
   return {
     ...{ rootNamespace, otherRoots },
+    istioVersion: known?.version,
     trustDomain: query.trustDomain ?? known?.trustDomain ?? said?.trustDomain ?? 'cluster.local',
     trustDomainAliases: known?.trustDomainAliases ?? said?.trustDomainAliases ?? 'unknown',
     notes: isMistaken

@@ -35,7 +35,7 @@ const peerAuthentication = ({ metadata, spec }: z.infer<typeof Peer>): PeerAuthe
   namespace: metadata.namespace,
   name: metadata.name,
   created: metadata.creationTimestamp,
-  selector: spec.selector?.matchLabels,
+  selector: spec.selector && (spec.selector.matchLabels ?? {}),
   mode: spec.mtls?.mode ?? 'UNSET',
   ports: Object.fromEntries(Object.entries(spec.portLevelMtls ?? {}).map(([port, { mode }]) => [port, mode])),
 })

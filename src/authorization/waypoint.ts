@@ -1,6 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
+import { USE_WAYPOINT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Waypoint } from './evaluate.ts'
+import type { Canary, Waypoint } from './evaluate.ts'
 import { admits, Gateway, hasAddress } from './gateway.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -8,6 +9,8 @@ type Labels = Readonly<Record<string, string>>
 export type WaypointResult = {
   /** The one that takes the traffic. */
   readonly waypoint?: Waypoint
+  /** A second one, to which Istio sends a share of the connections. */
+  readonly canary?: Canary
   /** The reason why no waypoint is used, though labels name one. */
   readonly bypassed?: string
   /** The reason why it is not known if a waypoint is used. */
@@ -24,19 +27,64 @@ const MESH_CONTROLLERS = ['istio.io-mesh-controller', 'istio.io-eastwest-control
 
 /**
  * Finds the waypoint of a Service or a pod as istiod does (pilot/pkg/serviceregistry/ambient/waypoints.go). Its own labels precede
- * those of its namespace; `gateways` are of all namespaces.
+ * those of its namespace, `home`; `gateways` are of all namespaces. A Service may have a second one, since Istio 1.31.
  */
 export const findWaypoint = (
-  { metadata: { namespace = '', labels = {} } }: Pick<KubernetesObject, 'metadata'>,
-  namespaceLabels: Labels,
+  { metadata: { namespace = '', labels = {}, annotations = {} } }: Pick<KubernetesObject, 'metadata'>,
+  home: Pick<KubernetesObject['metadata'], 'labels' | 'annotations'>,
   gateways: readonly KubernetesObject[],
   traffic: 'service' | 'workload' = 'service',
   gatewayClasses: GatewayClasses = [],
 ): WaypointResult => {
-  const named = readWaypointName(labels, namespaceLabels)
+  const scope = { namespace, namespaceLabels: home.labels ?? {}, gateways, traffic, gatewayClasses }
+  const levels = [{ labels, annotations }, home]
+  const named = levels.findIndex((one) => ownValue(one.labels, USE) !== undefined)
   const isOfWaypoint = MESH_CONTROLLERS.includes(ownValue(labels, 'gateway.istio.io/managed') ?? '')
-  if (named === undefined || isOfWaypoint) return {}
-  const { name, home = namespace } = named
+  const name = ownValue(levels[named]?.labels, USE)
+  if (name === undefined || name === 'none' || isOfWaypoint) return {}
+  const primary = findNamed({ name, home: ownValue(levels[named]?.labels, `${USE}-namespace`) }, scope)
+  if (primary.waypoint === undefined || traffic === 'workload') return primary
+  // the namespace has a say about the canary only where it names the waypoint
+  return { ...primary, ...findCanary(named === 0 ? [levels[0] ?? {}] : levels, primary.waypoint, scope) }
+}
+
+const USE = USE_WAYPOINT_LABEL
+const CANARY = `${USE}-canary`
+
+type Level = Pick<KubernetesObject['metadata'], 'labels' | 'annotations'>
+
+/** Finds the canary of a Service. One that is not there, not for Services, the same, or of a weight that is none takes nothing. */
+const findCanary = (
+  levels: readonly Level[],
+  primary: Waypoint,
+  scope: Scope,
+): Pick<WaypointResult, 'canary' | 'doubt'> => {
+  const labels = levels.find((one) => ownValue(one.labels, CANARY) !== undefined)?.labels
+  const name = ownValue(labels, CANARY)
+  if (name === undefined || name === '' || name === 'none') return {}
+  const { waypoint, doubt } = findNamed({ name, home: ownValue(labels, `${CANARY}-namespace`) }, scope)
+  const weights = levels.map(({ annotations }) => ownValue(annotations, `${CANARY}-weight`))
+  const text = weights.find((one) => one !== undefined) ?? '0'
+  const weight = /^[+-]?\d+$/.test(text) ? Number(text) : -1
+  const isSame = waypoint?.namespace === primary.namespace && waypoint.name === primary.name
+  if (waypoint === undefined || isSame || weight <= 0 || weight > 100) return {}
+  return { canary: { ...waypoint, weight }, ...(doubt !== undefined && { doubt }) }
+}
+
+type Scope = {
+  readonly namespace: string
+  readonly namespaceLabels: Labels
+  readonly gateways: readonly KubernetesObject[]
+  readonly traffic: 'service' | 'workload'
+  readonly gatewayClasses: GatewayClasses
+}
+
+/** Finds the waypoint of a name, in a namespace of its own where one is said. */
+const findNamed = (
+  { name, home: said }: { readonly name: string; readonly home: string | undefined },
+  { namespace, namespaceLabels, gateways, traffic, gatewayClasses }: Scope,
+): WaypointResult => {
+  const home = said ?? namespace
   const title = `the waypoint ${home}/${name}`
   const found = gateways.find(({ metadata }) => metadata.namespace === home && metadata.name === name)
   if (found === undefined) return { bypassed: `${title} does not exist` }
@@ -63,16 +111,4 @@ const findPurpose = (
   if (own !== undefined || classes === 'unreadable') return own
   const named = classes.find(({ metadata: { name } }) => name === gatewayClassName)
   return ownValue(named?.metadata.labels, PURPOSE) ?? 'service'
-}
-
-/** Reads the waypoint from the object's labels, else from those of its namespace. */
-const readWaypointName = (
-  labels: Labels,
-  namespaceLabels: Labels,
-): { name: string; home: string | undefined } | undefined => {
-  const named = [labels, namespaceLabels].find((one) => ownValue(one, 'istio.io/use-waypoint') !== undefined) ?? {}
-  const name = ownValue(named, 'istio.io/use-waypoint')
-  return name === undefined || name === 'none'
-    ? undefined
-    : { name, home: ownValue(named, 'istio.io/use-waypoint-namespace') }
 }

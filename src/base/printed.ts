@@ -40,3 +40,6 @@ export const joinOr = (texts: readonly string[]): string => {
   const named = rest > 0 ? [...shown, `${rest} others`] : shown
   return named.length < 2 ? named.join('') : `${named.slice(0, -1).join(', ')} or ${named.at(-1)}`
 }
+
+/** Joins a list for a sentence: `a, b and 97 others`. */
+export const joinAnd = (texts: readonly string[]): string => joinOr(texts).replace(/ or (?=[^,]*$)/, ' and ')

@@ -1,4 +1,4 @@
-import { joinOr } from '../base/printed.ts'
+import { joinAnd } from '../base/printed.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { parseRequesters } from '../policies/requested-by.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
@@ -47,6 +47,5 @@ const dryRun = (object: KubernetesObject): KubernetesObject => ({
 
 const leftOut = (objects: readonly KubernetesObject[]): string => {
   const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
-  const all = joinOr(names).replace(/ or (?=[^,]*$)/, ' and ')
-  return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${all}`
+  return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${joinAnd(names)}`
 }

@@ -101,6 +101,10 @@ export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean =
 export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
   targetRef === undefined && targetRefs.length === 0
 
+/** Tells if istiod attaches the policy to no pods: it makes one for pods of any selector, and then looks for labels that are not there. */
+export const isForNoPods = ({ selector }: Pick<AuthorizationPolicySpec, 'selector'>): boolean =>
+  selector !== undefined && selector.matchLabels === undefined
+
 /** The attachment of a policy: the pods of a selector or of its namespace, or its target references. */
 const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
 export type Attachment = z.infer<typeof Attachment>

@@ -1,6 +1,6 @@
 import { joinOr } from '../base/printed.ts'
 import { nameOf } from '../kubernetes/objects.ts'
-import { type AuthorizationPolicy, isForPods, type Rule } from './authorization-policy.ts'
+import { type AuthorizationPolicy, isForNoPods, isForPods, type Rule } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
 import { HTTP_OPERATION } from './view.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
@@ -21,7 +21,10 @@ const atZtunnels = (policy: AuthorizationPolicy): string[] => {
   return [
     ...(isEnforcing ? [] : [`has no effect at pods, whose ztunnel knows no ${action}: it needs targetRefs`]),
     ...(isDryRun(policy) ? ['has no effect at pods, whose ztunnel ignores dry runs'] : []),
-    ...(selector && Object.keys(selector.matchLabels ?? {}).length === 0
+    ...(isForNoPods(policy.spec)
+      ? ['has no effect at pods, as its selector has no matchLabels: leave the selector out']
+      : []),
+    ...(Object.keys(selector?.matchLabels ?? { some: '' }).length === 0
       ? ['selects by no label, and so all pods of its namespace']
       : []),
     ...(isEnforcing ? rules.flatMap((rule, index) => ruleWarnings(rule, index, action)) : []),

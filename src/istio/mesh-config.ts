@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { readText } from '../base/structured-text.ts'
 import { LabelSelector, selects } from '../kubernetes/label-selector.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import { type IstioVersion, readIstioVersion } from './version.ts'
 
 export const ROOT_NAMESPACE = 'istio-system'
 
@@ -19,6 +20,8 @@ export type IstioMeshConfig = {
   readonly trustDomainAliases: readonly string[]
   /** Istio looks at the namespaces that one of these selects; at all where there is none. */
   readonly discoverySelectors: readonly LabelSelector[]
+  /** As the chart labels the ConfigMap; absent where something else made it. */
+  readonly version: IstioVersion | undefined
 }
 
 const Fields = z.object({
@@ -32,7 +35,8 @@ const Fields = z.object({
 const LONGEST = 128 * 1024
 
 /** Reads Istio's config from its ConfigMap; undefined where that cannot be read. */
-export const readMeshConfig = ({ metadata, data = {} }: KubernetesObject): IstioMeshConfig | undefined => {
+export const readMeshConfig = (object: KubernetesObject): IstioMeshConfig | undefined => {
+  const { metadata, data = {} } = object
   const text = readText(data.mesh ?? '', LONGEST)
   const read = 'value' in text ? Fields.safeParse(text.value ?? {}).data : undefined
   return (
@@ -41,6 +45,7 @@ export const readMeshConfig = ({ metadata, data = {} }: KubernetesObject): Istio
       trustDomain: read.trustDomain ?? 'cluster.local',
       trustDomainAliases: read.trustDomainAliases ?? [],
       discoverySelectors: read.discoverySelectors ?? [],
+      version: readIstioVersion(object),
     }
   )
 }

@@ -63,7 +63,7 @@ const referring = (policy: AuthorizationPolicy, { namespace, services, gateways,
       return [['policy-unmatched', `its Service ${namespace}/${name} does not exist: no request can match it`]]
     const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = findWaypoint(
       service,
-      labels,
+      { labels },
       gateways,
     )
     return waypoint ? [] : [['policy-unenforced', `nothing enforces it: ${bypassed}`]]

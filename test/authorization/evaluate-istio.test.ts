@@ -14,6 +14,7 @@ import { outcomesOf } from './istio/route.ts'
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const WAYPOINT = { namespace: 'shop', name: 'w', serviceAccount: 'w' }
+const CANARY = { namespace: 'shop', name: 'c', serviceAccount: 'c' }
 const REMOTE = { namespace: 'mesh', name: 'v', serviceAccount: 'proxy' }
 
 const some = <T>(...values: T[]): fc.Arbitrary<T[]> => fc.subarray(values, { minLength: 1 })
@@ -114,6 +115,7 @@ const target = fc.constantFrom<AuthorizationPolicy['spec']>(
   reference('GatewayClass', 'istio-waypoint', GATEWAY_API),
   pods('details'),
   { selector: {} },
+  { selector: { matchLabels: {} } },
   { selector: { matchLabels: { [`${GATEWAY_API}/gateway-name`]: 'ingress' } } },
   {},
   {},
@@ -165,6 +167,7 @@ const world: fc.Arbitrary<ClusterSnapshot> = fc
     }),
     serviceWaypoint: waypoint,
     otherWaypoint: waypoint,
+    canary: fc.constantFrom(undefined, undefined, undefined, { ...CANARY, weight: 20 }, { ...CANARY, weight: 100 }),
     podWaypoint: fc.constantFrom(undefined, undefined, WAYPOINT),
     onMesh: fc.constantFrom(true, true, true, false),
     autoAllowWaypoint: fc.constantFrom(undefined, true, false, false),
@@ -177,11 +180,14 @@ const world: fc.Arbitrary<ClusterSnapshot> = fc
     }),
     enforcesDryRuns: fc.constantFrom(undefined, true),
   })
-  .map(({ serviceWaypoint, otherWaypoint, podWaypoint, onMesh, ...rest }) => ({
+  .map(({ serviceWaypoint, otherWaypoint, canary, podWaypoint, onMesh, ...rest }) => ({
     ...rest,
     rootNamespace: 'istio-system',
     services: [
-      { namespace: 'shop', name: 'details', selector: labels, waypoint: serviceWaypoint },
+      {
+        ...{ namespace: 'shop', name: 'details', selector: labels, waypoint: serviceWaypoint },
+        ...(serviceWaypoint && { canary }),
+      },
       { namespace: 'shop', name: 'alias', selector: labels, waypoint: otherWaypoint },
       { namespace: 'shop', name: 'reviews', waypoint: WAYPOINT },
     ],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type AccessRequest, type ClusterSnapshot, evaluate } from '../../src/authorization/evaluate.ts'
+import type { AuthorizationPolicy, Rule } from '../../src/istio/authorization-policy.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
 import { externalTraffic } from '../../src/istio/static.ts'
 import { call, custom, hardened, managed, pods, service, world } from '../istio/bookinfo.ts'
@@ -448,4 +449,86 @@ describe('HTTP at a ztunnel', () => {
     const decision = evaluate(straight, at)
     expect({ allowed: decision.allowed, note: decision.steps.at(-1)?.note }).toEqual({ allowed, note })
   })
+})
+
+describe('a trust domain at a waypoint', () => {
+  const from = { namespace: 'shop', serviceAccount: 'productpage' }
+  const asked = (rule: Rule, action: 'ALLOW' | 'DENY', trustDomainAliases: ClusterSnapshot['trustDomainAliases']) => {
+    const policy = custom('p', { ...service('details'), action, rules: [rule] })
+    const { allowed, decided } = evaluate(call({ from }), world([policy], { trustDomain: 'new', trustDomainAliases }))
+    return decided ? allowed : 'not known'
+  }
+  const only = (...trustDomains: string[]): Rule => ({ from: [{ source: { trustDomains } }] })
+  const none = (...notTrustDomains: string[]): Rule => ({ from: [{ source: { notTrustDomains } }] })
+  const when = (...values: string[]): Rule => ({ when: [{ key: 'source.trustDomain', values }] })
+
+  test.each<[string, Rule, 'ALLOW' | 'DENY', ClusterSnapshot['trustDomainAliases'], boolean | 'not known']>([
+    ['that is an alias lets in who has the mesh’s own', only('old'), 'ALLOW', ['old'], true],
+    ['that is an alias refuses who has the mesh’s own', only('old'), 'DENY', ['old'], false],
+    ['that is an alias is excluded like the mesh’s own', none('old'), 'ALLOW', ['old'], false],
+    ['that a condition names is an alias as well', when('old'), 'ALLOW', ['old'], true],
+    ['that is no alias is another one', only('other'), 'ALLOW', ['old'], false],
+    ['with a wildcard is compared as it is written', only('ol*'), 'ALLOW', ['old'], false],
+    ['that may be an alias decides nothing', only('old'), 'ALLOW', 'unknown', 'not known'],
+    ['that may be an alias decides nothing where it is excluded', none('old'), 'ALLOW', 'unknown', 'not known'],
+    ['that is the mesh’s own needs no alias', only('new'), 'ALLOW', 'unknown', true],
+  ])('%s', (_, rule, action, aliases, expected) => {
+    expect(asked(rule, action, aliases)).toBe(expected)
+  })
+})
+
+describe('a canary of a waypoint', () => {
+  const waypoint = { namespace: 'shop', name: 'w', serviceAccount: 'w' }
+  const canary = (weight: number) => ({ namespace: 'shop', name: 'c', serviceAccount: 'c', weight })
+  const letsIn = (...names: string[]) =>
+    custom('pods', {
+      ...pods('details'),
+      rules: [{ from: [{ source: { principals: names.map((name) => `cluster.local/ns/shop/sa/${name}`) } }] }],
+    })
+  const asked = (weight: number, policies: AuthorizationPolicy[], changes: Partial<ClusterSnapshot> = {}) =>
+    evaluate(
+      call(),
+      world(policies, {
+        services: [{ namespace: 'shop', name: 'details', waypoint, canary: canary(weight) }],
+        autoAllowWaypoint: false,
+        ...changes,
+      }),
+    )
+
+  test('that the pods do not let in leaves the answer open, with its share', () => {
+    const answer = asked(20, [letsIn('w')])
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toMatch(
+      /: of the connections the waypoint shop\/w takes 80 %, and its canary shop\/c 20 %, and they decide differently\.$/,
+    )
+  })
+
+  test('that decides as its waypoint does changes nothing', () => {
+    expect(asked(20, [letsIn('w', 'c')])).toMatchObject({ allowed: true, decided: true })
+    expect(asked(20, [letsIn('x')])).toMatchObject({ allowed: false, decided: true })
+  })
+
+  test('that takes all decides alone', () => {
+    expect(asked(100, [letsIn('w')])).toMatchObject({ allowed: false, decided: true })
+    expect(asked(100, [letsIn('c')])).toMatchObject({ allowed: true, decided: true })
+  })
+
+  test('is none of auto-allow', () => {
+    expect(asked(20, [], { autoAllowWaypoint: true })).toMatchObject({ decided: false })
+  })
+
+  test('is nothing to an Istio that knows none', () => {
+    expect(asked(20, [letsIn('w')], { istioVersion: [1, 30, 4] })).toMatchObject({ allowed: true, decided: true })
+  })
+})
+
+test('a policy for all waypoints is none to an Istio before 1.25', () => {
+  const closed = custom(
+    'closed',
+    { targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'GatewayClass', name: 'istio-waypoint' }] },
+    { namespace: 'istio-system' },
+  )
+  expect(evaluate(call(), world([closed], { istioVersion: [1, 24, 6] }))).toMatchObject({ allowed: true })
+  expect(evaluate(call(), world([closed], { istioVersion: [1, 25, 0] }))).toMatchObject({ allowed: false })
+  expect(evaluate(call(), world([closed]))).toMatchObject({ allowed: false })
 })

@@ -223,6 +223,20 @@ describe('the destination', () => {
     )
   })
 
+  test('off the mesh is reached through the waypoint of its pods, as a ztunnel sends through it whatever they are', async () => {
+    const all = waypoint({
+      metadata: { name: WAYPOINT, namespace: 'shop', labels: { 'istio.io/waypoint-for': 'all' } },
+    })
+    const guard = custom('guard', {
+      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: WAYPOINT }],
+      rules: [{ to: [{ operation: { methods: ['POST'] } }] }],
+    })
+    const labels = { 'istio.io/use-waypoint': WAYPOINT }
+    const mesh = createMesh([...details({ labels }), ...productpage({}), all, guard])
+    expect(await mesh.explain({ via: 'pod' })).toMatchObject({ allowed: false, decided: true, policy: 'shop/guard' })
+    expect(await mesh.explain({ via: 'pod', method: 'POST' })).toMatchObject({ allowed: true, at: 'waypoint' })
+  })
+
   test('whose pods have a sidecar still, and whose template has none any more, is not decided', async () => {
     const mesh = createMesh([...details({ labels: AMBIENT }), ...productpage({}), closed])
     labelPods(mesh, 'details', { 'sidecar.istio.io/inject': 'true' }, 1)
@@ -306,13 +320,20 @@ describe('the port', () => {
       '9080',
       'no container names its port http: it is taken to be 9080',
     ],
-    ['is none of the Service', ports({ port: 80 }), '9080', 'the Service has no port 9080'],
   ])('%s', async (_, changes, port, note) => {
     const mesh = createMesh([...details({ labels: AMBIENT, ...changes }), ...productpage({}), allow(port)])
     const answer = await mesh.explain()
     expect(answer).toMatchObject({ allowed: true, policy: 'shop/allow' })
     const notes = answer.steps.filter(({ at }) => at === 'destination').map((step) => step.note)
     expect(notes).toEqual(note === undefined ? [] : [note])
+  })
+
+  test('that the Service does not have is not decided, and the sentence says which it has', async () => {
+    const list = ports({ name: 'a', port: 80 }, { name: 'b', port: 443 })
+    const mesh = createMesh([...details({ labels: AMBIENT, ...list }), ...productpage({}), allow('9080')])
+    const answer = await mesh.explain()
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toMatch(/: the Service has no port 9080, but 80 and 443\.$/)
   })
 
   test('is that of the pod when it is asked for one', async () => {

@@ -41,7 +41,7 @@ describe('a Service has no waypoint', () => {
     ['when its namespace says none', {}, { 'istio.io/use-waypoint': 'none' }],
     ['when it is one', { 'gateway.istio.io/managed': 'istio.io-mesh-controller' }, USE],
   ])('%s', (_, labels, namespaceLabels) => {
-    expect(findWaypoint(service(labels), namespaceLabels, [gateway()])).toEqual({})
+    expect(findWaypoint(service(labels), { labels: namespaceLabels }, [gateway()])).toEqual({})
   })
 })
 
@@ -146,7 +146,7 @@ describe('a Service has the waypoint', () => {
       { ...W, serviceAccount: 'proxy' },
     ],
   ])('%s', (_, labels, namespaceLabels, gateways, waypoint) => {
-    expect(findWaypoint(service(labels), namespaceLabels, gateways)).toEqual({ waypoint })
+    expect(findWaypoint(service(labels), { labels: namespaceLabels }, gateways)).toEqual({ waypoint })
   })
 })
 
@@ -165,7 +165,7 @@ describe('a pod has the waypoint', () => {
     ],
     ['not where no label names one', {}, {}, 'all', {}],
   ])('%s', (_, labels, namespaceLabels, purpose, attached) => {
-    expect(findWaypoint(service(labels), namespaceLabels, purposes(purpose), 'workload')).toEqual(attached)
+    expect(findWaypoint(service(labels), { labels: namespaceLabels }, purposes(purpose), 'workload')).toEqual(attached)
   })
 })
 
@@ -184,6 +184,59 @@ describe('a waypoint selects namespaces by expressions', () => {
   ])('%j of %j', (expression, labels, isTaken) => {
     const selector = { matchLabels: {}, matchExpressions: [{ key: 'team', ...expression }] }
     const there = gateway({ namespace: 'mesh' }, { listeners: [listener({ from: 'Selector', selector })] })
-    expect(findWaypoint(service(ELSEWHERE), labels, [there]).waypoint !== undefined).toBe(isTaken)
+    expect(findWaypoint(service(ELSEWHERE), { labels }, [there]).waypoint !== undefined).toBe(isTaken)
+  })
+})
+
+describe('a Service has a canary', () => {
+  const CANARY = { ...USE, 'istio.io/use-waypoint-canary': 'c' }
+  const weight = (text: string) => ({ 'istio.io/use-waypoint-canary-weight': text })
+  const there = [gateway(), gateway({ name: 'c' }), gateway({ name: 'c', namespace: 'mesh' })]
+  const canaryOf = (own: Parents, home: Parents, gateways = there) => {
+    const { canary } = findWaypoint({ metadata: { name: 'details', namespace: 'shop', ...own } }, home, gateways)
+    return canary && `${canary.namespace}/${canary.name} ${canary.weight} %`
+  }
+  type Parents = { labels?: Labels; annotations?: Labels }
+
+  test.each<[string, Parents, Parents, string | undefined]>([
+    ['of the weight that it says', { labels: CANARY, annotations: weight('20') }, {}, 'shop/c 20 %'],
+    [
+      'of another namespace',
+      { labels: { ...CANARY, 'istio.io/use-waypoint-canary-namespace': 'mesh' }, annotations: weight('100') },
+      {},
+      'mesh/c 100 %',
+    ],
+    ['by its namespace', {}, { labels: CANARY, annotations: weight('20') }, 'shop/c 20 %'],
+    [
+      'of a weight of its own',
+      { annotations: weight('30') },
+      { labels: CANARY, annotations: weight('20') },
+      'shop/c 30 %',
+    ],
+    ['not where it names a waypoint itself', { labels: USE }, { labels: CANARY, annotations: weight('20') }, undefined],
+    ['not without a weight', { labels: CANARY }, {}, undefined],
+    ['not of a weight that is none', { labels: CANARY, annotations: weight('much') }, {}, undefined],
+    ['not beyond all', { labels: CANARY, annotations: weight('101') }, {}, undefined],
+    [
+      'not where it is the waypoint itself',
+      { labels: { ...CANARY, 'istio.io/use-waypoint-canary': 'w' }, annotations: weight('20') },
+      {},
+      undefined,
+    ],
+    [
+      'not where it says none',
+      { labels: { ...CANARY, 'istio.io/use-waypoint-canary': 'none' }, annotations: weight('20') },
+      {},
+      undefined,
+    ],
+  ])('%s', (_, own, home, canary) => {
+    expect(canaryOf(own, home)).toBe(canary)
+  })
+
+  test('not where that takes no Services, or is not there', () => {
+    const own = { labels: CANARY, annotations: weight('20') }
+    const forPods = gateway({ name: 'c', labels: { 'istio.io/waypoint-for': 'workload' } })
+    expect(canaryOf(own, {}, [gateway(), forPods])).toBe(undefined)
+    expect(canaryOf(own, {}, [gateway()])).toBe(undefined)
   })
 })

@@ -61,7 +61,6 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
       false,
       ['answers 403', NEAREST, 'path /admin is not /details/* or /health'],
     ],
-    ['a port outside the policy', managed, { port: '8080' }, false, ['answers 403', NEAREST, 'port 8080 is not 9080']],
     [
       'another client',
       managed,
@@ -126,6 +125,15 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
     for (const part of because) expect(answer.sentence).toContain(part)
     expect(answer.sentence).toContain(allowed ? ' may ' : ' may not ')
     expect(answer.sentence).toMatch(/^[^\n]+\.$/)
+  })
+
+  test('a port outside the policy', async () => {
+    const ports = [9080, 8080].map((port) => ({ name: `p-${port}`, port }))
+    const others = bookinfo.filter(({ metadata }) => metadata.name !== 'details')
+    const mesh = createMesh([...others, ...application('details', { serviceSpec: { ports } }), ...managed])
+    const answer = await mesh.explain({ port: '8080' })
+    expect(answer).toMatchObject({ allowed: false, decided: true })
+    for (const part of ['answers 403', NEAREST, 'port 8080 is not 9080']) expect(answer.sentence).toContain(part)
   })
 
   test('a policy by hand that denies outweighs one that allows; an external authorizer leaves it open', async () => {
@@ -584,9 +592,10 @@ describe('an ingress gateway', () => {
     expect(answer.sentence).toContain('shop/ingress-istio may send')
   })
 
-  test('says so where it has no listener', async () => {
+  test('is not decided where it has no listener', async () => {
     const answer = await createMesh([...bookinfo, gateway()]).explain({ ...outside, port: '81' })
-    expect(answer.steps).toContainEqual({ at: 'destination', note: 'the gateway has no listener on port 81' })
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toContain(': the gateway has no listener on port 81.')
   })
 })
 
@@ -618,6 +627,21 @@ describe("Istio's own config", () => {
         },
       ]),
     })
+  })
+
+  test.each([
+    ['1.24.6', true],
+    ['1.25.0', false],
+    ['master', false],
+  ])('of version %s says whether all waypoints can be denied everything', async (version, allowed) => {
+    const labels = { 'app.kubernetes.io/version': version }
+    const said = { ...config('istio-system', ''), metadata: { name: 'istio', namespace: 'istio-system', labels } }
+    const answer = await createMesh([...bookinfo, ...managed, ...hardened, said]).explain({
+      autoAllowWaypoint: 'true',
+      method: 'POST',
+      to: 'shop/reviews',
+    })
+    expect(answer).toMatchObject({ allowed, decided: true })
   })
 
   test.each([

@@ -259,6 +259,16 @@ describe('an expectation in a config', () => {
     }
   })
 
+  test.each([true, false])(
+    'about a port that the Service does not have is not met, where allowed is %s',
+    async (allowed) => {
+      const place = await granted({ policies: [APP], expect: [{ from: 'shop/web', port: 81, allowed }] })
+      expect((await place.send('resync', DB)).messages).toContainEqual(
+        expect.stringMatching(/^expected to be .*: the Service has no port 81, but 80\.$/),
+      )
+    },
+  )
+
   test('about two other applications is none of its business', async () => {
     const place = await granted({ expect: [{ from: 'shop/web', to: 'shop/beacon', port: 80, allowed: true }] })
     expect((await place.send('resync', DB)).messages.join()).not.toContain('expected')

@@ -73,8 +73,13 @@ describe('what has no effect, or another one, is told', () => {
       'ignores dry runs',
     ],
     [
-      'a selector of no labels',
+      'a selector of nothing',
       policy({ selector: {}, rules: [{}] }),
+      'has no effect at pods, as its selector has no matchLabels: leave the selector out',
+    ],
+    [
+      'a selector of no labels',
+      policy({ selector: { matchLabels: {} }, rules: [{}] }),
       'selects by no label, and so all pods of its namespace',
     ],
     [

@@ -50,7 +50,8 @@ describe('hardened mode of another beacon', () => {
 
   /** `other` runs the mesh of db and of bare, which declares nothing; `web` may reach db at its Service and its pods. */
   const createShop = async () => {
-    const objects = ['db', 'web', 'bare'].flatMap((name) => application(name, { labels: {} }))
+    const serviceSpec = { ports: [{ port: 80 }] }
+    const objects = ['db', 'web', 'bare'].flatMap((name) => application(name, { labels: {}, serviceSpec }))
     const world = createWorld([...objects, ROOT], { isOwnSink: true })
     startIstio(world)
     await configure(world, { mesh: {} }, OTHER)

@@ -1,5 +1,6 @@
-import { type Attachment, authorizationPolicy, type TargetRef } from '../../istio/authorization-policy.ts'
+import { type Attachment, authorizationPolicy, isForNoPods, type TargetRef } from '../../istio/authorization-policy.ts'
 import { principal } from '../../istio/names.ts'
+import { isOlder, LOWEST } from '../../istio/version.ts'
 import { type ClusterSnapshot, hasLabels, type Waypoint, type WorkloadSnapshot } from './cluster-snapshot.ts'
 import type { EnforcementPoint } from './enforcement-point.ts'
 
@@ -20,6 +21,7 @@ export const ztunnelPolicies = (snapshot: ClusterSnapshot, { namespace, labels }
     (policyNamespace, attachment) =>
       targetReferences(attachment).length === 0 &&
       [namespace, snapshot.rootNamespace].includes(policyNamespace) &&
+      !isForNoPods(attachment) &&
       hasLabels(labels, attachment.selector?.matchLabels),
   )
 
@@ -39,7 +41,9 @@ export const waypointPolicies = (
     const type = targetType(target)
     if (type === '/Service') return namespace === service?.namespace && name === service.name
     if (type === 'gateway.networking.k8s.io/GatewayClass')
-      return namespace === snapshot.rootNamespace && name === 'istio-waypoint'
+      return (
+        namespace === snapshot.rootNamespace && name === 'istio-waypoint' && !isOlder(snapshot.istioVersion, LOWEST)
+      )
     return isGateway(namespace, target, waypoint)
   }
   const namespaces = [...(service ? [service.namespace] : []), waypoint.namespace]

@@ -56,8 +56,26 @@ export const sourceNamespace = (context: RequestContext): Attribute => {
   return { ...attribute, matches: (pattern) => matchesGlob(`*/ns/${pattern}/*`, principal(identity)) }
 }
 
-export const sourceTrustDomain = (context: RequestContext): Attribute =>
-  identityAttribute('trust domain', context, ({ trustDomain }) => trustDomain)
+export const sourceTrustDomain = (context: RequestContext): Attribute => {
+  const attribute = identityAttribute('trust domain', context, ({ trustDomain }) => trustDomain)
+  const { envoy } = context
+  return envoy ? { ...attribute, matches: (pattern) => matchesTrustDomain(attribute, pattern, envoy) } : attribute
+}
+
+/**
+ * Matches a trust domain as Envoy does: that of the mesh or an alias of it, written out, means all of them
+ * (istio's pilot/pkg/security/trustdomain/bundle.go). Undefined where an alias would decide that is not known.
+ */
+const matchesTrustDomain = (
+  { matches }: Attribute,
+  pattern: string,
+  { trustDomain, aliases }: TrustDomains,
+): boolean | undefined => {
+  const own = [trustDomain, ...(aliases === 'unknown' ? [] : aliases)]
+  if (own.includes(pattern)) return own.some((domain) => matches(domain))
+  if (matches(pattern)) return true
+  return aliases === 'unknown' && !pattern.includes('*') && matches(trustDomain) ? undefined : false
+}
 
 /** A pattern is `namespace/name`, or `name` for one in `policyNamespace`. */
 export const sourceServiceAccount = (context: RequestContext, policyNamespace: string): Attribute => {

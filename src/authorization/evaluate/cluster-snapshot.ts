@@ -1,7 +1,11 @@
 import type { AuthorizationPolicy, UnreadablePolicy } from '../../istio/authorization-policy.ts'
+import type { IstioVersion } from '../../istio/version.ts'
 import type { PeerAuthentication } from './peer-authentication.ts'
 
 export type Waypoint = { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
+
+/** A second waypoint, with its share of the connections in percent, at least 1. */
+export type Canary = Waypoint & { readonly weight: number }
 
 export type ServiceSnapshot = {
   readonly namespace: string
@@ -10,6 +14,8 @@ export type ServiceSnapshot = {
   readonly selector?: Readonly<Record<string, string>> | undefined
   /** The one that traffic to the Service passes, by the Service's own labels or its namespace's. */
   readonly waypoint?: Waypoint | undefined
+  /** One that takes a share of that traffic, where Istio knows canaries. */
+  readonly canary?: Canary | undefined
   /** The reason why no waypoint is used although labels name one: `the waypoint shop/w does not exist`. */
   readonly bypassed?: string | undefined
 }
@@ -34,6 +40,8 @@ export type ClusterSnapshot = {
   readonly rootNamespace: string
   /** Namespaces that may be the root instead: where it matters, nothing is decided. @default none */
   readonly otherRoots?: readonly string[] | undefined
+  /** Istio's own, where it says it. @default that of the newest */
+  readonly istioVersion?: IstioVersion | undefined
   readonly trustDomain: string
   /** Other names of the trust domain, which Envoys know. @default none */
   readonly trustDomainAliases?: readonly string[] | 'unknown' | undefined
@@ -51,6 +59,8 @@ export type ClusterSnapshot = {
   readonly differing?: Readonly<Partial<Record<'client' | 'destination', string>>> | undefined
   /** Decides as if dry runs were enforced. @default false */
   readonly enforcesDryRuns?: boolean | undefined
+  /** Decides on connections that canaries take. @default false */
+  readonly isByCanaries?: boolean | undefined
 }
 
 /** The parts of a request and of the cluster that are otherwise where other pods take part. */

@@ -1,4 +1,5 @@
 import { groups } from '../../base/groups.ts'
+import { ownValue } from '../../base/own-value.ts'
 import { hasLabels, type WorkloadSnapshot } from './cluster-snapshot.ts'
 
 export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
@@ -9,7 +10,7 @@ export type PeerAuthentication = {
   readonly name: string
   /** RFC 3339; of two that hold for the same pods the older one does. */
   readonly created: string
-  /** Absent or empty for a whole namespace, and in the root namespace for the mesh. */
+  /** Absent or empty for a whole namespace; in the root namespace absent for the mesh, and empty for that namespace alone. */
   readonly selector?: Readonly<Record<string, string>> | undefined
   readonly mode: Mode
   readonly ports: Readonly<Record<string, Mode>>
@@ -26,17 +27,22 @@ export const refusesPlaintext = (
   rootNamespace: string,
 ): string | undefined => {
   const oldest = (holds: (one: PeerAuthentication) => boolean) => sorted(all.filter(holds))[0]
-  const mesh = oldest((one) => one.namespace === rootNamespace && isForAll(one))
-  const isOfNamespace = (one: PeerAuthentication) =>
-    one.namespace === workload.namespace && one.namespace !== rootNamespace
-  const namespace = oldest((one) => isOfNamespace(one) && isForAll(one))
+  const isOfMesh = (one: PeerAuthentication) => one.namespace === rootNamespace
+  const isOfNamespace = (one: PeerAuthentication) => one.namespace === workload.namespace && !isOfMesh(one)
+  const holdsInRoot = workload.namespace === rootNamespace ? isForAll : isBare
+  const attached = aboveOf(
+    oldest((one) => isOfMesh(one) && holdsInRoot(one)),
+    oldest((one) => isOfNamespace(one) && isForAll(one)),
+  )
+  const merged = aboveOf(
+    oldest((one) => isOfMesh(one) && isBare(one)),
+    oldest((one) => isOfNamespace(one) && isBare(one)),
+  )
   const pods = oldest((one) => isOfNamespace(one) && !isForAll(one) && hasLabels(workload.labels, one.selector))
-  const inherited = namespace === undefined || namespace.mode === 'UNSET' ? mesh : namespace
-  const above: Above = { isStrict: inherited?.mode === 'STRICT', isOfMesh: inherited === mesh, isSaid: !!namespace }
-  const isStrict = pods === undefined ? above.isStrict : isStrictAt(pods, String(port), above)
+  const isStrict = pods === undefined ? attached.isStrict : isStrictAt(pods, String(port), attached, merged)
   if (!isStrict) return undefined
   const { namespace: home, name } =
-    [pods, inherited].find((one) => one && one.mode !== 'UNSET') ?? pods ?? inherited ?? NONE
+    [pods, attached.by].find((one) => one && one.mode !== 'UNSET') ?? pods ?? attached.by ?? NONE
   return `PeerAuthentication ${home}/${name} takes no plaintext, and the client is outside the mesh`
 }
 
@@ -44,21 +50,45 @@ const NONE = { namespace: '', name: '' }
 
 const isForAll = ({ selector = {} }: PeerAuthentication): boolean => Object.keys(selector).length === 0
 
+const isBare = ({ selector }: PeerAuthentication): boolean => selector === undefined
+
 const sorted = (some: readonly PeerAuthentication[]): PeerAuthentication[] =>
   groups(some, ({ created, namespace, name }) => `${created} ${namespace}/${name}`).flatMap(([, same]) => same)
 
 /** The mode inherited by a policy whose own is UNSET. */
-type Above = { readonly isStrict: boolean; readonly isOfMesh: boolean; readonly isSaid: boolean }
+type Above = {
+  readonly by: PeerAuthentication | undefined
+  readonly isStrict: boolean
+  readonly isOfMesh: boolean
+  readonly isSaid: boolean
+}
 
-const isStrictAt = ({ mode, ports }: PeerAuthentication, port: string, above: Above): boolean => {
-  const own = Object.hasOwn(ports, port) ? ports[port] : undefined
-  const has = (...modes: Mode[]) => Object.values(ports).some((one) => modes.includes(one))
-  const isExempt = own === 'PERMISSIVE' || own === 'DISABLE'
-  if (mode === 'STRICT') return !isExempt
+const aboveOf = (mesh: PeerAuthentication | undefined, namespace: PeerAuthentication | undefined): Above => {
+  const by = namespace === undefined || namespace.mode === 'UNSET' ? mesh : namespace
+  return { by, isStrict: by?.mode === 'STRICT', isOfMesh: by === mesh, isSaid: namespace !== undefined }
+}
+
+/** Tells if a policy of pods has plaintext refused on a port. istiod looks twice at what is above it: see {@link isStrictUnset}. */
+const isStrictAt = (pods: PeerAuthentication, port: string, attached: Above, merged: Above): boolean => {
+  const own = ownValue(pods.ports, port)
+  if (pods.mode === 'UNSET') return isStrictUnset(pods, own, attached, merged)
+  if (pods.mode === 'STRICT') return !isExempting(own)
   // istiod counts such a port as guarded by the mesh policy, which the pods' own policy has replaced
-  if (mode !== 'UNSET') return own === 'STRICT' && !(above.isStrict && above.isOfMesh)
-  if (!above.isStrict) return own === 'STRICT'
-  if (!has('PERMISSIVE')) return true
+  return own === 'STRICT' && !(merged.isStrict && merged.isOfMesh)
+}
+
+const isExempting = (mode: Mode | undefined): boolean => mode === 'PERMISSIVE' || mode === 'DISABLE'
+
+/** One look above, `attached`, says whether the ports have a policy made; what it is says another one, which sees none with a selector. */
+const isStrictUnset = (
+  { ports }: PeerAuthentication,
+  own: Mode | undefined,
+  attached: Above,
+  merged: Above,
+): boolean => {
+  const modes = Object.values(ports)
+  if (!modes.includes(attached.isStrict ? 'PERMISSIVE' : 'STRICT')) return attached.isStrict
+  if (!merged.isStrict) return own === 'STRICT'
   // below a namespace policy without a mode istiod drops the exception
-  return !(above.isSaid && above.isOfMesh) && !isExempt
+  return modes.some(isExempting) && !(merged.isSaid && merged.isOfMesh) && !isExempting(own)
 }

@@ -1,3 +1,4 @@
+import { isOlder } from '../../istio/version.ts'
 import { NAME_LABEL } from '../../kubernetes/services.ts'
 import { autoAllowPolicies, gatewayPolicies, waypointPolicies, ztunnelPolicies } from './attachment.ts'
 import {
@@ -30,7 +31,7 @@ export const findProxyChain = (request: AccessRequest, snapshot: ClusterSnapshot
   const { workload, isKnown } = findWorkload(request, snapshot)
   const client = requestContext(request, snapshot)
   if (request.to.gateway) return { points: [gatewayPoint(request, snapshot, client)], steps: clientNotes(request) }
-  const { waypoint, bypassed } = selectWaypoint(request, service, workload)
+  const { waypoint, bypassed } = selectWaypoint(request, snapshot, service, workload)
   const atPod: RequestContext = { ...client, port: request.to.podPort ?? client.port }
   const behind: RequestContext = waypoint
     ? { ...atPod, identity: { trustDomain: snapshot.trustDomain, ...waypoint }, address: undefined }
@@ -48,13 +49,29 @@ export const findProxyChain = (request: AccessRequest, snapshot: ClusterSnapshot
 /** Selects the waypoint. A Service without one sends straight to its pods, past their waypoint. */
 const selectWaypoint = (
   { from, to }: AccessRequest,
+  snapshot: ClusterSnapshot,
   service: ServiceSnapshot | undefined,
   workload: WorkloadSnapshot,
 ): { waypoint?: Waypoint | undefined; bypassed?: string | undefined } => {
   if (from.serviceAccount === undefined) return {}
-  if (to.service !== undefined) return service ?? {}
+  if (to.service !== undefined) return service ? { ...service, waypoint: takesFrom(service, snapshot) } : {}
   return from.isGateway ? {} : workload
 }
+
+/** The waypoint that a connection takes: of two, the canary where that takes all, or is asked about. */
+const takesFrom = (service: ServiceSnapshot, snapshot: ClusterSnapshot): Waypoint | undefined =>
+  hasCanary(service, snapshot) && (snapshot.isByCanaries || service.canary?.weight === 100)
+    ? service.canary
+    : service.waypoint
+
+const hasCanary = ({ canary }: ServiceSnapshot, { istioVersion }: ClusterSnapshot): boolean =>
+  canary !== undefined && !isOlder(istioVersion, CANARIES)
+
+const CANARIES = [1, 31, 0] as const
+
+/** Tells if two waypoints share the connections to a Service. */
+export const isShared = (service: ServiceSnapshot, snapshot: ClusterSnapshot): boolean =>
+  hasCanary(service, snapshot) && service.canary?.weight !== 100
 
 const findService = ({ to }: AccessRequest, { services }: ClusterSnapshot): ServiceSnapshot | undefined =>
   services.find(({ namespace, name }) => namespace === to.namespace && name === to.service)

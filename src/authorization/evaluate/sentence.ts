@@ -1,4 +1,4 @@
-import { joinOr } from '../../base/printed.ts'
+import { joinAnd } from '../../base/printed.ts'
 import type { Requesters } from '../evaluate.ts'
 import type { AccessRequest } from './cluster-snapshot.ts'
 import type { EnforcementResult } from './enforce.ts'
@@ -99,7 +99,5 @@ const refuses = ({ at, protocol }: EnforcementPoint, isBehindWaypoint: boolean):
 const policyOf = ({ policy }: EnforcementResult, requesters: Requesters): string | undefined => {
   if (policy === undefined) return undefined
   const relations = requesters(policy)
-  return relations.length === 0 ? policyName(policy) : `${policyName(policy)} (asked for by ${allOf(relations)})`
+  return relations.length === 0 ? policyName(policy) : `${policyName(policy)} (asked for by ${joinAnd(relations)})`
 }
-
-const allOf = (relations: readonly string[]): string => joinOr(relations).replace(/ or (?=[^,]*$)/, ' and ')

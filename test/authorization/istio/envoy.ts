@@ -113,10 +113,14 @@ const byAccount =
     const [space = '', account = ''] = name.includes('/') ? name.split('/') : [namespace, name]
     return authenticated(wire, (spiffe) => glob(`spiffe://*/ns/${space}/sa/${account}`).test(spiffe))
   }
+/** istiod writes all names of the mesh in the place of one. */
 const byTrustDomain =
-  ({ wire }: EnvoyContext) =>
-  (pattern: string): Outcomes =>
-    authenticated(wire, (spiffe) => simple(pattern, identityParts(spiffe).trustDomain))
+  ({ wire, domains }: EnvoyContext) =>
+  (pattern: string): Outcomes => {
+    const inOne = (some: readonly string[]) => (spiffe: string) =>
+      (some.includes(pattern) ? some : [pattern]).some((one) => simple(one, identityParts(spiffe).trustDomain))
+    return union(domains.map((some) => authenticated(wire, inOne(some))))
+  }
 
 const isForPrincipal = (key: string): boolean =>
   key.startsWith('source.') || key.startsWith('request.') || key === 'remote.ip'

@@ -10,7 +10,8 @@ const PLAINTEXT: Match = { ...emptyMatch(), principals: { notValues: ['*'] } }
 const STATIC: Authorization = { deny: true, rules: [[[PLAINTEXT]]] }
 
 type Peer = PeerAuthentication | undefined
-type Configs = { root: Peer; space: Peer; pods: Peer }
+/** `made` are the two that istiod looks at when it makes a policy of that of the pods: there a selector must be absent. */
+type Configs = { root: Peer; space: Peer; pods: Peer; made: { root: Peer; space: Peer } }
 
 const ageOf = ({ created, namespace, name }: PeerAuthentication): string => `${created} ${namespace}/${name}`
 
@@ -18,9 +19,12 @@ const configsOf = (all: readonly PeerAuthentication[], root: string, pod: Pod): 
   const byAge = all.toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
   const isWide = (one: PeerAuthentication) => Object.keys(one.selector ?? {}).length === 0
   const own = byAge.filter((one) => one.namespace === pod.namespace && one.namespace !== root)
+  const isBare = ({ selector }: PeerAuthentication) => selector === undefined
+  const isOfMesh = (one: PeerAuthentication) => (pod.namespace === root ? isWide(one) : isBare(one))
   return {
-    root: byAge.find((one) => one.namespace === root && isWide(one)),
+    root: byAge.find((one) => one.namespace === root && isOfMesh(one)),
     space: own.find(isWide),
+    made: { root: byAge.find((one) => one.namespace === root && isBare(one)), space: own.find(isBare) },
     pods: own.find((one) => !isWide(one) && isSubset(one.selector ?? {}, pod.labels)),
   }
 }
@@ -33,7 +37,7 @@ export const peerAuthorizations = (all: readonly PeerAuthentication[], root: str
   const { mode = 'UNSET', ports = {} } = configs.pods ?? {}
   const exceptions = exceptionsTo(mode, isStrict)
   if (!Object.values(ports).some((one) => exceptions.includes(one))) return isStrict ? [STATIC] : []
-  return convert(configs)
+  return convert({ ...configs, ...configs.made })
 }
 
 /** The modes of a port for which istiod refers to the converted policy instead. */

@@ -38,6 +38,10 @@ const attachedToPods = (world: ClusterSnapshot, { namespace, labels }: Pod) =>
       isSubset(spec.selector?.matchLabels ?? {}, labels),
   )
 
+/** Of a selector without matchLabels istiod makes a policy of pods that it attaches to none. */
+const isDistributed = ({ spec }: AuthorizationPolicy): boolean =>
+  spec.selector === undefined || spec.selector.matchLabels !== undefined
+
 const carriers = (declared: Carrier | undefined, { method, path, host }: AccessRequest): Carrier[] => {
   if (declared) return [declared]
   return [method, path, host].every((one) => one === undefined) ? ['http', 'tcp'] : ['http']
@@ -51,8 +55,26 @@ export const outcomesOf = (request: AccessRequest, world: ClusterSnapshot): Outc
     ),
   )
 
-const outcomesIn = (request: AccessRequest, world: ClusterSnapshot): Outcomes =>
-  request.to.gateway ? atGateway(request, world) : every([...atWaypoint(request, world), ...atPods(request, world)])
+const outcomesIn = (request: AccessRequest, world: ClusterSnapshot): Outcomes => {
+  if (request.to.gateway) return atGateway(request, world)
+  const service = servedBy(request.to, world)
+  return union(
+    samples(service?.waypoint, service?.canary).map((waypoint) =>
+      every([...atWaypoint(request, world, waypoint), ...atPods(request, world, waypoint)]),
+    ),
+  )
+}
+
+type Taken = ClusterSnapshot['services'][number]['waypoint']
+
+/** The waypoints that a ztunnel may pick, by weight. */
+const samples = (primary: Taken, canary: ClusterSnapshot['services'][number]['canary']): Taken[] => {
+  if (canary === undefined || primary === undefined) return [primary]
+  return [...(canary.weight < 100 ? [primary] : []), ...(canary.weight > 0 ? [canary] : [])]
+}
+
+const servedBy = (to: AccessRequest['to'], world: ClusterSnapshot) =>
+  world.services.find((one) => one.namespace === to.namespace && one.name === to.service)
 
 const spiffeOf = ({ trustDomain }: ClusterSnapshot, namespace: string, account: string): string =>
   `spiffe://${trustDomain}/ns/${namespace}/sa/${account}`
@@ -79,10 +101,9 @@ const atGateway = (request: AccessRequest, world: ClusterSnapshot): Outcomes => 
   return union(carriers(to.protocol, request).map((carrier) => runEnvoy(policies, wire, carrier, world)))
 }
 
-const findWaypoint = ({ from, to }: AccessRequest, world: ClusterSnapshot) => {
+const findWaypoint = ({ from, to }: AccessRequest, world: ClusterSnapshot, taken: Taken) => {
   if (from.serviceAccount === undefined) return undefined
-  const service = world.services.find((one) => one.namespace === to.namespace && one.name === to.service)
-  if (to.service !== undefined) return service?.waypoint && { waypoint: service.waypoint, service }
+  if (to.service !== undefined) return taken && { waypoint: taken, service: servedBy(to, world) }
   const waypoint = from.isGateway ? undefined : findPods(to, world)?.waypoint
   return waypoint && { waypoint, service: undefined }
 }
@@ -90,8 +111,8 @@ const findWaypoint = ({ from, to }: AccessRequest, world: ClusterSnapshot) => {
 const findPods = (to: AccessRequest['to'], world: ClusterSnapshot) =>
   world.workloads.find((one) => one.namespace === to.namespace && one.name === to.application)
 
-const atWaypoint = (request: AccessRequest, world: ClusterSnapshot): Outcomes[] => {
-  const found = findWaypoint(request, world)
+const atWaypoint = (request: AccessRequest, world: ClusterSnapshot, taken: Taken): Outcomes[] => {
+  const found = findWaypoint(request, world, taken)
   if (found === undefined) return []
   const { to, port } = request
   const { waypoint, service } = found
@@ -101,19 +122,19 @@ const atWaypoint = (request: AccessRequest, world: ClusterSnapshot): Outcomes[] 
   return [union(chains.map((carrier) => runEnvoy(policies, wire, carrier, world)))]
 }
 
-const atPods = (request: AccessRequest, world: ClusterSnapshot): Outcomes[] => {
+const atPods = (request: AccessRequest, world: ClusterSnapshot, taken: Taken): Outcomes[] => {
   const { to, port } = request
   const workload = findPods(to, world)
   if (workload?.onMesh === false) return []
   const pod: Pod = workload ?? { namespace: to.namespace, labels: { 'app.kubernetes.io/name': to.application } }
   const inner: Wire = { ...wireOf(request, world), port: to.podPort ?? port }
-  const waypoint = findWaypoint(request, world)?.waypoint
+  const waypoint = findWaypoint(request, world, taken)?.waypoint
   const isTunnelled = waypoint && {
     spiffe: spiffeOf(world, waypoint.namespace, waypoint.serviceAccount),
     ip: undefined,
   }
   const policies = [
-    ...attachedToPods(world, pod).flatMap(toZtunnel),
+    ...attachedToPods(world, pod).filter(isDistributed).flatMap(toZtunnel),
     ...peerAuthorizations(world.peerAuthentications ?? [], world.rootNamespace, pod),
   ]
   const flags = world.autoAllowWaypoint === undefined ? [true, false] : [world.autoAllowWaypoint]
