@@ -14,14 +14,16 @@ type Dependencies = {
   environment: Environment
 }
 
-/** Waits of applications for others. */
+/** Waits of applications for others, and labels that are not applied to them. */
 export const waitFindings = async (dependencies: Dependencies, subjects: readonly Subject[]): Promise<Finding[]> => {
   const findings: Finding[] = []
   for (const subject of subjects) {
     const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
-    const { waiting } = await assess(dependencies, subject, memory)
+    const { waiting, labels } = await assess(dependencies, subject, memory)
+    const about = subjectName(subject)
     findings.push(
-      ...waiting.map((wait) => ({ rule: 'waiting', about: subjectName(subject), message: describeWait(wait) })),
+      ...waiting.map((wait) => ({ rule: 'waiting', about, message: describeWait(wait) })),
+      ...labels.messages.map((message) => ({ rule: 'label-refused', about, message })),
     )
   }
   return findings

@@ -7,6 +7,7 @@ import { labelProblem } from '../kubernetes/label-syntax.ts'
 import { readValue } from '../relations/databag.ts'
 import { type ForeignKey, foreignProblem } from '../relations/foreign-labels.ts'
 import { relationsWith } from '../relations/select.ts'
+import type { Config } from '../state/config.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { enrolmentLabels } from './beacon.ts'
@@ -59,13 +60,23 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
       ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; its labels stay in effect`),
       ...said.flatMap(({ name, key, value, refused }) => {
         const problem = refused ?? labelProblem(key, value) ?? contradiction(labels, key, value)
-        return problem === undefined ? [] : [`${name}: label ${key.slice(0, 80)} is not applied: ${problem}`]
+        return problem === undefined ? [] : [notApplied(name, key, problem)]
       }),
     ],
   }
 }
 
 const BEACON = 'the beacon itself'
+
+const notApplied = (source: string, key: string, problem: string): string =>
+  `${source}: label ${key.slice(0, 80)} is not applied: ${problem}`
+
+/** Names the labels of a config that Kubernetes would refuse, which stay so until the config is another one. */
+export const refusedLabels = ({ labels = {} }: Pick<Config, 'labels'>): string[] =>
+  Object.entries(labels).flatMap(([key, value]) => {
+    const problem = labelProblem(key, value)
+    return problem === undefined ? [] : [notApplied('config', key, problem)]
+  })
 
 const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
   const earlier = ownValue(labels, key)

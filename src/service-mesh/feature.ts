@@ -15,7 +15,7 @@ import { type EffectiveState, isConfigUnknown } from '../state/state.ts'
 import { beaconDesiredState, beaconLookups, isManaging } from './beacon.ts'
 import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
-import { desiredLabels } from './desired-labels.ts'
+import { desiredLabels, refusedLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, librarySelector } from './library.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
@@ -68,6 +68,8 @@ export const serviceMesh = {
     if (isAllUnknown || (state.carried && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
     return state.carried || isAwaiting(resolved) ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] } : labels
   },
+  reports: (_, { state }) =>
+    refusedLabels(state.config ?? {}).map((message) => ({ status: 'blocked' as const, message })),
   desire: ({ subject, resolved: { state, unknown }, seen }) => {
     const { config } = state
     const owner = { ...subject, labels: ownerLabels(subject) }

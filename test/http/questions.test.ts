@@ -87,12 +87,17 @@ describe('GET /applications', () => {
   })
 })
 
+const statusOf = async (place: Place, application: string): Promise<ApplicationView['status']> =>
+  ((await (await place.app.request(`/applications/shop/${application}`)).json()) as ApplicationView).status
+
+const lintOf = async (place: Place): Promise<Finding[]> =>
+  await createLint({
+    ...{ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 },
+    environment: { resolver: '10.96.0.10' },
+  })(new URLSearchParams({ namespace: 'shop' }), undefined)
+
 describe('GET /lint', () => {
-  const lint = async (place: Place): Promise<Finding[]> =>
-    await createLint({
-      ...{ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 },
-      environment: { resolver: '10.96.0.10' },
-    })(new URLSearchParams({ namespace: 'shop' }), undefined)
+  const lint = lintOf
   const policy = (name: string, spec: Record<string, unknown>): KubernetesObject => ({
     apiVersion: 'security.istio.io/v1',
     kind: 'AuthorizationPolicy',
@@ -236,6 +241,21 @@ describe('GET /lint', () => {
       { rule: 'expectation', about: 'shop/db', message: expect.stringMatching(/^expected to be allowed: .*POST/) },
     ])
   })
+})
+
+test('a label that Kubernetes refuses stays told, in the status and by lint, until the config is another one', async () => {
+  const place = await granted({ policies: [APP], labels: { 'bad key!!': 'x' } })
+  for (const _ of [1, 2]) await place.send('resync', DB)
+  const why = /^config: label bad key!! is not applied: the name of the key must be letters/
+  expect(await statusOf(place, 'db')).toMatchObject({ status: 'blocked', message: expect.stringMatching(why) })
+  expect(await lintOf(place)).toContainEqual({
+    rule: 'label-refused',
+    about: 'shop/db',
+    message: expect.stringMatching(why),
+  })
+  await place.send('config-changed', { ...DB, config: { policies: [APP] } })
+  expect(await statusOf(place, 'db')).toMatchObject({ status: 'active' })
+  expect(await lintOf(place)).toEqual([])
 })
 
 describe('an expectation in a config', () => {

@@ -176,7 +176,7 @@ const showRows = ({ nodes, edges }) => {
           node.waypoint !== undefined && element('div', { class: 'muted' }, node.waypoint),
           node.message === '' ? undefined : element('div', { class: 'muted' }, node.message),
         ),
-        element('td', {}, ...(from.get(node.id) ?? []).map(reach)),
+        element('td', {}, ...(from.get(node.id) ?? []).map(reach), openTo(node, from.get(node.id) ?? [], nodes)),
       ),
     ),
   )
@@ -192,6 +192,17 @@ const reach = ({ from, to, access, label, isTelemetry }) => {
     element('button', { type: 'button', class: 'link', 'data-pair': `${from} ${to}` }, to),
     ` ${[what, ...more].join(', ')}`,
   )
+}
+
+/** An empty cell would say that nobody is reached. @param {MapNode} client @param {MapEdge[]} edges @param {MapNode[]} nodes */
+const openTo = (client, edges, nodes) => {
+  const known = new Set([client.id, ...edges.map(({ to }) => to)])
+  const open = nodes.filter(({ id, access }) => access === 'open' && !known.has(id)).map(({ id }) => id)
+  if (open.length > 0) {
+    const shown = open.length > 4 ? [...open.slice(0, 3), `${open.length - 3} others`] : open
+    return element('div', { class: 'reach open muted' }, `what is open to anybody: ${shown.join(', ')}`)
+  }
+  return edges.length === 0 ? element('div', { class: 'muted' }, 'nobody that is known') : undefined
 }
 
 const matching = () => {
