@@ -29,7 +29,9 @@ const program = new Command('meshstep')
   .addOption(
     new Option('-n, --namespace <name>', 'of applications that name none').env('MESHSTEP_NAMESPACE').default('default'),
   )
-  .addOption(new Option('-o, --output <format>', 'table, json or yaml; of map mermaid, svg or json'))
+  .addOption(
+    new Option('-o, --output <format>', 'table, json or yaml; of lint sarif as well; of map mermaid, svg or json'),
+  )
   .addOption(new Option('--token <token>', 'for functions that ask for one').env('MESHSTEP_TOKEN'))
   .option('--context <name>', 'of kubectl: reach the functions of that cluster, by a port-forward')
   .option('--target <object>', 'what to forward to, [namespace/]kind/name', 'meshstep/service/meshstep')

@@ -16,12 +16,15 @@ export type Settings = {
 
 type Given = { server: string; namespace: string; output?: string; token?: string; context?: string; target: string }
 
-const FORMATS = ['table', 'json', 'yaml'] as const
+export const FORMATS = ['table', 'json', 'yaml'] as const
+
+/** Commands that have formats of their own, and read them themselves. */
+const OF_THEIR_OWN = ['lint', 'map']
 
 /** Runs a command with a connection, which ends with it. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
   const { server: url, namespace, token, context, target } = command.optsWithGlobals<Given>()
-  const format = command.name() === 'map' ? 'json' : outputOf(command, FORMATS)
+  const format = OF_THEIR_OWN.includes(command.name()) ? 'json' : outputOf(command, FORMATS)
   const server = await connect({ server: url, token, context, target })
   try {
     await run({ namespace, format, server })
@@ -63,12 +66,28 @@ export const parseName = (given: string, namespace: string): Name => {
   return { namespace: home, application, ...(endpoint !== undefined && { endpoint }) }
 }
 
+/** Each file, each YAML and JSON file of a folder, or stdin for `-`, with its text. */
+export const readFiles = async (paths: readonly string[]): Promise<{ file: string; text: string }[]> => {
+  const files = await Promise.all(
+    paths.map(async (path) => {
+      if (path === '-' || !(await stat(path).catch(() => undefined))?.isDirectory()) return [path]
+      return (await readdir(path))
+        .filter(isDocument)
+        .toSorted()
+        .map((name) => join(path, name))
+    }),
+  )
+  return await Promise.all(files.flat().map(async (file) => ({ file, text: await readInput(file) })))
+}
+
+const isDocument = (name: string): boolean => /\.(ya?ml|json)$/.test(name)
+
 /** The text of a file, of all YAML and JSON files of a folder as documents, or of stdin for `-`. */
 export const readInput = async (path: string): Promise<string> => {
   if (path === '-') return await text(process.stdin)
   try {
     if (!(await stat(path)).isDirectory()) return await readFile(path, 'utf8')
-    const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name)).toSorted()
+    const names = (await readdir(path)).filter(isDocument).toSorted()
     return (await Promise.all(names.map((name) => readFile(join(path, name), 'utf8')))).join('\n---\n')
   } catch (error) {
     throw new Failure(`${path} cannot be read: ${(error as Error).message}`, 1, { cause: error })

@@ -101,6 +101,13 @@ export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean =
 export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
   targetRef === undefined && targetRefs.length === 0
 
+/** The target references of a policy, of either form. */
+export const targetsOf = ({
+  targetRefs = [],
+  targetRef,
+}: Pick<AuthorizationPolicySpec, 'targetRef' | 'targetRefs'>): TargetRef[] =>
+  targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
+
 /** Tells if istiod attaches the policy to no pods: it makes one for pods of any selector, and then looks for labels that are not there. */
 export const isForNoPods = ({ selector }: Pick<AuthorizationPolicySpec, 'selector'>): boolean =>
   selector !== undefined && selector.matchLabels === undefined

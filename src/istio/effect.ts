@@ -1,80 +1,144 @@
 import { joinOr } from '../base/printed.ts'
 import { nameOf } from '../kubernetes/objects.ts'
-import { type AuthorizationPolicy, isForNoPods, isForPods, type Rule } from './authorization-policy.ts'
+import { type AuthorizationPolicy, isForNoPods, isForPods, type Rule, targetsOf } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
 import { HTTP_OPERATION } from './view.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
-/** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
-export const effectWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] => {
-  const { kind, metadata } = policy
-  const found = [
-    ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
-    ...classWarnings(policy, rootNamespaces),
-  ]
-  return found.map((warning) => `${nameOf({ kind, ...metadata })} ${warning}`)
+/** A part of a policy that has no effect, or another than expected: what kind of mistake it is, and what happens, as of the policy. */
+export type PolicyEffect = {
+  readonly id:
+    | 'deny-on-tcp'
+    | 'http-without-waypoint'
+    | 'policy-ineffective'
+    | 'principal-spiffe'
+    | 'selects-all'
+    | 'target-outside-namespace'
+    | 'trust-domain-unseen'
+  readonly says: string
 }
 
-const atZtunnels = (policy: AuthorizationPolicy): string[] => {
+/** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
+export const effectWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
+  policyEffects(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
+
+/** Lists the same with the kind of each. Root namespaces are those that may be Istio's. */
+export const policyEffects = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] => [
+  ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
+  ...targetEffects(policy, rootNamespaces),
+  ...principalEffects(policy),
+]
+
+const when = (applies: boolean | undefined, id: PolicyEffect['id'], says: string): PolicyEffect[] =>
+  applies ? [{ id, says }] : []
+
+const atZtunnels = (policy: AuthorizationPolicy): PolicyEffect[] => {
   const { action = 'ALLOW', rules = [], selector } = policy.spec
   const isEnforcing = action === 'ALLOW' || action === 'DENY'
+  const isEmpty = selector?.matchLabels && Object.keys(selector.matchLabels).length === 0
   return [
-    ...(isEnforcing ? [] : [`has no effect at pods, whose ztunnel knows no ${action}: it needs targetRefs`]),
-    ...(isDryRun(policy) ? ['has no effect at pods, whose ztunnel ignores dry runs'] : []),
-    ...(isForNoPods(policy.spec)
-      ? ['has no effect at pods, as its selector has no matchLabels: leave the selector out']
-      : []),
-    ...(Object.keys(selector?.matchLabels ?? { some: '' }).length === 0
-      ? ['selects by no label, and so all pods of its namespace']
-      : []),
-    ...(isEnforcing ? rules.flatMap((rule, index) => ruleWarnings(rule, index, action)) : []),
+    ...when(
+      !isEnforcing,
+      'policy-ineffective',
+      `has no effect at pods, whose ztunnel knows no ${action}: it needs targetRefs`,
+    ),
+    ...when(isDryRun(policy), 'policy-ineffective', 'has no effect at pods, whose ztunnel ignores dry runs'),
+    ...when(
+      isForNoPods(policy.spec),
+      'policy-ineffective',
+      'has no effect at pods, as its selector has no matchLabels: leave the selector out',
+    ),
+    ...when(isEmpty, 'selects-all', 'selects by no label, and so all pods of its namespace'),
+    ...(isEnforcing ? rules.flatMap((rule, index) => ruleEffects(rule, index, action)) : []),
   ]
 }
 
 const DROPPED = ['trustDomains', 'notTrustDomains'] as const
 
-const ruleWarnings = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): string[] => {
+const ruleEffects = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): PolicyEffect[] => {
   const hidden = hiddenFromZtunnel(rule)
   const rest = rule.from?.some(({ source = {} }) => DROPPED.some((name) => source[name]?.length))
   const which = `rules[${index}]`
-  if ('never' in asZtunnelSees(rule, action))
-    return [
-      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${joinOr([...hidden, ...(rest ? DROPPED : [])])}`,
-    ]
+  if ('never' in asZtunnelSees(rule, action)) {
+    const unseen = joinOr([...hidden, ...(rest ? DROPPED : [])])
+    const effect = action === 'DENY' ? 'refuses nothing' : 'lets in nobody'
+    return when(
+      true,
+      hidden.length > 0 ? 'http-without-waypoint' : 'trust-domain-unseen',
+      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${unseen || 'anything'}: it ${effect}`,
+    )
+  }
   return [
-    ...(hidden.length > 0 ? [`denies more at pods than ${which} says, as a ztunnel cannot see ${joinOr(hidden)}`] : []),
-    ...(rest ? [`matches more at pods than ${which} says, as a ztunnel does not look at trust domains`] : []),
+    ...when(
+      hidden.length > 0,
+      'http-without-waypoint',
+      `denies more at pods than ${which} says, as a ztunnel cannot see ${joinOr(hidden)}`,
+    ),
+    ...when(
+      rest,
+      'trust-domain-unseen',
+      `matches more at pods than ${which} says, as a ztunnel does not look at trust domains`,
+    ),
   ]
 }
 
-const atWaypoints = ({ spec: { action = 'ALLOW', rules = [] } }: AuthorizationPolicy): string[] => [
-  ...(action === 'AUDIT' ? ['decides nothing, as its action is AUDIT'] : []),
+const atWaypoints = ({ spec: { action = 'ALLOW', rules = [] } }: AuthorizationPolicy): PolicyEffect[] => [
+  ...when(action === 'AUDIT', 'policy-ineffective', 'decides nothing, as its action is AUDIT'),
   ...rules.flatMap((rule, index) =>
-    action === 'DENY' && isOnlyHttp(rule)
-      ? [`denies everything by rules[${index}] on ports that carry TCP, where nobody sees HTTP: name its ports`]
-      : [],
+    when(
+      action === 'DENY' && isOnlyHttp(rule),
+      'deny-on-tcp',
+      `denies everything by rules[${index}] on ports that carry TCP, where nobody sees HTTP: name its ports`,
+    ),
   ),
 ]
 
 const CONNECTION = ['ports', 'notPorts'] as const
 
-const isOnlyHttp = ({ from = [], to = [], when = [] }: Rule): boolean =>
+const isOnlyHttp = ({ from = [], to = [], when: conditions = [] }: Rule): boolean =>
   from.length === 0 &&
-  when.length === 0 &&
+  conditions.length === 0 &&
   to.some(
     ({ operation = {} }) =>
       HTTP_OPERATION.some((name) => operation[name]?.length) && !CONNECTION.some((name) => operation[name]?.length),
   )
 
-const classWarnings = ({ metadata, spec }: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] => {
-  const targets = [...(spec.targetRefs ?? []), ...(spec.targetRef ? [spec.targetRef] : [])]
-  const classes = targets.filter(({ kind }) => kind === 'GatewayClass')
-  return classes.flatMap(({ name }) => [
-    ...(rootNamespaces.includes(metadata.namespace)
-      ? []
-      : [`has no effect for the GatewayClass ${name}: it would in the root namespace, ${joinOr(rootNamespaces)}`]),
-    ...(name === 'istio-waypoint'
-      ? []
-      : [`has no effect for the GatewayClass ${name}: only istio-waypoint has policies`]),
-  ])
-}
+const targetEffects = ({ metadata, spec }: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] =>
+  targetsOf(spec).flatMap(({ kind, name, namespace = '' }) => {
+    if (kind !== 'GatewayClass')
+      return when(
+        !['', metadata.namespace].includes(namespace),
+        'target-outside-namespace',
+        `has no effect for the ${kind} ${namespace}/${name}: a policy reaches targets of its own namespace alone`,
+      )
+    return [
+      ...when(
+        !rootNamespaces.includes(metadata.namespace),
+        'target-outside-namespace',
+        `has no effect for the GatewayClass ${name}: it would in the root namespace, ${joinOr(rootNamespaces)}`,
+      ),
+      ...when(
+        name !== 'istio-waypoint',
+        'policy-ineffective',
+        `has no effect for the GatewayClass ${name}: only istio-waypoint has policies`,
+      ),
+    ]
+  })
+
+const principalEffects = ({ spec: { rules = [] } }: AuthorizationPolicy): PolicyEffect[] =>
+  rules.flatMap((rule, index) => {
+    const prefixed = principalsIn(rule).find((one) => one.startsWith('spiffe://'))
+    return when(
+      prefixed !== undefined,
+      'principal-spiffe',
+      `matches nobody by ${prefixed?.slice(0, 120)} of rules[${index}]: principals are written without spiffe://`,
+    )
+  })
+
+/** The principals of a rule, of sources and conditions, also those that it excludes. */
+export const principalsIn = ({ from = [], when: conditions = [] }: Rule): string[] => [
+  ...from.flatMap(({ source }) => [...(source?.principals ?? []), ...(source?.notPrincipals ?? [])]),
+  ...conditions
+    .filter(({ key }) => key === 'source.principal')
+    .flatMap(({ values = [], notValues = [] }) => [...values, ...notValues]),
+]

@@ -13,7 +13,6 @@ import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
-import { isNotFound } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
@@ -21,15 +20,17 @@ import { lostMemories, ownersIn } from '../reconcile/orphans.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
+import { readCluster } from './cluster.ts'
 import { endpointFindings } from './endpoints.ts'
+import { type Finding, type Found, unallowed } from './finding.ts'
 import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
 import { unenforcedFindings } from './unenforced.ts'
 import { waitFindings } from './waits.ts'
+import { waypointFindings } from './waypoints.ts'
 import { workloadFindings } from './workloads.ts'
 
-/** A probable mistake: the rule, the application or object that it is about, and what to do. */
-export type Finding = { readonly rule: string; readonly about: string; readonly message: string }
+export type { Finding } from './finding.ts'
 
 /** Answers what is probably not meant in a namespace. Rejects with Refused for a sender that may not send events about all of it. */
 export type Lint = (query: URLSearchParams, authorization: string | undefined) => Promise<Finding[]>
@@ -60,8 +61,8 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
-    const policies = await policiesIn(kubernetes, namespace)
-    return [
+    const cluster = await readCluster(kubernetes, namespace)
+    const found: Found[] = [
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await lostFindings(kubernetes, namespace, stored)),
       ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
@@ -70,13 +71,15 @@ export const createLint = (dependencies: Dependencies): Lint => {
         { features, kubernetes, clock, environment },
         states.map(({ subject }) => subject),
       )),
-      ...(await workloadFindings(features, kubernetes, namespace, states)),
-      ...(await unenforcedFindings(features.mesh, kubernetes, policies)),
-      ...(await policyFindings(kubernetes, namespace, policies)),
-      ...(await accountFindings(kubernetes, namespace, policies)),
-      ...(await hiddenFindings(memories, kubernetes, namespace)),
+      ...workloadFindings(features, cluster, states),
+      ...(await unenforcedFindings(features.mesh, kubernetes, cluster.policies, clock)),
+      ...policyFindings(cluster),
+      ...(await accountFindings(kubernetes, cluster)),
+      ...hiddenFindings(cluster),
+      ...(await waypointFindings(kubernetes, cluster)),
       ...(await expectationFindings(memories, kubernetes, states)),
     ]
+    return unallowed(found, cluster.home)
   }
   return async (query, authorization) => {
     const parsed = Query.safeParse(Object.fromEntries(query))
@@ -97,13 +100,13 @@ const lostFindings = async (
 
 type Known = { readonly subject: Subject; readonly state: State }
 
-const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject, memo: Memo): (Known | Finding)[] => {
+const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject, memo: Memo): (Known | Found)[] => {
   const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
   if (memory.metadata.name !== memoryName(application)) return []
   const state = memories.read(memory, memo)
   const subject = { namespace, application }
   if (state instanceof Error)
-    return [{ rule: 'memory-unreadable', about: subjectName(subject), message: state.message }]
+    return [{ rule: 'memory-unreadable', about: subjectName(subject), message: state.message, in: memory }]
   return state === undefined ? [] : [{ subject, state }]
 }
 
@@ -117,15 +120,6 @@ const documentFindings = async (
   return refused.map(({ name, problem }) => ({
     ...{ rule: 'document-refused', about: `ConfigMap ${namespace}/${name}`, message: problem },
   }))
-}
-
-const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> => {
-  try {
-    return await kubernetes.list('AuthorizationPolicy', namespace)
-  } catch (error) {
-    if (isNotFound(error)) return []
-    throw error
-  }
 }
 
 const expectationFindings = async (

@@ -1,90 +1,105 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import type { ServicePortSpec } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
-import { type AuthorizationPolicy, readAuthorizationPolicy, type TargetRef } from '../istio/authorization-policy.ts'
-import { fieldsUsed, HTTP_OPERATION } from '../istio/view.ts'
-import { isNotFound } from '../kubernetes/api-error.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
-import type { Finding } from './lint.ts'
+import { ownValue } from '../base/own-value.ts'
+import { joinAnd } from '../base/printed.ts'
+import {
+  type AuthorizationPolicy,
+  isForPods,
+  readAuthorizationPolicy,
+  targetsOf,
+} from '../istio/authorization-policy.ts'
+import { isDryRun } from '../istio/dry-run.ts'
+import { policyEffects } from '../istio/effect.ts'
+import { isOlder, LOWEST, versionName } from '../istio/version.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { Cluster } from './cluster.ts'
+import { type Found, foundIn } from './finding.ts'
 
-type Cluster = {
-  readonly namespace: string
-  readonly services: readonly KubernetesObject[]
-  readonly gateways: readonly KubernetesObject[]
-  readonly pods: readonly KubernetesObject[]
-  readonly labels: Readonly<Record<string, string>>
-}
+/** AuthorizationPolicies of which something has no effect, or another than it says. */
+export const policyFindings = (cluster: Cluster): Found[] => [
+  ...cluster.policies.flatMap((object) => findingsOf(object, cluster)),
+  ...auditFindings(cluster),
+  ...versionFindings(cluster),
+]
 
-/** AuthorizationPolicies that no request can match, or whose HTTP fields nobody can see. */
-export const policyFindings = async (
-  kubernetes: Kubernetes,
-  namespace: string,
-  objects: readonly KubernetesObject[],
-): Promise<Finding[]> => {
-  if (objects.length === 0) return []
-  const list = (kind: Kind, where?: string) =>
-    kubernetes.list(kind, where).catch((error: unknown) => {
-      if (isNotFound(error)) return []
-      throw error
-    })
-  const [services, gateways, pods, home] = await Promise.all([
-    list('Service', namespace),
-    list('Gateway'),
-    list('Pod', namespace),
-    kubernetes.find({ kind: 'Namespace', name: namespace }),
-  ])
-  const cluster = { namespace, services, gateways, pods, labels: home?.metadata.labels ?? {} }
-  return objects.flatMap((object) => findingsOf(object, cluster))
-}
-
-const findingsOf = (object: KubernetesObject, cluster: Cluster): Finding[] => {
-  const about = `AuthorizationPolicy ${object.metadata.namespace}/${object.metadata.name}`
+const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   const read = readAuthorizationPolicy(object)
-  if (!('policy' in read)) return [{ rule: 'policy-unreadable', about, message: read.unreadable }]
+  if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
-  const found = targetsOf(policy).length > 0 ? referring(policy, cluster) : selecting(policy, cluster)
-  return found.map(([rule, message]) => ({ rule, about, message }))
-}
-
-type Found = readonly [rule: string, message: string][]
-
-const targetsOf = ({ spec: { targetRefs = [], targetRef } }: AuthorizationPolicy): TargetRef[] =>
-  targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
-
-const referring = (policy: AuthorizationPolicy, { namespace, services, gateways, labels }: Cluster): Found =>
-  targetsOf(policy).flatMap(({ kind, name }): Found => {
-    const isThere = (objects: readonly KubernetesObject[]) =>
-      objects.find(({ metadata }) => metadata.name === name && metadata.namespace === namespace)
-    if (kind === 'Gateway' && !isThere(gateways))
-      return [['policy-unmatched', `its Gateway ${namespace}/${name} does not exist: no request can match it`]]
-    if (kind !== 'Service') return []
-    const service = isThere(services)
-    if (service === undefined)
-      return [['policy-unmatched', `its Service ${namespace}/${name} does not exist: no request can match it`]]
-    const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = findWaypoint(
-      service,
-      { labels },
-      gateways,
-    )
-    return waypoint ? [] : [['policy-unenforced', `nothing enforces it: ${bypassed}`]]
-  })
-
-const selecting = ({ spec }: AuthorizationPolicy, { namespace, pods }: Cluster): Found => {
-  const { selector, rules = [], action = 'ALLOW' } = spec
-  const isMatched = pods.some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
-  const hidden = [...new Set(rules.flatMap((rule) => fieldsUsed(rule, [], HTTP_OPERATION, () => false)))]
-  const effect = action === 'DENY' ? 'it refuses more than it says' : 'what it allows so is refused'
   return [
-    ...(selector && !isMatched
-      ? [['policy-unmatched', `it selects no pod of ${namespace}: no request can match it`] as [string, string]]
-      : []),
-    ...(hidden.length > 0
-      ? [
-          [
-            'http-without-waypoint',
-            `the ztunnel of the pods it selects cannot see ${hidden.join(', ')}, and ${effect}: refer to a Service with a waypoint instead`,
-          ] as [string, string],
-        ]
-      : []),
+    ...policyEffects(policy, [cluster.istio.rootNamespace]).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
+
+const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] =>
+  targetsOf(policy.spec)
+    // one of another namespace is told as such
+    .filter(({ namespace = '' }) => ['', cluster.namespace].includes(namespace))
+    .flatMap((target) => {
+      const objects = ownValue({ Gateway: cluster.gateways, Service: cluster.services }, target.kind)
+      if (objects === undefined) return []
+      const isMeant = ({ metadata }: KubernetesObject) =>
+        metadata.name === target.name && metadata.namespace === cluster.namespace
+      const found = objects.find(isMeant)
+      if (found === undefined) {
+        const name = `${target.kind} ${cluster.namespace}/${target.name}`
+        return [foundIn(policy, 'policy-unmatched', `its ${name} does not exist: no request can match it`)]
+      }
+      return target.kind === 'Service' ? atService(policy, found, cluster) : []
+    })
+
+const atService = (policy: AuthorizationPolicy, service: KubernetesObject, { home, gateways }: Cluster): Found[] => {
+  const { namespace, name } = service.metadata
+  const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = findWaypoint(
+    service,
+    home?.metadata ?? {},
+    gateways,
+  )
+  return [
+    ...(waypoint ? [] : [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)]),
+    ...portFindings(policy, service),
+  ]
+}
+
+const portFindings = (policy: AuthorizationPolicy, { metadata, spec }: KubernetesObject): Found[] => {
+  const has = ((spec?.ports ?? []) as ServicePortSpec[]).map(({ port }) => String(port))
+  const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
+  const lacking = new Set(operations.flatMap(({ ports = [] }) => ports).filter((port) => !has.includes(port)))
+  return [...lacking].map((port) =>
+    foundIn(
+      policy,
+      'port-unknown',
+      `the Service ${metadata.namespace}/${metadata.name} has no port ${port}, ${has.length > 0 ? `but ${joinAnd(has)}` : 'nor any other'}`,
+    ),
+  )
+}
+
+const selecting = (policy: AuthorizationPolicy, { namespace, pods, istio }: Cluster): Found[] => {
+  const { selector } = policy.spec
+  const isElsewhere = namespace === istio.rootNamespace
+  const isMatched = pods.some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
+  return selector && !isElsewhere && !isMatched
+    ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]
+    : []
+}
+
+/** Dry runs: proxies tell a metrics server what these would refuse, and none is named here. */
+const auditFindings = ({ namespace, policies }: Cluster): Found[] => {
+  const audited = policies.filter(isDryRun)
+  if (audited.length === 0) return []
+  const message = `what ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse is not seen here, as no metrics server is named: waypoints count it, and pods are told of none`
+  return [{ rule: 'audit-unseen', about: `Namespace ${namespace}`, message }]
+}
+
+const versionFindings = ({ istio: { config, version } }: Cluster): Found[] =>
+  config && version && isOlder(version, LOWEST)
+    ? [
+        foundIn(
+          config,
+          'istio-too-old',
+          `Istio is ${versionName(version)}, and ${versionName(LOWEST)} is the lowest that is supported`,
+        ),
+      ]
+    : []

@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
-import { describeWait } from '../base/wait.ts'
+import { describeWait, type Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { assess } from '../reconcile/assess.ts'
-import type { Finding } from './lint.ts'
+import { LABELS_OF_PODS } from '../reconcile/unlabelled.ts'
+import type { Found } from './finding.ts'
 
 type Dependencies = {
   features: Features
@@ -15,16 +16,25 @@ type Dependencies = {
 }
 
 /** Waits of applications for others, and labels that are not applied to them. */
-export const waitFindings = async (dependencies: Dependencies, subjects: readonly Subject[]): Promise<Finding[]> => {
-  const findings: Finding[] = []
+export const waitFindings = async (dependencies: Dependencies, subjects: readonly Subject[]): Promise<Found[]> => {
+  const findings: Found[] = []
   for (const subject of subjects) {
     const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
     const { waiting, labels } = await assess(dependencies, subject, memory)
     const about = subjectName(subject)
     findings.push(
-      ...waiting.map((wait) => ({ rule: 'waiting', about, message: describeWait(wait) })),
-      ...labels.messages.map((message) => ({ rule: 'label-refused', about, message })),
+      ...waiting.map((wait) => ({ rule: waitRule(wait, dependencies.clock), about, message: describeWait(wait) })),
+      ...labels.messages.map((message) => ({ rule: 'label-refused' as const, about, message })),
     )
   }
   return findings
+}
+
+/** The time after which a resync has looked at everything again, with as much for its own time. */
+const RESYNCED = 30 * 60 * 1000
+
+/** Tells apart what waits since a moment, and what a resync found waiting still; pods that nothing replaces wait for a person. */
+export const waitRule = ({ held, since }: Wait, clock: Pick<Clock, 'now'>): Found['rule'] => {
+  if (held.startsWith(LABELS_OF_PODS)) return 'pods-unlabelled'
+  return since !== undefined && clock.now() - Date.parse(since) > RESYNCED ? 'waiting-long' : 'waiting'
 }

@@ -1,34 +1,56 @@
+import { podTemplate } from '../authorization/pods.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
+import { describeWait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
+import { MESH_LABELS } from '../istio/names.ts'
 import { candidateKinds } from '../kubernetes/apply-labels.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { isPodOf } from '../kubernetes/pods.ts'
+import { unlabelledWaits } from '../reconcile/unlabelled.ts'
 import type { State } from '../state/state.ts'
-import type { Finding } from './lint.ts'
+import type { Cluster } from './cluster.ts'
+import { type Found, foundIn } from './finding.ts'
 
-/** A StatefulSet and a Deployment of one name, of which an application labels the first alone. */
-export const workloadFindings = async (
+/** A StatefulSet and a Deployment of one name, of which an application labels the first alone; and pods that lack labels of their template. */
+export const workloadFindings = (
   { targets }: Pick<Features, 'targets'>,
-  kubernetes: Kubernetes,
-  namespace: string,
+  { namespace, workloads, pods }: Cluster,
   known: readonly { readonly subject: Subject; readonly state: State }[],
-): Promise<Finding[]> => {
-  if (known.length === 0) return []
-  const listed = await Promise.all(candidateKinds().map((kind) => kubernetes.list(kind, namespace)))
-  const [ordered = new Set(), deployed = new Set()] = listed.map(
-    (objects) => new Set(objects.map(({ metadata }) => metadata.name)),
-  )
-  return known.flatMap(({ subject, state }) =>
+): Found[] => {
+  const of = (kind: string) =>
+    new Set(workloads.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name))
+  const [ordered, deployed] = [of('StatefulSet'), of('Deployment')]
+  const labelled = known.flatMap(({ subject, state }) =>
     targets(subject.application, state.config)
-      .filter(({ kind, name }) => kind === 'Workload' && ordered.has(name) && deployed.has(name))
-      .map(({ name }) => {
+      .filter(({ kind }) => kind === 'Workload')
+      .map(({ name }) => ({ subject, state, name })),
+  )
+  // those of applications are among their waits
+  const others = workloads.filter(({ metadata }) => !labelled.some(({ name }) => name === metadata.name))
+  return [
+    ...labelled
+      .filter(({ name }) => ordered.has(name) && deployed.has(name))
+      .map(({ subject, state, name }) => {
         const [first, other] = candidateKinds(state.workloadKind)
         return {
-          rule: 'workload-twice',
+          rule: 'workload-twice' as const,
           about: subjectName(subject),
           message:
             `${first} and ${other} ${namespace}/${name} have one name, and labels go to the ${first} alone: ` +
             `delete or rename the one that is not meant`,
         }
       }),
+    ...others.flatMap((workload) => unlabelled(workload, pods)),
+  ]
+}
+
+/** Of labels those that Istio reads: controllers set others on each pod. */
+const unlabelled = (workload: KubernetesObject, pods: readonly KubernetesObject[]): Found[] => {
+  const { namespace = '', name: application } = workload.metadata
+  const template = podTemplate(workload).metadata?.labels ?? {}
+  const wanted = Object.fromEntries(Object.entries(template).filter(([key]) => MESH_LABELS.has(key)))
+  const running = { workload, pods: pods.filter((pod) => isPodOf(workload, pod)) }
+  return unlabelledWaits({ namespace, application }, running, wanted).map((wait) =>
+    foundIn(workload, 'pods-unlabelled', describeWait(wait)),
   )
 }

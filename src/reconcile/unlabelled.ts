@@ -73,6 +73,9 @@ const reasonIn = (workload: KubernetesObject, { metadata: { name } }: Kubernetes
 
 const MOST_NAMED = 3
 
+/** The beginning of what such a wait holds back. */
+export const LABELS_OF_PODS = 'the labels of pods of '
+
 const waitFor = ({ application }: Subject, workload: KubernetesObject, left: readonly Left[]): Wait => {
   const { namespace } = workload.metadata
   const of = nameOf({ kind: workload.kind, namespace, name: workload.metadata.name })
@@ -82,7 +85,7 @@ const waitFor = ({ application }: Subject, workload: KubernetesObject, left: rea
   const lacks = [...new Set(left.flatMap((one) => one.lacks))].join(', ')
   const [{ why = '', end = '' } = {}] = left
   return {
-    held: `the labels of pods of ${of}: ${why}`,
+    held: `${LABELS_OF_PODS}${of}: ${why}`,
     for: names.slice(0, MOST_NAMED).map((name) => nameOf({ kind: 'Pod', namespace, name })),
     message: `pods of ${of} lack labels of its template, ${lacks}, as ${why} (${named}): ${end}`,
     ...defined({ since: beginning(application, workload, left) }),

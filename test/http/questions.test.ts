@@ -1,37 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { features } from '../../src/features.ts'
 import type { ApplicationView } from '../../src/http/applications.ts'
 import { createSteps } from '../../src/http/steps.ts'
-import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createLint, type Finding } from '../../src/lint/lint.ts'
 import type { DoneStep } from '../../src/reconcile/handle.ts'
-import { related, requires } from '../helpers/beacon-world.ts'
+import { requires } from '../helpers/beacon-world.ts'
 import { event } from '../helpers/world.ts'
+import { APP, connectTo, DB, forPods, forService, granted, lintOf, policy } from '../lint/place.ts'
 import { createPlace, type Place } from '../preview/planned.ts'
-
-const DB = { application: 'db' }
-const WEB = { application: 'web' }
-const APP = { type: 'app', relation: 'use', endpoints: [{ ports: [80], methods: ['GET'] }] }
-
-/** `web` may GET of `db`, over relation 3. */
-const granted = async (config: Record<string, unknown> = { policies: [APP] }): Promise<Place> => {
-  const place = createPlace(['db', 'web'])
-  for (const [type, data] of [
-    ['config-changed', { application: 'beacon', config: { mesh: {} } }],
-    ['config-changed', { ...DB, config }],
-    ['relation-changed', requires(1, DB)],
-    ['relation-changed', requires(2, WEB)],
-    ['relation-changed', related(3, 'use', WEB, DB)],
-  ] as const)
-    await place.happen(event(type, data))
-  return place
-}
-
-const connectTo =
-  ({ api, clock }: Place) =>
-  (deadline: number) =>
-    createKubernetes({ transport: async (request) => api.handle(request), clock, deadline })
 
 describe('GET /applications', () => {
   const get = async <T>(place: Place, path: string): Promise<T> =>
@@ -90,23 +65,8 @@ describe('GET /applications', () => {
 const statusOf = async (place: Place, application: string): Promise<ApplicationView['status']> =>
   ((await (await place.app.request(`/applications/shop/${application}`)).json()) as ApplicationView).status
 
-const lintOf = async (place: Place): Promise<Finding[]> =>
-  await createLint({
-    ...{ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 },
-    environment: { resolver: '10.96.0.10' },
-  })(new URLSearchParams({ namespace: 'shop' }), undefined)
-
 describe('GET /lint', () => {
   const lint = lintOf
-  const policy = (name: string, spec: Record<string, unknown>): KubernetesObject => ({
-    apiVersion: 'security.istio.io/v1',
-    kind: 'AuthorizationPolicy',
-    metadata: { name, namespace: 'shop' },
-    spec,
-  })
-  const forService = (name: string) => ({ targetRefs: [{ group: '', kind: 'Service', name }] })
-  const forPods = (name: string) => ({ selector: { matchLabels: { 'app.kubernetes.io/name': name } } })
-
   test('finds nothing where all is as it should be', async () => {
     expect(await lint(await granted())).toEqual([])
   })
@@ -142,13 +102,13 @@ describe('GET /lint', () => {
       'has HTTP fields where only a ztunnel sees the connection',
       policy('one', { ...forPods('db'), rules: [{ to: [{ operation: { methods: ['GET'] } }] }] }),
       'http-without-waypoint',
-      /cannot see methods, and what it allows so is refused/,
+      /cannot see methods: it lets in nobody/,
     ],
     [
       'hides what another one allows',
       policy('one', { ...forService('db'), action: 'DENY', rules: [{ to: [{ operation: { methods: ['GET'] } }] }] }),
       'allow-hidden',
-      /a DENY policy refuses what an ALLOW policy lets in: web → db GET :80/,
+      /a DENY policy refuses what an ALLOW policy lets in: shop\/one, at Service shop\/db, .*\/sa\/web GET .*:80/,
     ],
   ])('names a policy that %s', async (_, object, rule, message) => {
     const place = await granted()

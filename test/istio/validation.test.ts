@@ -92,6 +92,16 @@ describe('what has no effect, or another one, is told', () => {
       policy(of('GatewayClass', 'istio-waypoint')),
       'has no effect for the GatewayClass istio-waypoint: it would in the root namespace, istio-system',
     ],
+    [
+      'a target in another namespace',
+      policy({ targetRefs: [{ group: '', kind: 'Service', name: 'db', namespace: 'bank' }] }),
+      'has no effect for the Service bank/db: a policy reaches targets of its own namespace alone',
+    ],
+    [
+      'a principal with spiffe://',
+      policy({ ...of('Service'), rules: from({ principals: ['spiffe://cluster.local/ns/a/sa/b'] }) }),
+      'matches nobody by spiffe://cluster.local/ns/a/sa/b of rules[0]: principals are written without spiffe://',
+    ],
     ['another GatewayClass', policy(of('GatewayClass', 'istio'), 'istio-system'), 'only istio-waypoint has policies'],
   ])('%s', (_, written, warning) => {
     const warnings = effectWarnings(written, ['istio-system'])

@@ -69,7 +69,7 @@ describe('pods that no rollout gives the labels of their template', () => {
     const view = await viewOf(world)
     expect(view).toMatchObject({ waiting: [told], status: { status: 'waiting', message } })
     expect(await lintOf(world)).toContainEqual({
-      rule: 'waiting',
+      rule: 'pods-unlabelled',
       about: 'shop/db',
       message: `${message} (since ${view.waiting[0]?.since})`,
     })
@@ -120,7 +120,7 @@ describe('pods that no rollout gives the labels of their template', () => {
         { manager: 'somebody' },
       )
       expect(await lintOf(world)).toContainEqual({
-        rule: 'waiting',
+        rule: 'pods-unlabelled',
         about: 'shop/db',
         message: expect.stringMatching(
           /^pods of \w+ shop\/db lack labels .*, as no workload controls them \(by-hand\): delete them, or give them the labels/,

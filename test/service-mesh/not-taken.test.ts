@@ -76,6 +76,7 @@ test('a policy that changed while istiod is away is told as not taken by each wh
   expect(sentence).toMatch(/is not known: Istio has not taken AuthorizationPolicy shop\/\S+ yet/)
   expect(await lint(world)).toMatchObject([
     { rule: 'waiting', about: 'shop/beacon', message: expect.stringMatching(NOT_TAKEN) },
+    { rule: 'port-unknown', message: 'the Service shop/db has no port 9081, but 9080' },
   ])
   world.clock.advance(MINUTE)
   const outcome = await world.send('resync', BEACON)

@@ -26,6 +26,7 @@ export const PARTS: readonly Part[] = [
       'docs/config.md',
       'docs/events.md',
       'docs/questions.md',
+      'docs/lint.md',
       'docs/policies.md',
       'docs/lifecycle.md',
       'docs/cluster.md',

@@ -1,4 +1,10 @@
-import { type Attachment, authorizationPolicy, isForNoPods, type TargetRef } from '../../istio/authorization-policy.ts'
+import {
+  type Attachment,
+  authorizationPolicy,
+  isForNoPods,
+  type TargetRef,
+  targetsOf,
+} from '../../istio/authorization-policy.ts'
 import { principal } from '../../istio/names.ts'
 import { isOlder, LOWEST } from '../../istio/version.ts'
 import { type ClusterSnapshot, hasLabels, type Waypoint, type WorkloadSnapshot } from './cluster-snapshot.ts'
@@ -19,7 +25,7 @@ export const ztunnelPolicies = (snapshot: ClusterSnapshot, { namespace, labels }
     snapshot,
     [namespace],
     (policyNamespace, attachment) =>
-      targetReferences(attachment).length === 0 &&
+      targetsOf(attachment).length === 0 &&
       [namespace, snapshot.rootNamespace].includes(policyNamespace) &&
       !isForNoPods(attachment) &&
       hasLabels(labels, attachment.selector?.matchLabels),
@@ -48,7 +54,7 @@ export const waypointPolicies = (
   }
   const namespaces = [...(service ? [service.namespace] : []), waypoint.namespace]
   return selectAttached(snapshot, namespaces, (namespace, attachment) =>
-    targetReferences(attachment).some((target) => isMet(namespace, target)),
+    targetsOf(attachment).some((target) => isMet(namespace, target)),
   )
 }
 
@@ -57,7 +63,7 @@ type GatewayPods = Named & { readonly labels: Readonly<Record<string, string>> }
 /** Selects the policies of a Gateway's proxy: those that refer to it, or select its pods. */
 export const gatewayPolicies = (snapshot: ClusterSnapshot, gateway: GatewayPods): AttachedPolicies =>
   selectAttached(snapshot, [gateway.namespace], (namespace, attachment) => {
-    const targets = targetReferences(attachment)
+    const targets = targetsOf(attachment)
     if (targets.length > 0) return targets.some((target) => isGateway(namespace, target, gateway))
     return (
       [gateway.namespace, snapshot.rootNamespace].includes(namespace) &&
@@ -110,6 +116,3 @@ export const autoAllowPolicies = (
 
 const AUTO_ALLOW =
   'it is there only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which stock Istio does not (autoAllowWaypoint= says it)'
-
-const targetReferences = ({ targetRefs = [], targetRef }: Attachment): TargetRef[] =>
-  targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs

@@ -1,27 +1,56 @@
 import type { Command } from 'commander'
-import type { Finding } from '../../lint/lint.ts'
+import { type FileFinding, fileFindings } from '../../lint/files.ts'
+import type { Finding } from '../../lint/finding.ts'
+import { RULES } from '../../lint/rules.ts'
+import { sarif } from '../../lint/sarif.ts'
 import { Failure } from '../failure.ts'
-import { withServer } from '../options.ts'
-import { printAs, table } from '../output.ts'
+import { FORMATS, outputOf, readFiles, withServer } from '../options.ts'
+import { print, printAs, table } from '../output.ts'
+
+type Found = Finding | FileFinding
 
 export const lint = (program: Command): void => {
   program
     .command('lint')
     .summary('name what is probably not meant')
-    .description('Names what is probably not meant in a namespace. Exit code 2 when there is something.')
-    .addHelpText('after', '\nExample:\n  meshstep -n bookinfo lint')
-    .action((_: unknown, command: Command) =>
-      withServer(command, async ({ server, namespace, format }) => {
-        const findings = await server.get<Finding[]>('/lint', { namespace })
-        printAs(format, findings, (all) =>
-          all.length === 0
-            ? 'nothing found'
-            : table(
-                ['RULE', 'ABOUT', 'MESSAGE'],
-                all.map(({ rule, about, message }) => [rule, about, message]),
-              ),
-        )
-        if (findings.length > 0) throw new Failure(`${findings.length} found`, 2)
-      }),
+    .description(
+      'Names what is probably not meant in a namespace, or with -f in policies of files, without a cluster. Exit code 2 when there is something; a note alone is none.',
     )
+    .option('-f, --file <path...>', 'YAML or JSON with AuthorizationPolicies, a folder of it, or - for stdin')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif',
+    )
+    .action(async ({ file }: { file?: string[] }, command: Command) => {
+      const format = outputOf(command, [...FORMATS, 'sarif'])
+      const show = (findings: readonly Found[]): void => {
+        if (format === 'sarif') print(JSON.stringify(sarif(findings, program.version() ?? ''), null, 2))
+        else printAs(format, findings, tableOf)
+        if (findings.some(isCounted)) throw new Failure(`${findings.filter(isCounted).length} found`, 2)
+      }
+      if (file) return show(await findingsOf(file))
+      return await withServer(command, async ({ server, namespace }) =>
+        show(await server.get<Finding[]>('/lint', { namespace })),
+      )
+    })
 }
+
+/** A note is good to know, and nothing to fail for. */
+const isCounted = ({ rule }: Found): boolean => RULES[rule].level !== 'note'
+
+const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> =>
+  (await readFiles(paths)).flatMap(({ file, text }) => {
+    try {
+      return fileFindings(text, file)
+    } catch (error) {
+      throw new Failure(`${file}: ${(error as Error).message}`, 1, { cause: error })
+    }
+  })
+
+const tableOf = (findings: readonly Found[]): string =>
+  findings.length === 0
+    ? 'nothing found'
+    : table(
+        ['RULE', 'ABOUT', 'MESSAGE'],
+        findings.map((one) => [one.rule, 'file' in one ? `${one.file}:${one.line}` : one.about, one.message]),
+      )

@@ -1,0 +1,209 @@
+/** A kind of finding: how bad it is, what it means, and what to do. */
+export type Rule = {
+  /** As SARIF has it: surely not as it was meant, probably not, and good to know. */
+  readonly level: 'error' | 'warning' | 'note'
+  readonly title: string
+  readonly meaning: string
+  readonly remedy: string
+}
+
+/** All that lint may find, by id: the ids of findings, the rules of SARIF and the page of docs follow from this table. */
+export const RULES = {
+  'account-unknown': {
+    level: 'warning',
+    title: 'A policy names an account that nobody runs as',
+    meaning:
+      'No pod, workload or Gateway of the namespace in the principal runs as its ServiceAccount, so the rule lets in nobody.',
+    remedy: 'Correct the name, or run the client as that ServiceAccount.',
+  },
+  'allow-hidden': {
+    level: 'warning',
+    title: 'A DENY refuses what an ALLOW lets in',
+    meaning:
+      'Of all that an ALLOW policy names, something is refused by a DENY policy of the same proxy. A DENY always wins.',
+    remedy: 'Take away the one that is not meant, or narrow it.',
+  },
+  'audit-unseen': {
+    level: 'note',
+    title: 'What dry runs would refuse is not seen here',
+    meaning:
+      'Policies are dry runs. Waypoints and Gateways count and log what these would refuse, and nothing reads that here, as no metrics server is named. A ztunnel is told of none.',
+    remedy:
+      'Look for istio_requests_total and rbac shadow results where the metrics of the proxies are kept, and at the log of the waypoint, before enforcement is switched on. Explain says what each dry run would do.',
+  },
+  'deny-on-tcp': {
+    level: 'warning',
+    title: 'A DENY of HTTP alone refuses everything on ports that carry TCP',
+    meaning:
+      'On a port that is not HTTP a waypoint sees no methods, paths or hosts. A DENY loses them, and nothing of the rule is left to narrow it.',
+    remedy: 'Name the ports in the rule, or the protocol of the port in the Service.',
+  },
+  'document-refused': {
+    level: 'error',
+    title: 'A document was refused',
+    meaning:
+      'A document in a ConfigMap cannot be read, or says more than its author may. What was in effect before stays.',
+    remedy: 'Correct the document as the message says, and apply it again.',
+  },
+  'endpoint-unknown': {
+    level: 'warning',
+    title: 'A config names an endpoint that no relation has',
+    meaning: 'What the config says of that endpoint has no effect: its policies let in nobody.',
+    remedy: 'Correct the name, or relate somebody over it.',
+  },
+  expectation: {
+    level: 'error',
+    title: 'An expectation is not met',
+    meaning: 'A request that a config expects to pass, or not to, does otherwise, or nobody can be sure of it.',
+    remedy: 'Change the policies, or the expectation.',
+  },
+  'grant-without-effect': {
+    level: 'warning',
+    title: 'A workload is granted something, and is not let in',
+    meaning:
+      'What is granted to an application lets in pods of the ServiceAccount of its name. These run as another one, or have no identity.',
+    remedy: 'Set the ServiceAccount in the template, or run the pods without hostNetwork.',
+  },
+  'http-without-waypoint': {
+    level: 'warning',
+    title: 'A policy of pods has HTTP fields',
+    meaning:
+      'A ztunnel sees connections, not requests. An ALLOW rule with HTTP fields lets in nobody; a DENY rule loses them, and refuses nothing where nothing else is left of a part of it, or more than it says.',
+    remedy: 'Refer to a Service with a waypoint (targetRefs), or leave the HTTP fields out.',
+  },
+  'istio-too-old': {
+    level: 'warning',
+    title: 'Istio is older than is supported',
+    meaning:
+      'Answers follow the version that is there, but before 1.25 hardened mode denies nothing at waypoints, as Istio takes no policies for a GatewayClass.',
+    remedy: 'Upgrade Istio.',
+  },
+  'label-refused': {
+    level: 'error',
+    title: 'A label is not applied',
+    meaning:
+      'Kubernetes would refuse the label, another source has asked for another value, or whoever asks for it may not. The other labels are applied.',
+    remedy: 'Correct the label where it is said.',
+  },
+  'memory-unreadable': {
+    level: 'error',
+    title: 'A memory cannot be read',
+    meaning:
+      'The ConfigMap in which an application is remembered is not what meshstep wrote. It is left as it is, and no step is taken.',
+    remedy: 'Restore it, or delete it and tell its config and relations again.',
+  },
+  'pods-unlabelled': {
+    level: 'warning',
+    title: 'Pods do not wear the labels of their template',
+    meaning:
+      'Nothing replaces these pods, and they lack labels that their template has: they are off the mesh, or no policy selects them.',
+    remedy: 'Delete the pods, or end what holds the rollout back.',
+  },
+  'policy-ineffective': {
+    level: 'warning',
+    title: 'A policy has no effect',
+    meaning:
+      'Istio takes it, and no proxy enforces it: its action or its being a dry run means nothing where it is attached, or it is attached to nothing.',
+    remedy: 'Give it a target where it is enforced, or take it away.',
+  },
+  'policy-refused': {
+    level: 'error',
+    title: 'Istio would refuse a policy',
+    meaning: 'Its webhook or its CustomResourceDefinition does not take it, so that applying it fails.',
+    remedy: 'Correct it as the message says.',
+  },
+  'policy-shadowed': {
+    level: 'warning',
+    title: 'An ALLOW has no effect beside one that lets in everybody',
+    meaning:
+      'Of all ALLOW policies of a proxy one must match. One without conditions matches everything, and so the others restrict nobody.',
+    remedy: 'Take away the one that lets in everybody, or the other one.',
+  },
+  'policy-unenforced': {
+    level: 'warning',
+    title: 'Nothing enforces a policy',
+    meaning: 'It refers to a Service that is led to no waypoint that takes traffic.',
+    remedy: 'Give the Service a waypoint, or wait for it to be ready.',
+  },
+  'policy-unmatched': {
+    level: 'warning',
+    title: 'No request can match a policy',
+    meaning: 'Its target does not exist, or it selects no pods.',
+    remedy: 'Correct the target.',
+  },
+  'policy-unreadable': {
+    level: 'error',
+    title: 'A policy cannot be read',
+    meaning: 'It has fields or values that are not known, so that nothing it may hold for is decided.',
+    remedy: 'Correct it as the message says.',
+  },
+  'port-unknown': {
+    level: 'warning',
+    title: 'A policy names a port that its Service does not have',
+    meaning:
+      'A waypoint compares the port of the Service, not that of the pods. No request comes to one that the Service lacks.',
+    remedy: 'Name the port of the Service.',
+  },
+  'principal-spiffe': {
+    level: 'error',
+    title: 'A principal begins with spiffe://',
+    meaning: 'Istio compares principals without that: none matches.',
+    remedy: 'Leave spiffe:// out: cluster.local/ns/NAMESPACE/sa/ACCOUNT.',
+  },
+  'selects-all': {
+    level: 'warning',
+    title: 'A selector selects all pods',
+    meaning: 'A selector without labels selects all pods of the namespace, which is seldom meant.',
+    remedy: 'Name labels, or leave the selector out to say so.',
+  },
+  'target-outside-namespace': {
+    level: 'error',
+    title: 'A policy refers to a target outside of its namespace',
+    meaning:
+      'A policy reaches targets of its own namespace alone; for a GatewayClass it must be in the root namespace of Istio.',
+    remedy: 'Put the policy where its target is.',
+  },
+  'trust-domain-unknown': {
+    level: 'warning',
+    title: 'A policy names a trust domain that nobody has',
+    meaning:
+      'It is neither that of the mesh nor an alias of it. At pods aliases do not count either, nor does cluster.local stand for the own one: a ztunnel compares what is written.',
+    remedy: 'Name the trust domain of the mesh, or leave it open with *.',
+  },
+  'trust-domain-unseen': {
+    level: 'warning',
+    title: 'A policy of pods goes by trust domains',
+    meaning:
+      'A ztunnel does not look at trustDomains and notTrustDomains: beside other fields they are ignored, and alone they match nothing.',
+    remedy: 'Write the trust domain into principals.',
+  },
+  waiting: {
+    level: 'warning',
+    title: 'Something waits for others',
+    meaning:
+      'It is held back, or kept as it is, until somebody else acts: whom it waits for, since when, and what ends it is in the message.',
+    remedy: 'Mostly none: what it waits for comes.',
+  },
+  'waiting-long': {
+    level: 'error',
+    title: 'Something waits for longer than a resync',
+    meaning:
+      'A resync looks at everything again each quarter of an hour. What still waits then waits for somebody who has not acted.',
+    remedy: 'Do what the message says ends it.',
+  },
+  'waypoint-unused': {
+    level: 'note',
+    title: 'Nothing leads to a waypoint',
+    meaning:
+      'No label of a Service, of a pod or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
+    remedy: 'Lead something to it, or delete it.',
+  },
+  'workload-twice': {
+    level: 'warning',
+    title: 'A StatefulSet and a Deployment have one name',
+    meaning: 'An application labels the first of them alone.',
+    remedy: 'Delete or rename the one that is not meant.',
+  },
+} as const satisfies Readonly<Record<string, Rule>>
+
+export type RuleId = keyof typeof RULES

@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { fileFindings } from '../../src/lint/files.ts'
+import { lintPage } from '../../src/lint/page.ts'
+import { RULES } from '../../src/lint/rules.ts'
+import { sarif } from '../../src/lint/sarif.ts'
+
+const ids = Object.keys(RULES)
+
+test('each id is in kebab case, in order, and found by some code', () => {
+  const code = [...globSync('src/lint/*.ts'), 'src/istio/effect.ts']
+    .filter((file) => !file.endsWith('rules.ts'))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n')
+  expect(ids).toEqual(ids.toSorted())
+  expect(ids.filter((id) => !/^[a-z]+(-[a-z]+)*$/.test(id))).toEqual([])
+  expect(ids.filter((id) => !code.includes(`'${id}'`))).toEqual([])
+})
+
+test('the page of docs is the table: npm run schemas writes it', () => {
+  expect(readFileSync('docs/lint.md', 'utf8')).toBe(lintPage())
+})
+
+const POLICY = `
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: { name: one, namespace: shop }
+spec: { selector: {}, action: DENY, rules: [{ to: [{ operation: { paths: [/admin] } }] }] }
+`
+
+const found = (text: string) => fileFindings(text, 'a.yaml').map(({ rule, line }) => [rule, line])
+
+test('policies of a file are judged one by one, and the line of each is known', () => {
+  expect(found(`# the first\nkind: Other\nmetadata: { name: x }\n---${POLICY}`)).toEqual([
+    ['policy-ineffective', 5],
+    ['http-without-waypoint', 5],
+  ])
+})
+
+test.each([
+  ['a comment before the document', `# meshstep: allow policy-ineffective${POLICY}`],
+  ['a comment in the document', POLICY.replace('spec:', '# meshstep: allow policy-ineffective, port-unknown\nspec:')],
+  ['its annotation', POLICY.replace('shop }', 'shop, annotations: { meshstep.dev/allow: policy-ineffective } }')],
+])('a finding in a file is allowed by %s, and of no other document', (_, text) => {
+  const rules = found(`${text}---${POLICY}`).map(([rule]) => rule)
+  expect(rules).toEqual(['http-without-waypoint', 'policy-ineffective', 'http-without-waypoint'])
+})
+
+test('what Istio would refuse is found in a file', () => {
+  expect(found(POLICY.replace('DENY', 'CUSTOM'))).toContainEqual(['policy-refused', 2])
+  expect(found(POLICY.replace('DENY', 'REFUSE'))).toEqual([['policy-unreadable', 2]])
+})
+
+test('SARIF has each rule, and each finding with its place', () => {
+  const log = sarif(fileFindings(POLICY, 'my policies/a.yaml'), '1.2.3') as {
+    version: string
+    runs: { tool: { driver: { version: string; rules: { id: string }[] } }; results: unknown[] }[]
+  }
+  expect(log.version).toBe('2.1.0')
+  const [run] = log.runs
+  expect(run?.tool.driver.rules.map(({ id }) => id)).toEqual(ids)
+  expect(run?.results[0]).toMatchObject({
+    ...{ ruleId: 'policy-ineffective', ruleIndex: ids.indexOf('policy-ineffective'), level: 'warning' },
+    locations: [
+      {
+        physicalLocation: { artifactLocation: { uri: 'my%20policies/a.yaml' }, region: { startLine: 2 } },
+        logicalLocations: [{ fullyQualifiedName: 'AuthorizationPolicy shop/one', kind: 'resource' }],
+      },
+    ],
+  })
+})
