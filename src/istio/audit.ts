@@ -4,7 +4,7 @@ import { parseRequesters } from '../policies/requested-by.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { DRY_RUN } from './dry-run.ts'
 
-/** The objects to apply in audit mode, and a message about those left out. */
+/** The objects to apply in audit mode, and messages about those left out, and about what nobody sees of the others. */
 export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
 
 /**
@@ -24,11 +24,12 @@ export const auditPolicies = (
   if (requesters.length === 0) return { objects, messages: [] }
   const audited = new Set(objects.filter(isAudited))
   const out = new Set([...audited].filter((object) => !hasDryRun(object)))
+  const written = [...audited].filter((object) => !out.has(object) && !isAuditing(object))
   return {
     objects: objects
       .filter((object) => !out.has(object))
       .map((object) => (audited.has(object) && !isAuditing(object) ? dryRun(object) : object)),
-    messages: out.size === 0 ? [] : [leftOut([...out])],
+    messages: [...(out.size === 0 ? [] : [leftOut([...out])]), ...(written.length === 0 ? [] : [UNSEEN])],
   }
 }
 
@@ -49,3 +50,6 @@ const leftOut = (objects: readonly KubernetesObject[]): string => {
   const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
   return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${joinAnd(names)}`
 }
+
+const UNSEEN =
+  'enforcement is audit: what its dry runs would refuse is not seen here, as no metrics server is named: waypoints count it'
