@@ -109,7 +109,11 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(page, '#rows', 'on mesh · guarded')
     await has(page, '#rows tr[data-id="bookinfo/details"] td:last-child', 'nobody that is known')
     await press('productpage joins the mesh')
-    await has(page, '#rows tr[data-id="bookinfo/details"] td:last-child', 'what is open to anybody: bookinfo/productpage')
+    await has(
+      page,
+      '#rows tr[data-id="bookinfo/details"] td:last-child',
+      'what is open to anybody: bookinfo/productpage',
+    )
     await press('details is related to productpage')
     await has(page, '#rows', 'bookinfo/details :9080 GET /details/*, /health')
     await until('the edge is drawn', async () => (await drawn(page))[EDGE] === 'allowed labelled')

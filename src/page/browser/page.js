@@ -194,7 +194,7 @@ const reach = ({ from, to, access, label, isTelemetry }) => {
   )
 }
 
-/** An empty cell would say that nobody is reached. @param {MapNode} client @param {MapEdge[]} edges @param {MapNode[]} nodes */
+/** An empty cell would say that nobody is reached. @param {MapNode} client @param {readonly MapEdge[]} edges @param {readonly MapNode[]} nodes */
 const openTo = (client, edges, nodes) => {
   const known = new Set([client.id, ...edges.map(({ to }) => to)])
   const open = nodes.filter(({ id, access }) => access === 'open' && !known.has(id)).map(({ id }) => id)
