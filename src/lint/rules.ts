@@ -85,6 +85,13 @@ export const RULES = {
       'Kubernetes would refuse the label, another source has asked for another value, or whoever asks for it may not. The other labels are applied.',
     remedy: 'Correct the label where it is said.',
   },
+  'memory-lost': {
+    level: 'error',
+    title: 'An application has no memory, though objects of it stand',
+    meaning:
+      'The ConfigMap in which an application is remembered is gone. What the application made stays as it is, and follows nothing any more.',
+    remedy: 'Tell its config again, or its removal, which keeps what consumers still need.',
+  },
   'memory-unreadable': {
     level: 'error',
     title: 'A memory cannot be read',
