@@ -153,7 +153,7 @@ await build({ ...common, entryPoints: ['src/kubernetes/kubeconfig.ts'], outfile:
 const fork = await build({
   ...common,
   metafile: true,
-  entryPoints: ['src/embedded/fork.ts'],
+  entryPoints: ['src/preview/fork.ts'],
   outfile: 'dist/fork.mjs',
   plugins: [modelsInside],
 })

@@ -7,13 +7,10 @@ import { evaluate } from './evaluate.ts'
 import type { Expectation } from './expectation.ts'
 import { buildInput } from './input.ts'
 import { asTaken, observeForQuery } from './observe.ts'
-import type { Query } from './query.ts'
+import { OUTSIDE, type Query } from './query.ts'
 
 /** An expectation, whether it is met, and why or why not. */
 export type Expected = Expectation & { readonly met: boolean; readonly sentence: string }
-
-/** A client of which nothing is known but that it is outside of the mesh: an address for documentation. */
-const OUTSIDE = '203.0.113.1'
 
 type Options = {
   readonly autoAllowWaypoint?: boolean | undefined

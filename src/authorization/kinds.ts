@@ -42,6 +42,7 @@ type Labels = Readonly<Record<string, string>>
 
 /** Divides pods into kinds that differ in an aspect, or in being on the mesh, with one running pod for each. */
 export const kindsOfPods = (pods: ObservedPods, namespace: Labels, aspects: Aspects): ObservedPods[] => {
+  if (pods.running.length < 2) return [pods]
   const kinds = Map.groupBy(pods.running, (pod) =>
     canonicalHash([isOnMesh(pod, namespace), ...Object.values(aspects).map((aspect) => aspect(pod))]),
   )

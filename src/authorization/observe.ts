@@ -64,8 +64,8 @@ export const observeForQuery = async (
   const service = services.find(({ metadata }) => metadata.name === to.application)
   const known = findBeacon(to, memory) ?? (from && findBeacon(from, other))
   const [sender, receiver, beacon, gatewayClasses] = await Promise.all([
-    client ?? (from && findProxies(kubernetes, from, gateways)),
-    target ?? (service ? listServicePods(kubernetes, service) : findProxies(kubernetes, to, gateways)),
+    client ?? (from && findOtherPods(kubernetes, from, gateways)),
+    target ?? findOtherPods(kubernetes, to, gateways, service),
     findState(memories, kubernetes, known),
     gateways?.some(needsClass) ? listClasses(kubernetes) : [],
   ])
@@ -83,7 +83,8 @@ export const observeForQuery = async (
 /** The cluster as the policies say, also where the mesh has yet to take them. */
 export const asTaken = (observed: ObservedCluster): ObservedCluster => ({ ...observed, untaken: [] })
 
-const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
+/** Tells if the class of a waypoint says what it is for, as it does not say so itself. */
+export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'istio.io/waypoint-for') === undefined
 
 const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
@@ -115,8 +116,12 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
   }
 }
 
-const findPods = async (
-  kubernetes: Kubernetes,
+/** What pods are found with. */
+type Reader = Pick<Kubernetes, 'find' | 'list'>
+
+/** Finds the pods of a workload; undefined where there is none of that name. */
+export const findPods = async (
+  kubernetes: Reader,
   { namespace, application: name }: Subject,
 ): Promise<ObservedPods | undefined> => {
   const [statefulSet, deployment] = await Promise.all([
@@ -130,8 +135,16 @@ const findPods = async (
   return { template: podTemplate(workload), running: pods.filter((pod) => isLive(pod) && isPodOf(workload, pod)) }
 }
 
-/** Lists the pods of a Service that is named like no workload. */
-const listServicePods = async (kubernetes: Kubernetes, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
+/** Finds the pods behind a name that no workload has: of a Service, else of a Gateway. */
+export const findOtherPods = async (
+  kubernetes: Reader,
+  subject: Subject,
+  gateways: readonly KubernetesObject[] | undefined,
+  service?: KubernetesObject,
+): Promise<ObservedPods | undefined> =>
+  service ? listServicePods(kubernetes, service) : findProxies(kubernetes, subject, gateways)
+
+const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
   const matchLabels = (spec?.selector ?? {}) as Record<string, string>
   if (Object.keys(matchLabels).length === 0) return { running: [] }
   return { running: await listPods(kubernetes, metadata.namespace ?? '', matchLabels) }
@@ -139,7 +152,7 @@ const listServicePods = async (kubernetes: Kubernetes, { metadata, spec }: Kuber
 
 /** Lists the pods of a Gateway of that name, if any. */
 const findProxies = async (
-  kubernetes: Kubernetes,
+  kubernetes: Reader,
   subject: Subject,
   gateways: readonly KubernetesObject[] | undefined,
 ): Promise<ObservedPods | undefined> => {
@@ -150,7 +163,7 @@ const findProxies = async (
 }
 
 const listPods = async (
-  kubernetes: Kubernetes,
+  kubernetes: Reader,
   namespace: string,
   matchLabels: Record<string, string>,
 ): Promise<KubernetesObject[]> => {

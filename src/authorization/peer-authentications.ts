@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { perObject } from '../base/per-object.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { PeerAuthentication } from './evaluate.ts'
 import type { ObservedCluster } from './observe.ts'
 
@@ -16,11 +18,13 @@ const Peer = z.object({
     .default({}),
 })
 
+const peerIn = perObject((object: KubernetesObject) => Peer.safeParse(object))
+
 /** Parses the PeerAuthentications of the cluster. An unreadable one refuses nobody, and a note says so. */
 export const readPeerAuthentications = ({
   peerAuthentications = [],
 }: Pick<ObservedCluster, 'peerAuthentications'>): { peerAuthentications: PeerAuthentication[]; notes: string[] } => {
-  const read = peerAuthentications.map((object) => ({ object, result: Peer.safeParse(object) }))
+  const read = peerAuthentications.map((object) => ({ object, result: peerIn(object) }))
   return {
     peerAuthentications: read.flatMap(({ result }) => (result.success ? [peerAuthentication(result.data)] : [])),
     notes: read.flatMap(({ object: { metadata }, result }) =>

@@ -62,6 +62,9 @@ const Query = z
   })
 export type Query = z.infer<typeof Query>
 
+/** The address of a client of which nothing is known but that it is outside of the mesh: one for documentation. */
+export const OUTSIDE = '203.0.113.1'
+
 /** Parses a query. Throws Refused, 400, naming the first invalid parameter. */
 export const parseQuery = (query: URLSearchParams): Query => {
   const names = [...query.keys()]

@@ -1,4 +1,5 @@
 import { ownValue } from '../base/own-value.ts'
+import { perObject } from '../base/per-object.ts'
 import { USE_WAYPOINT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Canary, Waypoint } from './evaluate.ts'
@@ -88,7 +89,7 @@ const findNamed = (
   const title = `the waypoint ${home}/${name}`
   const found = gateways.find(({ metadata }) => metadata.namespace === home && metadata.name === name)
   if (found === undefined) return { bypassed: `${title} does not exist` }
-  const gateway = Gateway.parse(found)
+  const gateway = gatewayIn(found)
   const purpose = findPurpose(gateway, gatewayClasses)
   const doubt = purpose === undefined ? { doubt: `its GatewayClass says what ${title} is for, and cannot be read` } : {}
   if (purpose !== undefined && purpose !== traffic && purpose !== 'all')
@@ -99,6 +100,8 @@ const findNamed = (
   const serviceAccount = ownValue(gateway.metadata.annotations, 'gateway.istio.io/service-account') ?? name
   return { ...doubt, waypoint: { namespace: home, name, serviceAccount } }
 }
+
+const gatewayIn = perObject((object: KubernetesObject): Gateway => Gateway.parse(object))
 
 const PURPOSE = 'istio.io/waypoint-for'
 

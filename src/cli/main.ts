@@ -37,7 +37,7 @@ const program = new Command('meshstep')
   .option('--target <object>', 'what to forward to, [namespace/]kind/name', 'meshstep/service/meshstep')
   .addHelpText(
     'after',
-    '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, cannot be derived, or an expectation is not met.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
+    '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, cannot be derived, or an expectation is not met; 3 it is not known if access is lost, and stderr says of what.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
   )
   .version(about.version, '--version', 'print the version')
   .showHelpAfterError('(--help says more)')

@@ -1,12 +1,19 @@
 import type { Plan } from '../preview/preview.ts'
 import { Failure } from './failure.ts'
 import { type Format, printAs, say } from './output.ts'
+import { accessLines } from './plan-access.ts'
 
 export type FailOn = 'lose' | 'widen' | 'none'
 
 const SIGNS = { created: '+', changed: '~', removed: '-' } as const
 
-/** Prints a plan. Throws Failure with exit code 2 when access is lost, or widens where that is asked for, or an expectation is not met. */
+/** Reasons that are said on stderr; all are in the JSON. */
+const MOST_REASONS = 10
+
+/**
+ * Prints a plan. Throws Failure with exit code 2 when access is lost, or widens where that is asked for, or an expectation is not met, and with 3 when
+ * it is not known whether access is lost.
+ */
 export const printPlan = (
   format: Format,
   plan: Plan,
@@ -14,15 +21,54 @@ export const printPlan = (
 ): void => {
   printAs(format, plan, () => planText(plan, isDiffed))
   if (format === 'table') for (const message of plan.messages) say(message)
-  const lost = plan.access.filter(({ before, after }) => before === 'allowed' && after !== 'allowed').length
-  const gained = plan.access.filter(({ after }) => after === 'allowed').length
+  for (const one of plan.incomplete.slice(0, MOST_REASONS)) say(one)
+  if (plan.incomplete.length > MOST_REASONS) say(`and ${plan.incomplete.length - MOST_REASONS} more: -o json has all`)
+  const failure = failureOf(plan, failOn)
+  if (failure) throw failure
+}
+
+/** Returns how a command ends that made a plan; undefined where nothing is lost, and all was compared. */
+export const failureOf = (plan: Plan, failOn: FailOn): Failure | undefined => {
+  const reasons = reasonsOf(plan, failOn)
+  if (reasons.length > 0) return new Failure(reasons.join(', '), 2)
+  const unknown = plan.incomplete.length + countOf(plan, 'undecided', (after) => after !== 'allowed')
+  return failOn === 'none' || unknown === 0
+    ? undefined
+    : new Failure(`it is not known if access is lost (${unknown})`, 3)
+}
+
+/** Reasons why scripts must notice a plan. */
+const reasonsOf = (plan: Plan, failOn: FailOn): string[] => {
+  const lost = countOf(plan, 'allowed', (after) => after !== 'allowed')
+  const gained = plan.access.reduce((sum, { after, count }) => (after === 'allowed' ? sum + count : sum), 0)
   const unmet = plan.expectations.filter(({ met }) => !met).length
-  const reasons = [
+  return [
     ...(failOn !== 'none' && lost > 0 ? [`access is lost (${lost})`] : []),
     ...(failOn === 'widen' && gained > 0 ? [`access widens (${gained})`] : []),
     ...(unmet > 0 ? [`expectations are not met (${unmet})`] : []),
   ]
-  if (reasons.length > 0) throw new Failure(reasons.join(', '), 2)
+}
+
+type Verdict = Plan['access'][number]['before']
+
+/** The clients whose answers change so, each for all that is told of it. */
+const countOf = ({ access }: Plan, before: Verdict, isAfter: (after: Verdict) => boolean): number =>
+  access.reduce((sum, one) => (one.before === before && isAfter(one.after) ? sum + one.count : sum), 0)
+
+/** Shows on a terminal that a plan is being made, and for how long. */
+export const whilePlanning = async <T>(making: Promise<T>): Promise<T> => {
+  if (!process.stderr.isTTY) return await making
+  const began = performance.now()
+  const show = () => process.stderr.write(`\rplanning … ${Math.floor((performance.now() - began) / 1_000)} s`)
+  const timer = setInterval(show, 1_000)
+  show()
+  try {
+    return await making
+  } finally {
+    clearInterval(timer)
+    // the line is written over
+    process.stderr.write('\r\u001b[K')
+  }
 }
 
 const planText = ({ outcomes, objects, access, expectations }: Plan, isDiffed: boolean): string => {
@@ -32,7 +78,7 @@ const planText = ({ outcomes, objects, access, expectations }: Plan, isDiffed: b
     ...(objects.length === 0 ? ['nothing would change'] : []),
     // a diff is empty where the object may not be seen
     ...objects.map((one) => (isDiffed && one.diff.trimEnd()) || brief(one)),
-    ...(access.length > 0 ? ['', 'access', ...access.map(({ line }) => line)] : []),
+    ...(access.length > 0 ? ['', 'access', ...accessLines(access)] : []),
     ...(expectations.length > 0
       ? ['', 'expectations', ...expectations.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`)]
       : []),

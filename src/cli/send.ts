@@ -3,7 +3,7 @@ import type { Plan } from '../preview/preview.ts'
 import type { Handled } from '../reconcile/handle.ts'
 import type { Settings } from './options.ts'
 import { type Format, printAs, say, table } from './output.ts'
-import { printPlan } from './plan.ts'
+import { printPlan, whilePlanning } from './plan.ts'
 
 export type Sent = {
   /** `config-changed`, or a whole type. */
@@ -17,7 +17,8 @@ const STRUCTURED = 'application/cloudevents+json'
 /** Sends an event and prints what it did, or what it would do. */
 export const send = async ({ server, format }: Settings, sent: Sent, isDryRun = false): Promise<void> => {
   const event = eventOf(sent)
-  if (isDryRun) printPlan(format, await server.post<Plan>('/plan', STRUCTURED, event), { failOn: 'lose' })
+  if (isDryRun)
+    printPlan(format, await whilePlanning(server.post<Plan>('/plan', STRUCTURED, event)), { failOn: 'lose' })
   else printSteps(format, await server.post<Handled>('/', STRUCTURED, event))
 }
 

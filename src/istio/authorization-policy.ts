@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { perObject } from '../base/per-object.ts'
 import { describeProblem } from '../base/printed.ts'
 import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
 import { isDryRun } from './dry-run.ts'
@@ -128,19 +129,18 @@ export type UnreadablePolicy = {
 }
 
 /** Parses a policy. An unknown field makes it unreadable: without it a rule could match more than it does. */
-export const readAuthorizationPolicy = ({
-  metadata,
-  spec = {},
-}: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
-  const { namespace = '', name } = metadata
-  const read = AuthorizationPolicySpec.safeParse(spec)
-  if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
-  const { action: _, provider: __, rules: ___, ...attachment } = spec
-  const where = Attachment.safeParse(attachment)
-  return {
-    unreadable: describeProblem(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
-    namespace,
-    name,
-    ...(where.success && { attachment: where.data }),
-  }
-}
+export const readAuthorizationPolicy = perObject(
+  ({ metadata, spec = {} }: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
+    const { namespace = '', name } = metadata
+    const read = AuthorizationPolicySpec.safeParse(spec)
+    if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
+    const { action: _, provider: __, rules: ___, ...attachment } = spec
+    const where = Attachment.safeParse(attachment)
+    return {
+      unreadable: describeProblem(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
+      namespace,
+      name,
+      ...(where.success && { attachment: where.data }),
+    }
+  },
+)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { perObject } from '../base/per-object.ts'
 import { readText } from '../base/structured-text.ts'
 import { LabelSelector, selects } from '../kubernetes/label-selector.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
@@ -35,7 +36,7 @@ const Fields = z.object({
 const LONGEST = 128 * 1024
 
 /** Reads Istio's config from its ConfigMap; undefined where that cannot be read. */
-export const readMeshConfig = (object: KubernetesObject): IstioMeshConfig | undefined => {
+export const readMeshConfig = perObject((object: KubernetesObject): IstioMeshConfig | undefined => {
   const { metadata, data = {} } = object
   const text = readText(data.mesh ?? '', LONGEST)
   const read = 'value' in text ? Fields.safeParse(text.value ?? {}).data : undefined
@@ -48,7 +49,7 @@ export const readMeshConfig = (object: KubernetesObject): IstioMeshConfig | unde
       version: readIstioVersion(object),
     }
   )
-}
+})
 
 /** Tells if Istio looks at a namespace with these labels: at what is in another one it does not. */
 export const discovers = (

@@ -35,9 +35,12 @@ const parseStatus = (body: string): Status => {
   }
 }
 
-export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.status === 404
+/** Tells by name, since code that is bundled apart has a class of its own. */
+const isApiError = (error: unknown): error is ApiError => error instanceof Error && error.name === 'ApiError'
 
-export const isForbidden = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 403
+export const isNotFound = (error: unknown): boolean => isApiError(error) && error.status === 404
+
+export const isForbidden = (error: unknown): error is ApiError => isApiError(error) && error.status === 403
 
 /** Tells if the rest of a list can no longer be read: it is of a moment that the API server has forgotten. */
 export const isExpired = (error: unknown): error is ApiError => error instanceof ApiError && error.status === 410

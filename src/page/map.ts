@@ -15,7 +15,7 @@ import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
-import { type AccessChange, accessNow } from '../preview/access.ts'
+import { type Access, accessNow } from '../preview/access.ts'
 import { type Graph, graphOf, type Related } from './graph.ts'
 import { labelBox, layOut, nodeBox } from './layout.ts'
 import type { MapEdge, MapNode, PageMap } from './page-map.ts'
@@ -115,7 +115,7 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
   }
 }
 
-type Asking = (from: Subject | undefined, to: Subject) => Promise<AccessChange[]>
+type Asking = (from: Subject | undefined, to: Subject) => Promise<Access[]>
 
 const draw = async (
   all: readonly (ApplicationView | UnreadableView)[],
@@ -197,7 +197,7 @@ const edgeOf = (
   from: string,
   to: string,
   relations: readonly Related[],
-  allowed: readonly AccessChange[],
+  allowed: readonly Access[],
   isOpen: boolean,
 ): MapEdge => ({
   ...{ id: `${from} → ${to}`, from, to },
@@ -209,7 +209,7 @@ const edgeOf = (
 })
 
 /** Neither a Service nor a workload of that name is there. */
-const nothingIfRefused = (error: unknown): AccessChange[] => {
+const nothingIfRefused = (error: unknown): Access[] => {
   if (error instanceof Refused) return []
   throw error
 }
@@ -233,7 +233,7 @@ const grantedBy = (views: readonly ApplicationView[]): { from: string; to: strin
 }
 
 /** A line for each port, methods and paths that go together. */
-const labelOf = (allowed: readonly AccessChange[]): string => {
+const labelOf = (allowed: readonly Access[]): string => {
   const rows = [
     ...Map.groupBy(allowed, (change) => `${hostOf(change)}:${change.port} ${methodOf(change)}`).values(),
   ].map((changes) => ({
@@ -247,16 +247,16 @@ const labelOf = (allowed: readonly AccessChange[]): string => {
     .join('\n')
 }
 
-const hostOf = ({ host, notHosts = [] }: AccessChange): string =>
+const hostOf = ({ host, notHosts = [] }: Access): string =>
   host ?? (notHosts.length > 0 ? `not ${notHosts.join(', ')}` : '')
 
-const methodOf = ({ method, notMethods = [] }: AccessChange): string =>
+const methodOf = ({ method, notMethods = [] }: Access): string =>
   method ?? (notMethods.length > 0 ? `not ${notMethods.join(', ')}` : '')
 
-const pathOf = ({ path, notPaths = [] }: AccessChange): string =>
+const pathOf = ({ path, notPaths = [] }: Access): string =>
   path ?? (notPaths.length > 0 ? `all but ${notPaths.join(', ')}` : '')
 
-const sampleOf = ({ port, method, path }: AccessChange) => ({
+const sampleOf = ({ port, method, path }: Access) => ({
   port,
   ...(method !== undefined && { method }),
   ...(path !== undefined && { path: path.replaceAll(/\{?\*+\}?/g, '0') }),

@@ -1,11 +1,10 @@
 import { createAsk } from '../access/asking.ts'
-import { type Authenticate, type AuthorizeAuthor, type Sender, visibleTo } from '../access/authorize.ts'
+import { type Authenticate, type AuthorizeAuthor, maySee, type Sender, visibleTo } from '../access/authorize.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { ownValue } from '../base/own-value.ts'
-import { subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
-import type { Fork, ObjectChange } from '../embedded/fork.ts'
+import type { ObjectChange } from '../embedded/fork.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import type { Kubernetes, Transport } from '../kubernetes/client.ts'
@@ -13,13 +12,13 @@ import { createKubernetes, readingOnce } from '../kubernetes/client.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../kubernetes/ownership-labels.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
-import { type AccessChange, accessChanges, applicationsIn } from './access.ts'
 import { authoredBy } from './authored.ts'
+import type { ComparedAccess } from './compare.ts'
+import type { AccessChange } from './difference/tell.ts'
 import type { Proposal } from './input.ts'
 import { rehearse } from './rehearse.ts'
 import { servedBy } from './served-by.ts'
 import { isTelling, type Told } from './told.ts'
-import { untakenMessages } from './untaken.ts'
 
 /** The effects that events and documents would have. All of it is JSON. */
 export type Plan = {
@@ -30,7 +29,9 @@ export type Plan = {
   readonly objects: readonly ObjectChange[]
   readonly access: readonly AccessChange[]
   readonly expectations: readonly Expected[]
-  /** Explains which parts of the answer are incomplete, and why. */
+  /** What was not compared, and why: access to it may be lost as well. */
+  readonly incomplete: readonly string[]
+  /** What else is to be known about the answer. */
   readonly messages: readonly string[]
 }
 
@@ -57,8 +58,8 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-/** Pairs of applications whose access is compared at most: each costs some milliseconds. */
-const MOST_PAIRS = 2_500
+/** What is left to answer with what was compared until then. */
+const ANSWER_MILLISECONDS = 2_000
 
 /** Plans that are made at a time: each holds what it reads of the cluster in memory. */
 const MOST_AT_ONCE = 2
@@ -78,45 +79,58 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     const { trace = {} } = asked
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, given.objects) : undefined
     const proposal = { ...given, ...(authored && { objects: authored.objects }) }
-    const { createFork } = await import('../embedded/fork.ts')
+    const { createFork, compareAccess } = await import('./fork.ts')
     const fork = createFork(async (path) => {
       const headers = { ...trace, accept: 'application/json' }
       const answer = await transport({ method: 'GET', path, headers, timeoutMilliseconds: deadline - clock.now() })
       return { ...answer, headers: {} }
     })
+    const kubernetes = createKubernetes({ transport: readingFrom(transport), clock, deadline, trace })
     const steps = await rehearse(dependencies, fork, {
       proposal,
       sender,
       deadline,
       isDeletion: asked.isDeletion === true,
     })
-    const { changes, hidden } = await visibleChanges(sender, fork)
-    const sides = sidesOf(fork, deadline, asked)
-    const compared = await compareAccess(fork, sides, sender, namespacesOf(proposal, steps, changes))
+    const all = fork.changes()
+    const { changes, hidden } = await visibleChanges(sender, all)
+    const after = createKubernetes({ transport: servedBy(fork.after), clock, deadline })
+    const { autoAllowWaypoint } = asked
+    const compared =
+      all.length === 0
+        ? NOTHING
+        : await compareAccess(fork.objects(), {
+            ...{ memories, kubernetes, autoAllowWaypoint },
+            ...(sender && { sees: (about) => maySee(sender, about) }),
+            near: namespacesOf(proposal, steps, all),
+            hasTime: () => clock.now() < deadline - ANSWER_MILLISECONDS,
+          })
     return {
       steps: await visibleSteps(sender, steps.filter(isTelling)),
       outcomes: await visibleSteps(sender, lastSteps(steps)),
       objects: changes,
       access: compared.access,
-      expectations: await expected(memories, sides.after.kubernetes, proposal.expectations, sender, {
-        autoAllowWaypoint: asked.autoAllowWaypoint,
+      expectations: await expected(memories, readingOnce(after), proposal.expectations, sender, {
+        autoAllowWaypoint,
         isPlanned: true,
       }),
+      incomplete: compared.incomplete,
       messages: [...(authored?.messages ?? []), ...compared.messages, ...hidden],
     }
   }
 
-  const sidesOf = (fork: Fork, deadline: number, { autoAllowWaypoint }: Asked) => {
-    const side = (serve: Fork['before']) => ({
-      memories,
-      kubernetes: readingOnce(createKubernetes({ transport: servedBy(serve), clock, deadline })),
-      question: { autoAllowWaypoint },
-    })
-    return { before: side(fork.before), after: side(fork.after) }
-  }
-
   return (proposal, asked) => ask(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
 }
+
+const NOTHING: ComparedAccess = { access: [], incomplete: [], messages: [] }
+
+/** A cluster that takes no writes. */
+const readingFrom =
+  (transport: Transport): Transport =>
+  async (request) => {
+    if (request.method !== 'GET') throw new Error(`a plan writes nothing: ${request.method} ${request.path}`)
+    return await transport(request)
+  }
 
 const lastSteps = (steps: readonly Told[]): Told[] =>
   [...new Map(steps.map((step) => [`${step.namespace}/${step.application}`, step])).values()].filter(
@@ -126,8 +140,7 @@ const lastSteps = (steps: readonly Told[]): Told[] =>
 const visibleSteps = async (sender: Sender | undefined, steps: readonly Told[]): Promise<Told[]> =>
   await visibleTo(sender, steps, ({ namespace = '', application }) => ({ namespace, application }))
 
-const visibleChanges = async (sender: Sender | undefined, fork: Fork) => {
-  const changes = fork.changes()
+const visibleChanges = async (sender: Sender | undefined, changes: readonly ObjectChange[]) => {
   const visible = await visibleTo(sender, changes, whoseIs)
   const hidden = changes.length - visible.length
   const shown: ObjectChange[] = []
@@ -168,37 +181,3 @@ const namespacesOf = ({ objects }: Proposal, steps: readonly Told[], changes: re
     ...objects.flatMap(({ metadata }) => metadata.namespace ?? []),
     ...changes.flatMap(({ before, after }) => (after ?? before)?.metadata.namespace ?? []),
   ])
-
-type Sides = Parameters<typeof accessChanges>[2]
-
-const compareAccess = async (
-  fork: Fork,
-  sides: Sides,
-  sender: Sender | undefined,
-  namespaces: ReadonlySet<string>,
-): Promise<Pick<Plan, 'access' | 'messages'>> => {
-  if (fork.changes().length === 0) return { access: [], messages: [] }
-  for (const namespace of namespaces) await loadApplications(sides.before.kubernetes, namespace)
-  const { before, after } = fork.objects()
-  const all = applicationsIn([...before, ...after], namespaces)
-  const applications = await visibleTo(sender, all, (one) => one)
-  const pairs = applications.flatMap((to) => [
-    { from: undefined, to },
-    ...applications.flatMap((from) => (subjectName(from) === subjectName(to) ? [] : [{ from, to }])),
-  ])
-  const access: AccessChange[] = []
-  for (const { from, to } of pairs.slice(0, MOST_PAIRS)) access.push(...(await accessChanges(from, to, sides)))
-  const left = pairs.length - MOST_PAIRS
-  return {
-    access,
-    messages: [
-      ...(left > 0 ? [`access was not compared for ${left} more pairs of applications`] : []),
-      ...(pairs.length > 0 ? await untakenMessages(sides.before.kubernetes, namespaces) : []),
-    ],
-  }
-}
-
-/** Loads the workloads and Services of a namespace. A step reads no more than it needs, but access is compared for all of them. */
-const loadApplications = async (kubernetes: Kubernetes, namespace: string): Promise<void> => {
-  for (const kind of ['StatefulSet', 'Deployment', 'Service'] as const) await kubernetes.list(kind, namespace)
-}

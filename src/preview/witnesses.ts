@@ -1,4 +1,6 @@
-import type { ClusterSnapshot } from '../authorization/evaluate.ts'
+import { matchesPath } from '../authorization/evaluate/path.ts'
+import { matchesGlob, matchesText } from '../authorization/evaluate/text.ts'
+import { perObject } from '../base/per-object.ts'
 import {
   type AuthorizationPolicy,
   negated,
@@ -6,62 +8,139 @@ import {
   type OperationField,
 } from '../istio/authorization-policy.ts'
 
-/** A value that stands for all that policies do not tell apart from it: what matches `label`, or what none of `not` does. */
-export type Witness<T> = { readonly value: T } & ({ readonly label: string } | { readonly not: readonly string[] })
+/**
+ * A value that stands for all that policies do not tell apart from it: of what matches `label`, or of all where there is none, what matches none of
+ * `not`.
+ */
+export type Witness = {
+  readonly value: string | undefined
+  readonly label?: string
+  readonly not: readonly string[]
+}
 
 /** A field of an operation that has witnesses: each port is asked for by itself. */
 type Field = Exclude<OperationField, 'ports'>
-type Witnesses = { readonly [field in Field]: readonly Witness<string | undefined>[] }
+type Witnesses = { readonly [field in Field]: readonly Witness[] }
 
-const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT'] as const
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']
 
-/** Makes a value that a pattern of the field matches, and values that none of `named` does. */
-const EXAMPLES: Record<
-  Field,
-  { of: (pattern: string) => string; others: (named: readonly string[]) => readonly (string | undefined)[] }
-> = {
-  // a host is asked for only where it matters, as most policies name none
-  hosts: {
-    of: (pattern) => pattern.replaceAll('*', 'x'),
-    others: (named) => [named.length > 0 ? 'none-of-the-others.invalid' : undefined],
-  },
-  methods: {
-    of: (pattern) => pattern.replace('*', 'X'),
-    others: (named) => METHODS.filter((method) => !named.includes(method)).slice(0, 1),
-  },
-  paths: { of: (pattern) => instanceOf(pattern), others: () => ['/.meshstep/none-of-the-others'] },
+type Text = {
+  readonly matches: (pattern: string, value: string) => boolean
+  /** Values that a pattern matches, where `filler` stands for whatever it leaves open. */
+  readonly of: (pattern: string, filler: string) => string
+  /** Values that no pattern is likely to match. */
+  readonly others: readonly string[]
+  /** The condition that says the same. */
+  readonly key?: string
 }
 
-/** Hosts, methods and paths on either side of what the policies say, one for each pattern, and one that none of them names. */
-export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => {
-  const operations = operationsOf(policies)
-  const witnesses = (field: Field) => {
-    const named = namedIn(operations, field)
-    const { of, others } = EXAMPLES[field]
-    return [
-      ...named.map((label) => ({ label, value: of(label) })),
-      ...others(named).map((value) => ({ not: named, value })),
-    ]
+const TEXTS: Readonly<Record<Field, Text>> = {
+  hosts: {
+    // a condition tells upper and lower case apart: whatever is sent is as it is named
+    matches: (pattern, value) => matchesText(pattern.toLowerCase(), value.toLowerCase()),
+    of: (pattern, filler) => pattern.replaceAll('*', filler),
+    others: ['none-of-the-others.invalid', 'any-other.test'],
+    key: 'request.headers[:authority]',
+  },
+  methods: {
+    matches: matchesText,
+    of: (pattern, filler) => pattern.replaceAll('*', filler.toUpperCase()),
+    others: METHODS,
+    key: 'request.headers[:method]',
+  },
+  paths: {
+    matches: matchesPath,
+    of: (pattern, filler) => {
+      const path = pattern.replaceAll('{**}', `${filler}/y`).replaceAll('{*}', filler).replaceAll('*', filler)
+      return path.startsWith('/') ? path : `/${path}`
+    },
+    others: ['/.meshstep/none-of-the-others', '/~any'],
+  },
+}
+
+const FILLERS = ['x', 'qz', '0-0']
+
+/**
+ * Hosts, methods and paths on either side of what the policies say: one for each set of patterns that something matches together, and one that
+ * matches none.
+ */
+export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => ({
+  hosts: witnesses('hosts', policies),
+  methods: witnesses('methods', policies),
+  paths: witnesses('paths', policies),
+})
+
+const witnesses = (field: Field, policies: readonly AuthorizationPolicy[]): Witness[] => {
+  const named = namedIn(policies, field)
+  const { matches, of, others } = TEXTS[field]
+  // a host is asked for only where it matters, as most policies name none
+  if (named.length === 0) return [{ value: field === 'hosts' ? undefined : others[0], not: [] }]
+  const matched = (value: string) => named.filter((pattern) => matches(pattern, value))
+  const least = (values: readonly string[]) =>
+    values.toSorted((one, other) => matched(one).length - matched(other).length)[0] ?? ''
+  const labelled = [...named, ...overlaps(named)].map((label) => ({
+    label,
+    value: least(FILLERS.map((filler) => of(label, filler))),
+  }))
+  const found = new Map<string, Witness>()
+  for (const { label, value } of labelled) {
+    const set = matched(value)
+    const key = JSON.stringify(set)
+    if (set.length > 0 && !found.has(key)) found.set(key, { label, value, not: [] })
   }
-  return { hosts: witnesses('hosts'), methods: witnesses('methods'), paths: witnesses('paths') }
+  const other = others.find((value) => matched(value).length === 0)
+  const all = [...found.values()]
+  return [
+    ...all.map((one) => ({ ...one, not: narrower(one, all, matches) })),
+    ...(other === undefined ? [] : [{ value: other, not: named }]),
+  ]
+}
+
+/** The patterns of others that match something of this one's, and not its own example. */
+const narrower = ({ label = '', value }: Witness, all: readonly Witness[], matches: Text['matches']): string[] =>
+  all.flatMap((other) =>
+    other.label !== undefined &&
+    other.label !== label &&
+    (isOverlap(label) ? matchesGlob : matches)(label, other.value ?? '') &&
+    !matches(other.label, value ?? '')
+      ? [other.label]
+      : [],
+  )
+
+/** Made of two patterns: a `*` between others is none of Istio's. */
+const isOverlap = (label: string): boolean => /[^*{]\*[^*}]/.test(label)
+
+/** What begins as one pattern says and ends as another one does. */
+const overlaps = (named: readonly string[]): string[] => {
+  const isPrefix = (text: string) => text.length > 1 && text.endsWith('*') && !text.startsWith('*')
+  const isSuffix = (text: string) => text.length > 1 && text.startsWith('*') && !text.endsWith('*')
+  return named
+    .filter(isPrefix)
+    .flatMap((prefix) => named.filter(isSuffix).map((suffix) => `${prefix}${suffix.slice(1)}`))
 }
 
 /** The ports that policies name, beside those that something listens on. */
-export const portsIn = (policies: ClusterSnapshot['policies']): number[] =>
-  namedIn(operationsOf(policies), 'ports').map(Number).filter(Number.isInteger)
+export const portsIn = (policies: readonly AuthorizationPolicy[]): number[] => [
+  ...new Set(namedIn(policies, 'ports').map(Number).filter(Number.isInteger)),
+]
 
-const operationsOf = (policies: readonly AuthorizationPolicy[]): Operation[] =>
-  policies.flatMap(({ spec: { rules = [] } }) =>
-    rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? [])),
-  )
+const namedIn = (policies: readonly AuthorizationPolicy[], field: OperationField): string[] =>
+  [...new Set(policies.flatMap((policy) => namesOf(policy)[field]))].toSorted()
 
-const namedIn = (operations: readonly Operation[], field: OperationField): string[] =>
-  [
-    ...new Set(operations.flatMap((operation) => [...(operation[field] ?? []), ...(operation[negated(field)] ?? [])])),
-  ].toSorted()
-
-/** A path that a pattern matches: a `*` at an end, or templates of whole segments. */
-const instanceOf = (pattern: string): string => {
-  const path = pattern.replaceAll('{**}', 'x/y').replaceAll('{*}', 'x').replaceAll('*', 'x')
-  return path.startsWith('/') ? path : `/${path}`
-}
+const namesOf = perObject(({ spec: { rules = [] } }: AuthorizationPolicy): Record<OperationField, string[]> => {
+  const operations = rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
+  const conditions = rules.flatMap(({ when = [] }) => when)
+  const named = (field: OperationField, key?: string): string[] => [
+    ...operations.flatMap((operation: Operation) => [
+      ...(operation[field] ?? []),
+      ...(operation[negated(field)] ?? []),
+    ]),
+    ...conditions.flatMap((one) => (one.key === key ? [...(one.values ?? []), ...(one.notValues ?? [])] : [])),
+  ]
+  return {
+    hosts: named('hosts', TEXTS.hosts.key),
+    methods: named('methods', TEXTS.methods.key),
+    paths: named('paths'),
+    ports: named('ports', 'destination.port'),
+  }
+})

@@ -7,6 +7,7 @@ import { markdown, type Table } from './figures.ts'
 import { createGround, type Ground } from './ground.ts'
 import { type Growth, growth } from './growth.ts'
 import { page } from './page.ts'
+import { plan } from './plan.ts'
 import { plot } from './plot.ts'
 import { simulation } from './simulate.ts'
 import { steps } from './steps.ts'
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     growth: { type: 'boolean' },
     simulate: { type: 'boolean' },
     page: { type: 'boolean' },
+    plan: { type: 'boolean' },
     /** A hundred thousand events take a quarter of an hour, and are asked for by name only. */
     endurance: { type: 'boolean' },
     events: { type: 'string', default: '100000' },
@@ -35,7 +37,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const others = Object.fromEntries(values.with.map((one) => one.split('=', 2)))
 
-type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'endurance'
+type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'plan' | 'endurance'
 
 const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Table[]>>> = {
   cold: (ground) => cold(ground, rounds),
@@ -47,6 +49,7 @@ const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Tab
   },
   simulate: async () => [simulation(COSTS)],
   page: async () => [await page(Math.min(rounds, MOST_LOOKS))].filter((one) => one !== undefined),
+  plan: async () => [await plan(rounds)],
   endurance: async (ground) => [await endurance(ground, Number(values.events))],
 }
 

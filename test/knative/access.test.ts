@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { features } from '../../src/features.ts'
+import { createKubernetes, type Transport } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createWorld, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
+import { createPreview } from '../../src/preview/preview.ts'
+import { functions } from '../helpers/functions.ts'
+import { createWorld, event, meshRelation, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
 import { endpoint, meshPolicy } from '../istio/samples.ts'
 import { type Access, accessAskedBy, accessOf, isGranted, linesOf } from './access.ts'
 import { builds, cannotBuild, folder } from './builds.ts'
@@ -31,7 +36,20 @@ const guarded = (manifests: readonly KubeObject[], objects?: readonly Kubernetes
     const body = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', message })
     return { status: 403, headers: {}, body }
   }
-  return { world, asked }
+  const transport: Transport = async (request) => (await world.intercept?.(request)) ?? world.api.handle(request)
+  const preview = createPreview({
+    ...{
+      features,
+      functions,
+      transport,
+      clock: world.clock,
+      environment: { resolver: '10.96.0.10' },
+      timeoutMilliseconds: 20_000,
+    },
+    connect: (deadline) => createKubernetes({ transport, clock: world.clock, deadline }),
+  })
+  const plan = (...events: Event[]) => preview({ events, objects: [], expectations: [] }, {})
+  return { world, asked, plan }
 }
 
 const remotePolicies = (...services: string[]) => {
@@ -123,18 +141,19 @@ describe.skipIf(cannotBuild)('with the permissions of the manifests', () => {
     await guarded(objectsOf('base + mesh')).world.send('config-changed', { config: beacon })
   })
 
-  test('with mesh, a beacon and /explain need just what it grants', async () => {
+  test('with mesh, a beacon, /explain and /plan need just what it grants', async () => {
     const manifests = objectsOf('base + mesh')
     // what it is for is said by its class
     const ingress = { ...GATEWAY, metadata: { name: 'ingress', namespace: 'bank' } }
-    const { world, asked } = guarded(manifests, [workload(), service(), ...ledger, ingress])
+    const { world, asked, plan } = guarded(manifests, [workload(), service(), ...ledger, ingress])
+    expect((await plan(event('config-changed', { config: beacon }))).incomplete).toEqual([])
     await livesOnTheMesh(world)
     const outside = asked.filter(({ namespace }) => namespace !== NAMESPACE)
     const everywhere = accessOf(manifests, NAMESPACE, ACCOUNT).filter(({ namespace }) => namespace === undefined)
     // a memory of another model is read where that model's binding allows it
-    const memories = { verb: 'get', resource: 'configmaps' }
+    const memories = ['get', 'list'].map((verb) => ({ verb, resource: 'configmaps' }))
     expect(linesOf(outside.map(({ verb, resource }) => ({ verb, resource })))).toEqual(
-      linesOf([...everywhere, memories]),
+      linesOf([...everywhere, ...memories]),
     )
   })
 

@@ -30,14 +30,14 @@ const step = [
 const mesh = [
   'everywhere authorizationpolicies.security.istio.io: create delete get list patch',
   'everywhere configmaps: get',
-  'everywhere deployments.apps: get',
+  'everywhere deployments.apps: get list',
   'everywhere gatewayclasses.gateway.networking.k8s.io: list',
   'everywhere gateways.gateway.networking.k8s.io: list',
-  'everywhere namespaces: get',
+  'everywhere namespaces: get list',
   'everywhere peerauthentications.security.istio.io: list',
   'everywhere pods: list',
   'everywhere services: get list',
-  'everywhere statefulsets.apps: get',
+  'everywhere statefulsets.apps: get list',
   'namespaces: get patch',
 ]
 
@@ -57,7 +57,7 @@ const page = [
   'everywhere deployments.apps: get list',
   'everywhere gatewayclasses.gateway.networking.k8s.io: get list',
   'everywhere gateways.gateway.networking.k8s.io: get list',
-  'everywhere namespaces: get',
+  'everywhere namespaces: get list',
   'everywhere peerauthentications.security.istio.io: get list',
   'everywhere pods: get list',
   'everywhere services: get list',

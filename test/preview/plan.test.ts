@@ -111,7 +111,7 @@ describe('a plan', () => {
   test('is empty for what would change nothing', async () => {
     const place = await related3()
     expect(await place.plan({ events: [event('resync', DB)] })).toEqual({
-      ...{ steps: [], outcomes: [], objects: [], access: [], expectations: [], messages: [] },
+      ...{ steps: [], outcomes: [], objects: [], access: [], expectations: [], incomplete: [], messages: [] },
     })
   })
 

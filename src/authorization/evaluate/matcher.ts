@@ -20,13 +20,16 @@ export const matchValues = (
   attribute: Attribute,
   values: readonly string[] = [],
   notValues: readonly string[] = [],
-): MatchResult =>
-  all([
-    values.length === 0 ? yes : any(values.map((pattern) => compare(attribute, pattern, `is not ${joinOr(values)}`))),
+): MatchResult => {
+  if (values.length + notValues.length === 0) return yes
+  const otherwise = `is not ${joinOr(values)}`
+  return all([
+    values.length === 0 ? yes : any(values.map((pattern) => compare(attribute, pattern, otherwise))),
     ...notValues.map((pattern) =>
       unless(compare(attribute, pattern, ''), `${attribute.name} ${attribute.value} is excluded`),
     ),
   ])
+}
 
 const compare = ({ name, value, absent, matches }: Attribute, pattern: string, otherwise: string): MatchResult => {
   if (value === undefined) return absent === undefined ? unknown(`the ${name} is not known`) : no(absent)

@@ -10,7 +10,10 @@ export const config = (program: Command): void => {
     .summary('give an application its config, as a whole')
     .argument('<application>', '[namespace/]application')
     .requiredOption('-f, --file <path>', 'YAML or JSON; - for stdin')
-    .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
+    .option(
+      '--dry-run',
+      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+    )
     .addHelpText('after', "\nExample:\n  echo 'mesh: {}' | meshstep -n bookinfo config beacon -f -")
     .action((name: string, { file, dryRun }: { file: string; dryRun?: true }, command: Command) =>
       withServer(command, async (settings) => {

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Plan } from '../../preview/preview.ts'
 import { readInput, withServer } from '../options.ts'
-import { say } from '../output.ts'
-import { type FailOn, printPlan } from '../plan.ts'
+import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
 
 type Options = { file: string[]; delete?: true; diff?: true; failOn: FailOn }
 
@@ -11,7 +10,7 @@ export const plan = (program: Command): void => {
     .command('plan')
     .summary('say what documents and events would do')
     .description(
-      'Says what documents and events would do, and who gains and who loses access. Exit code 2 when access is lost or an expectation is not met.',
+      'Says what documents and events would do, and who gains and who loses access. Exit code 2 when access is lost or an expectation is not met, 3 when not all could be compared.',
     )
     .requiredOption('-f, --file <path...>', 'YAML or JSON, a folder of it, or - for stdin')
     .option('--delete', 'as if the documents were deleted')
@@ -21,9 +20,8 @@ export const plan = (program: Command): void => {
     .action((options: Options, command: Command) =>
       withServer(command, async ({ server, format }) => {
         const documents = (await Promise.all(options.file.map(readInput))).join('\n---\n')
-        if (process.stderr.isTTY) say('planning …')
         const path = options.delete ? '/plan?delete=true' : '/plan'
-        const answer = await server.post<Plan>(path, 'application/yaml', documents)
+        const answer = await whilePlanning(server.post<Plan>(path, 'application/yaml', documents))
         printPlan(format, answer, { isDiffed: options.diff === true, failOn: options.failOn })
       }),
     )

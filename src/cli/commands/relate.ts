@@ -22,7 +22,10 @@ export const relate = (program: Command): void => {
       'the id of the relation (default: that of the same relation, else the next one)',
       wholeNumber(0),
     )
-    .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
+    .option(
+      '--dry-run',
+      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+    )
     .addHelpText(
       'after',
       '\nExample:\n  meshstep -n bookinfo relate details:details productpage\n  meshstep -n bookinfo relate details beacon',

@@ -10,7 +10,10 @@ export const send = (program: Command): void => {
     .argument('<type>', 'as resync or dev.meshstep.resync.v1')
     .argument('<subject>', 'namespace or namespace/application')
     .option('-f, --file <path>', 'the data, YAML or JSON; - for stdin')
-    .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
+    .option(
+      '--dry-run',
+      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+    )
     .addHelpText('after', '\nExample:\n  meshstep send resync bookinfo')
     .action((type: string, subject: string, { file, dryRun }: { file?: string; dryRun?: true }, command: Command) =>
       withServer(command, async (settings) => {

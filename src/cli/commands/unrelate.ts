@@ -11,7 +11,10 @@ export const unrelate = (program: Command): void => {
     .argument('<application>', '[namespace/]application[:endpoint]')
     .argument('<remote>', '[namespace/]application')
     .option('--id <number>', 'which one, where there are several', wholeNumber(0))
-    .option('--dry-run', 'print what would happen, and do nothing; exit code 2 when access would be lost')
+    .option(
+      '--dry-run',
+      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+    )
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo unrelate details:details productpage')
     .action((first: string, second: string, options: { id?: number; dryRun?: true }, command: Command) =>
       withServer(command, async (settings) => {

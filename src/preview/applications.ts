@@ -1,0 +1,14 @@
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+
+/** The applications among objects: a workload of a namespace, or a Service that is named like none. */
+export const applicationsIn = (objects: readonly KubernetesObject[]): Subject[] => {
+  const found = objects.flatMap(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
+    ['StatefulSet', 'Deployment', 'Service'].includes(kind) &&
+    namespace !== undefined &&
+    !(ownerReferences as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
+      ? [{ namespace, application: name }]
+      : [],
+  )
+  return [...new Map(found.map((one) => [subjectName(one), one])).values()]
+}

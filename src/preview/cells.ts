@@ -1,0 +1,199 @@
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { findProxyChain } from '../authorization/evaluate/proxy-chain.ts'
+import { evaluate } from '../authorization/evaluate.ts'
+import { buildInput, type EvaluationInput } from '../authorization/input.ts'
+import { Refused } from '../base/errors.ts'
+import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { type Witness, witnessesOf } from './witnesses.ts'
+
+export type Verdict = 'allowed' | 'denied' | 'undecided'
+
+/** The requests of one client whose answer changes. What is absent is any. */
+export type Change = {
+  readonly host?: string
+  readonly method?: string
+  readonly path?: string
+  /** Any but these, which policies name. */
+  readonly notHosts?: readonly string[]
+  readonly notMethods?: readonly string[]
+  readonly notPaths?: readonly string[]
+  readonly before: Verdict
+  readonly after: Verdict
+}
+
+/** The two sides of a request that is compared. A side is undefined where there is nothing to be asked, and so nothing passes. */
+export type Pair = readonly [EvaluationInput | undefined, EvaluationInput | undefined]
+
+export type Compared = {
+  readonly changes: readonly Change[]
+  /** Why it is not known of some requests whether their answer changes. */
+  readonly doubt?: string | undefined
+}
+
+type Options = {
+  /** Requests that pass only because no policy exists count as denied. */
+  readonly isByPolicy?: boolean
+}
+
+type Cell = { readonly method: Witness; readonly path: Witness; readonly before: Verdict; readonly after: Verdict }
+
+/** Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. */
+export const compareCells = (pair: Pair, { isByPolicy = false }: Options = {}): Compared => {
+  const doubts = new Set<string>()
+  const [before, after] = pair
+  const decide = (request: Request): Pick<Cell, 'before' | 'after'> => {
+    const [old, now] = [verdictOf(before, request, isByPolicy), verdictOf(after, request, isByPolicy)]
+    if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request)) doubts.add(now.sentence)
+    return { before: old.is, after: now.is }
+  }
+  const seen = pair.some((side) => side && seesHttp(side))
+  const { hosts, methods, paths } = witnessesOf(
+    seen ? pair.flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []) : [],
+  )
+  const byHost = hosts.map((host) => ({
+    host,
+    cells: methods.flatMap((method) =>
+      paths.map((path): Cell => {
+        // where nobody looks at it, a request is a connection
+        const request = seen ? { host: host.value, method: method.value, path: path.value } : {}
+        return { method, path, ...decide(request) }
+      }),
+    ),
+  }))
+  const text = (one: (typeof byHost)[number]) => JSON.stringify(one.cells.map((cell) => [cell.before, cell.after]))
+  const isSameForAll = new Set(byHost.map(text)).size === 1
+  const changes = isSameForAll
+    ? merged(byHost[0]?.cells ?? [], {})
+    : byHost.flatMap((one) => {
+        const alike = byHost.filter((other) => text(other) === text(one)).flatMap(({ host }) => host.label ?? [])
+        return merged(one.cells, named('host', 'notHosts', one.host, alike))
+      })
+  return { changes, doubt: [...doubts][0] }
+}
+
+/** Returns the input of an evaluation; undefined where there is nothing to be asked. */
+export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {
+  try {
+    return buildInput(...asked)
+  } catch (error) {
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}
+
+type Request = Partial<Pick<EvaluationInput['request'], 'host' | 'method' | 'path'>>
+
+const verdictOf = (
+  side: EvaluationInput | undefined,
+  request: Request,
+  isByPolicy: boolean,
+): { readonly is: Verdict; readonly sentence: string } => {
+  if (side === undefined) return { is: 'denied', sentence: '' }
+  const { allowed, decided, policy, sentence } = evaluate({ ...side.request, ...request }, side.snapshot)
+  if (allowed) return { is: isByPolicy && policy === undefined ? 'denied' : 'allowed', sentence }
+  return { is: decided ? 'denied' : 'undecided', sentence }
+}
+
+/** Tells if an answer stays what it is, though it is not known: with each value of a flag of istiod it is known, and the same. */
+const isSettled = (pair: Pair, request: Request): boolean =>
+  [true, false].every((autoAllowWaypoint) => {
+    const [old, now] = pair.map((side) =>
+      verdictOf(
+        side && {
+          ...side,
+          snapshot: { ...side.snapshot, autoAllowWaypoint: side.snapshot.autoAllowWaypoint ?? autoAllowWaypoint },
+        },
+        request,
+        false,
+      ),
+    )
+    return old?.is === now?.is && old?.is !== 'undecided'
+  })
+
+/** Tells if a proxy on the way sees HTTP: a ztunnel sees connections alone. */
+const seesHttp = ({ request, snapshot }: EvaluationInput): boolean =>
+  [
+    [request, snapshot] as const,
+    ...(snapshot.others ?? []).map(
+      ({ workloads, ...ends }) =>
+        [
+          { ...request, ...ends },
+          { ...snapshot, workloads },
+        ] as const,
+    ),
+  ].some((one) => findProxyChain(...one).points.some(({ at }) => at !== 'ztunnel'))
+
+/** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
+const holdsIn =
+  ({ request, snapshot }: EvaluationInput) =>
+  ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
+    const isElsewhere =
+      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== request.to.service)
+    const workloads = [snapshot, ...(snapshot.others ?? [])].flatMap((one) => one.workloads)
+    const pods = [...workloads.map(({ labels }) => labels), request.to.gateway?.labels ?? {}]
+    return !isElsewhere && pods.some((labels) => hasLabels(labels, selector?.matchLabels))
+  }
+
+/** As few changes as say it: of all methods and paths, of all methods of a path, of all paths of a method, or of both. */
+const merged = (cells: readonly Cell[], asked: Partial<Change>): Change[] => {
+  const changed = cells.filter(({ before, after }) => before !== after)
+  const [first] = changed
+  if (first === undefined) return []
+  if (changed.length === cells.length && isSame(cells)) return [{ ...asked, ...verdictsOf(first) }]
+  const paths = whole(cells, 'path')
+  const methods = paths.length > 0 ? [] : whole(cells, 'method')
+  const isCovered = (cell: Cell) => paths.includes(cell.path) || methods.includes(cell.method)
+  const row = (by: 'path' | 'method', witness: Witness, all: readonly Witness[]): Change[] => {
+    const cell = cells.find((one) => one[by] === witness)
+    if (cell === undefined) return []
+    const alike = all.filter((other) => {
+      const theirs = cells.find((one) => one[by] === other)
+      return theirs?.before === cell.before && theirs.after === cell.after
+    })
+    return [{ ...asked, ...namedBy(by, witness, labelsOf(alike)), ...verdictsOf(cell) }]
+  }
+  return [
+    ...paths.flatMap((path) => row('path', path, paths)),
+    ...methods.flatMap((method) => row('method', method, methods)),
+    ...changed
+      .filter((cell) => !isCovered(cell))
+      .map((cell) => ({
+        ...asked,
+        ...namedBy('method', cell.method, []),
+        ...namedBy('path', cell.path, labelsOf(alikePaths(cells, cell))),
+        ...verdictsOf(cell),
+      })),
+  ]
+}
+
+const isSame = (some: readonly Cell[]): boolean =>
+  some.every(({ before, after }) => before === some[0]?.before && after === some[0]?.after)
+
+/** The methods or paths all of whose requests change alike. */
+const whole = (cells: readonly Cell[], by: 'method' | 'path'): Witness[] =>
+  [...new Set(cells.map((cell) => cell[by]))].filter((witness) => {
+    const row = cells.filter((cell) => cell[by] === witness)
+    return row.every((cell) => cell.before !== cell.after) && isSame(row)
+  })
+
+/** The paths of the same method that change alike. */
+const alikePaths = (cells: readonly Cell[], cell: Cell): Witness[] =>
+  cells.flatMap((one) => (one.method === cell.method && isSame([one, cell]) ? [one.path] : []))
+
+const labelsOf = (some: readonly Witness[]): string[] => some.flatMap(({ label }) => label ?? [])
+
+const verdictsOf = ({ before, after }: Cell): Pick<Change, 'before' | 'after'> => ({ before, after })
+
+const namedBy = (by: 'method' | 'path', witness: Witness, alike: readonly string[]): Partial<Change> =>
+  by === 'method' ? named('method', 'notMethods', witness, alike) : named('path', 'notPaths', witness, alike)
+
+/** Names a witness. What is narrower and changes alike needs no exception. */
+const named = (
+  field: 'host' | 'method' | 'path',
+  notField: 'notHosts' | 'notMethods' | 'notPaths',
+  { label, not }: Witness,
+  alike: readonly string[],
+): Partial<Change> => {
+  const excepted = label === undefined ? not : not.filter((one) => !alike.includes(one))
+  return { ...(label !== undefined && { [field]: label }), ...(excepted.length > 0 && { [notField]: excepted }) }
+}

@@ -1,0 +1,107 @@
+import { subjectName } from '../base/subject.ts'
+import { meshConfigReference } from '../istio/mesh-config.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
+import { isKind, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import type { Memories } from '../state/memory.ts'
+import { type Cluster, DECIDING, memorySubject, readCluster, saidIn } from './difference/cluster.ts'
+import { concise } from './difference/concise.ts'
+import { type Difference, findDifference } from './difference/difference.ts'
+import { type AccessChange, tellChanges } from './difference/tell.ts'
+import { changedObjects, unseenClients, unseenTargets } from './difference/unseen.ts'
+import { type Sees, visibleChanges } from './difference/visible.ts'
+import { createWorld } from './difference/world.ts'
+import { untakenMessages } from './untaken.ts'
+
+/** Objects that were read for a plan, and what becomes of them. */
+type Forked = { readonly before: readonly KubernetesObject[]; readonly after: readonly KubernetesObject[] }
+
+export type ComparedAccess = {
+  readonly access: readonly AccessChange[]
+  /** What was not compared, and why. */
+  readonly incomplete: readonly string[]
+  readonly messages: readonly string[]
+}
+
+type Options = {
+  readonly memories: Pick<Memories, 'read'>
+  readonly kubernetes: Kubernetes
+  /** Tells if whoever asks may see an application, or a namespace; everybody may see all without it. */
+  readonly sees?: Sees
+  /** Namespaces that the plan is about. */
+  readonly near: ReadonlySet<string>
+  readonly autoAllowWaypoint?: boolean | undefined
+  readonly hasTime: () => boolean
+}
+
+/** Compares who may reach whom before and after a plan, in all of the cluster that can be read. */
+export const compareAccess = async (forked: Forked, options: Options): Promise<ComparedAccess> => {
+  const { memories, kubernetes, sees, near, autoAllowWaypoint, hasTime } = options
+  const cluster = await readCluster(memories, kubernetes, { near })
+  const missing = (cluster.unread.get('') ?? []).filter((kind) => kind !== 'GatewayClass')
+  if (missing.length > 0)
+    return {
+      access: [],
+      messages: [],
+      incomplete: [`access is not compared: the functions may not list ${missing.join(', ')}`],
+    }
+  const sides = sidesOf(cluster, forked, options)
+  const worlds = [createWorld(sides[0]), createWorld(sides[1])] as const
+  const others = unseenClients(worlds, cluster)
+  const goesOn = async () => {
+    await kubernetes.breathe()
+    return hasTime()
+  }
+  const difference = await findDifference(worlds, { autoAllowWaypoint, others, goesOn })
+  const { found, isHidden } = await visibleChanges(sees, difference.found)
+  const changed = changedObjects(forked.before, forked.after).filter(isDeciding)
+  const spaces = new Set([...near, ...worlds[1].roots, ...difference.targets.map(({ namespace }) => namespace)])
+  return {
+    access: tellChanges(found, difference.clients, near),
+    incomplete: [
+      ...unseenTargets(cluster, changed, worlds),
+      ...(await unknownTargets(difference, sees)),
+      ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
+    ],
+    messages: untakenMessages(cluster.objects, spaces),
+  }
+}
+
+/** Both sides of a cluster: what a plan has read or made stands for what is there. */
+const sidesOf = (
+  cluster: Cluster,
+  { before, after }: Forked,
+  { memories, kubernetes }: Options,
+): readonly [Cluster, Cluster] => {
+  const forked = new Set([...before, ...after].map((one) => nameOf({ kind: one.kind, ...one.metadata })))
+  const kept = cluster.objects.filter((one) => !forked.has(nameOf({ kind: one.kind, ...one.metadata })))
+  const replaced = new Set([...before, ...after].flatMap((one) => memorySubject(one) ?? []))
+  const said = [...cluster.said].filter(([name]) => !replaced.has(name))
+  const side = (objects: readonly KubernetesObject[]): Cluster => ({
+    ...cluster,
+    objects: [...kept, ...objects.filter(isDeciding).map(concise)],
+    said: new Map([...said, ...objects.flatMap((one) => saidIn(memories, kubernetes, one))]),
+  })
+  return [side(before), side(after)]
+}
+
+/** Tells if answers may depend on an object, but for memories. */
+const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
+  (isKind(kind) && DECIDING.includes(kind)) || (kind === 'ConfigMap' && name === meshConfigReference().name)
+
+/** What is not known though it was looked for, or was not looked for. */
+const unknownTargets = async (
+  { doubts, left }: Pick<Difference, 'doubts' | 'left'>,
+  sees: Sees = async () => true,
+): Promise<string[]> => {
+  const seen = await Promise.all(doubts.map(({ to }) => sees(to)))
+  const hidden = seen.filter((one) => !one).length
+  return [
+    ...doubts.flatMap(({ to, why }, index) =>
+      seen[index] ? [`whether access to ${subjectName(to)} changes is not known: ${why}`] : [],
+    ),
+    ...(hidden > 0 ? [`whether access to ${hidden} more changes is not known: you may send no events about them`] : []),
+    ...(left.length > 0
+      ? [`there was no time to compare ${left.length} applications: ${left.map(subjectName).join(', ')}`]
+      : []),
+  ]
+}

@@ -1,0 +1,167 @@
+import { findBeacon } from '../../authorization/memories.ts'
+import { needsClass } from '../../authorization/observe.ts'
+import { ownValue } from '../../base/own-value.ts'
+import { type Subject, subjectName } from '../../base/subject.ts'
+import type { MeshConfig } from '../../istio/config.ts'
+import { meshConfigReference, ROOT_NAMESPACE } from '../../istio/mesh-config.ts'
+import { isForbidden, isNotFound } from '../../kubernetes/api-error.ts'
+import type { Kubernetes } from '../../kubernetes/client.ts'
+import { type Kind, type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../kubernetes/ownership-labels.ts'
+import { type Memories, memoryName } from '../../state/memory.ts'
+import { concise } from './concise.ts'
+
+/** The part of a memory that answers depend on: what it says of the mesh, and the beacon that may say more. */
+export type Said = { readonly mesh?: MeshConfig | undefined; readonly beacon?: Subject | undefined }
+
+/** All that decides about requests, as far as it can be read. */
+export type Cluster = {
+  readonly objects: readonly KubernetesObject[]
+  /** By `namespace/application`. */
+  readonly said: ReadonlyMap<string, Said>
+  /** Kinds that the API server does not know. */
+  readonly absent: ReadonlySet<Kind>
+  /** `LIST Service pz`, by namespace; by '' what is in no namespace. */
+  readonly unread: ReadonlyMap<string, readonly string[]>
+}
+
+type ReadMemories = Pick<Memories, 'read'>
+
+/** Read in every namespace before any other: whoever may not list one of them may list none. */
+const OF_NAMESPACES = ['Service', 'StatefulSet', 'Deployment', 'Pod'] as const
+const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as const
+
+/** The kinds that answers depend on. */
+export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass']
+
+/**
+ * Reads all that decides about requests, in all namespaces or in `only` these. What the account of the functions may not list everywhere is listed in the
+ * namespaces that are known, `near` and those of policies; what cannot be read is named.
+ */
+export const readCluster = async (
+  memories: ReadMemories,
+  kubernetes: Kubernetes,
+  { near, only }: { readonly near: ReadonlySet<string>; readonly only?: ReadonlySet<string> },
+): Promise<Cluster> => {
+  const objects: KubernetesObject[] = []
+  const absent = new Set<Kind>()
+  const unread = new Map<string, string[]>()
+
+  /** Tells if the kind could be listed there. */
+  const list = async (kind: Kind, namespace: string | undefined): Promise<boolean> => {
+    try {
+      await kubernetes.pages(kind, namespace, undefined, (page) => {
+        for (const object of page) objects.push(concise({ ...object, kind }))
+      })
+      return true
+    } catch (error) {
+      if (isForbidden(error)) return false
+      if (!isNotFound(error)) throw error
+      absent.add(kind)
+      return true
+    }
+  }
+  const miss = (namespace: string, kind: Kind) =>
+    unread.set(namespace, [...(unread.get(namespace) ?? []), nameOf({ kind, namespace: namespace || undefined })])
+
+  const isListed = await Promise.all([
+    ...OF_THE_MESH.map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
+    only ? false : list('Namespace', undefined),
+  ])
+  const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => !only && (await list(kind, undefined))))
+  const homes = new Set([
+    ...(only ?? near),
+    ...(only ? [] : objects.flatMap(({ metadata }) => metadata.namespace ?? [])),
+  ])
+  const isNamed = isListed.at(-1) === true
+  const names = isNamed ? new Set(objects.flatMap((one) => (one.kind === 'Namespace' ? one.metadata.name : []))) : homes
+  if (!isNamed)
+    await each(homes, async (name) => {
+      const found = await readable(() => kubernetes.find({ kind: 'Namespace', name }))
+      if (found) objects.push(concise(found))
+    })
+  const [first, ...others] = OF_NAMESPACES.filter((_, index) => !everywhere[index])
+  if (first)
+    await each(names, async (namespace) => {
+      if (!(await list(first, namespace))) return miss(namespace, first)
+      await Promise.all(others.map(async (kind) => (await list(kind, namespace)) || miss(namespace, kind)))
+    })
+  if (objects.some((one) => one.kind === 'Gateway' && needsClass(one)) && !(await list('GatewayClass', undefined)))
+    miss('', 'GatewayClass')
+  const said = await readSaid(memories, kubernetes, { names: only ?? names, isAll: !only })
+  const roots = new Set([ROOT_NAMESPACE, ...[...said.values()].flatMap(({ mesh }) => mesh?.rootNamespace ?? [])])
+  await each(roots, async (root) => {
+    const found = await readable(() => kubernetes.find(meshConfigReference(root)))
+    if (found) objects.push(concise(found))
+  })
+  return { objects, said, absent, unread }
+}
+
+const each = async <T>(all: Iterable<T>, read: (one: T) => Promise<unknown>): Promise<void> => {
+  for (const some of sliced([...all], AT_ONCE)) await Promise.all(some.map(read))
+}
+
+const AT_ONCE = 8
+
+const sliced = <T>(all: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
+
+const readable = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+  try {
+    return await read()
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
+}
+
+/** Of each page of memories, which may be long, no more is kept than what they say of the mesh. */
+const readSaid = async (
+  memories: ReadMemories,
+  kubernetes: Kubernetes,
+  { names, isAll }: { readonly names: Iterable<string>; readonly isAll: boolean },
+) => {
+  const said = new Map<string, Said>()
+  const add = (object: KubernetesObject) => {
+    for (const [subject, one] of saidIn(memories, kubernetes, { ...object, kind: 'ConfigMap' })) said.set(subject, one)
+  }
+  const list = (namespace?: string) =>
+    kubernetes.pages('ConfigMap', namespace, MEMORY_SELECTOR, async (page) => {
+      for (const object of page) {
+        await kubernetes.breathe()
+        add(object)
+      }
+    })
+  if (isAll && (await readable(() => list())) !== undefined) return said
+  await each(names, (namespace) => readable(() => list(namespace)))
+  const beacons = [...said.values()].flatMap(({ beacon }) => (beacon && !said.has(subjectName(beacon)) ? [beacon] : []))
+  await each(new Map(beacons.map((one) => [subjectName(one), one])).values(), async ({ namespace, application }) => {
+    const reference = { kind: 'ConfigMap', namespace, name: memoryName(application) } as const
+    const found = await readable(() => kubernetes.find(reference))
+    if (found) add(found)
+  })
+  return said
+}
+
+/** The application whose memory a ConfigMap is; undefined where it is none. */
+export const memorySubject = ({
+  kind,
+  metadata: { namespace = '', name, labels },
+}: KubernetesObject): string | undefined => {
+  const application = ownValue(labels, APPLICATION_LABEL) ?? ''
+  return kind === 'ConfigMap' && name === memoryName(application) ? subjectName({ namespace, application }) : undefined
+}
+
+/** What a memory says of the mesh, by its application; nothing where that cannot be read. */
+export const saidIn = (
+  memories: ReadMemories,
+  { memo }: Pick<Kubernetes, 'memo'>,
+  object: KubernetesObject,
+): [string, Said][] => {
+  const subject = memorySubject(object)
+  const state = subject === undefined ? undefined : memories.read(object, memo)
+  if (subject === undefined || state === undefined || state instanceof Error) return []
+  const [namespace = '', application = ''] = subject.split('/')
+  const said = { mesh: state.config?.mesh, beacon: findBeacon({ namespace, application }, state) }
+  return said.mesh || said.beacon ? [[subject, said]] : []
+}

@@ -1,0 +1,196 @@
+import { findIngress } from '../../authorization/ingress.ts'
+import type { EvaluationInput } from '../../authorization/input.ts'
+import { allPods } from '../../authorization/pods.ts'
+import { ownValue } from '../../base/own-value.ts'
+import { type Subject, subjectName } from '../../base/subject.ts'
+import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import { applicationsIn } from '../applications.ts'
+import { type Change, compareCells, inputOrNothing } from '../cells.ts'
+import { isAlike } from './alike.ts'
+import { type Class, type Classify, createClassify } from './classes.ts'
+import { type Client, clientOf, type Face } from './clients.ts'
+import { outsideClients } from './outside.ts'
+import { type AskedPort, portsOf } from './ports.ts'
+import { sourcesOf } from './sources.ts'
+import type { ObservedTarget, World } from './world.ts'
+
+/** Clients whose answers to some requests change alike. */
+export type Found = AskedPort & {
+  readonly to: Subject
+  readonly change: Change
+  readonly who: readonly Class[]
+}
+
+export type Difference = {
+  readonly found: readonly Found[]
+  /** Targets of which it is not known if answers change, and why. */
+  readonly doubts: readonly { readonly to: Subject; readonly why: string }[]
+  /** Targets that were not looked at, as there was no time left. */
+  readonly left: readonly Subject[]
+  /** All clients there are. */
+  readonly clients: readonly Client[]
+  /** Of targets for which something else decides, or some clients are others. */
+  readonly targets: readonly Subject[]
+  /** The classes of clients, by port, that were asked about. */
+  readonly questions: number
+}
+
+type Options = {
+  readonly autoAllowWaypoint?: boolean | undefined
+  readonly isByPolicy?: boolean
+  /** Tells if it is compared what reaches a target; all without it. */
+  readonly isAsked?: (to: Subject) => boolean
+  /** Clients beside the applications. */
+  readonly others?: readonly Client[]
+  /** Clients outside the mesh are compared as well. @default true */
+  readonly isOutsideAsked?: boolean
+  /** Gives others a turn; what is left is not compared once it says so. */
+  readonly goesOn?: () => Promise<boolean>
+}
+
+type Worlds = readonly [World, World]
+
+/**
+ * Compares who may reach whom in two worlds: for each target whose policies, labels, pods, waypoints or accounts differ all clients, for any other those
+ * that differ themselves. Clients, ports and requests that all policies of both worlds treat alike are asked about once.
+ */
+export const findDifference = async (worlds: Worlds, options: Options = {}): Promise<Difference> => {
+  const { isAsked = () => true, goesOn = async () => true } = options
+  const subjects = subjectsIn(worlds)
+  const clients = await clientsIn(worlds, subjects, options)
+  const compare = createComparison(worlds, clients, options)
+  const asked = subjects.filter(isAsked)
+  const compared: ComparedTarget[] = []
+  let left: readonly Subject[] = []
+  for (const [index, to] of asked.entries()) {
+    if (!(await goesOn())) {
+      left = asked.slice(index)
+      break
+    }
+    compared.push(...(await compare(to)))
+  }
+  return {
+    ...{ clients, left },
+    found: compared.flatMap(({ found }) => found),
+    doubts: compared.flatMap(({ to, doubt }) => (doubt === undefined ? [] : [{ to, why: doubt }])),
+    targets: compared.map(({ to }) => to),
+    questions: compared.reduce((sum, one) => sum + one.questions, 0),
+  }
+}
+
+const clientsIn = async (
+  worlds: Worlds,
+  subjects: readonly Subject[],
+  { others = [], goesOn }: Options,
+): Promise<Client[]> => {
+  const clients = [...others]
+  for (const subject of subjects) {
+    await goesOn?.()
+    clients.push(await clientOf(subject, worlds))
+  }
+  return clients.filter(({ faces }) => faces.some((face) => face !== undefined))
+}
+
+type ComparedTarget = {
+  readonly to: Subject
+  readonly found: readonly Found[]
+  readonly doubt: string | undefined
+  readonly questions: number
+}
+
+/** Prepares the comparison of one target after another; nothing is answered of one that nothing can have changed for. */
+const createComparison = (worlds: Worlds, clients: readonly Client[], options: Options) => {
+  const domains = trustDomainsIn(worlds)
+  const changed = clients.filter(isChanged)
+  const classifyAll = createClassify(clients, domains)
+  const classifyChanged = createClassify(changed, domains)
+  return async (to: Subject): Promise<ComparedTarget[]> => {
+    const sides = [await worlds[0].observe(to), await worlds[1].observe(to)] as const
+    const isSame = isAlike(...sides, worlds)
+    if (isSame && changed.length === 0) return []
+    const hasOutside = !isSame && options.isOutsideAsked !== false
+    const classes = classesFor(to, sides, isSame ? classifyChanged : classifyAll, hasOutside)
+    if (classes.length === 0) return []
+    const ports = portsOf(to, sides)
+    const compared = ports.map((port) => compareAt(to, port, { worlds, sides, classes, options }))
+    // of a Service that leads to nothing that is known, nothing can be known
+    const hasPods = sides.some((side) => side.to && allPods(side.to).length > 0)
+    return [
+      {
+        to,
+        found: compared.flatMap(({ found }) => found),
+        doubt: hasPods ? compared.flatMap(({ doubt }) => doubt ?? [])[0] : undefined,
+        questions: ports.length * classes.length,
+      },
+    ]
+  }
+}
+
+/** Applications, and Gateways that take traffic from outside, of either world. */
+const subjectsIn = (worlds: Worlds): Subject[] => {
+  const objects = worlds.flatMap((world) => world.objects)
+  const gateways = objects.flatMap(({ kind, metadata: { namespace = '', name } }) =>
+    kind === 'Gateway' ? [{ namespace, application: name }] : [],
+  )
+  const ingress = gateways.filter((one) => worlds.some((world) => findIngress(world.gateway(one), one)))
+  const byName = new Map([...applicationsIn(objects), ...ingress].map((one) => [subjectName(one), one]))
+  return [...byName.values()].toSorted((one, other) => (subjectName(one) < subjectName(other) ? -1 : 1))
+}
+
+const trustDomainsIn = (worlds: Worlds): string[] => [
+  ...new Set(['cluster.local', ...worlds.flatMap((world) => world.trustDomains)]),
+]
+
+const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before) !== textOf(after)
+
+const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
+
+const classesFor = (
+  to: Subject,
+  sides: readonly ObservedTarget[],
+  classify: Classify,
+  hasOutside: boolean,
+): Class[] => {
+  const policies = [...new Set(sides.flatMap((side) => side.policies ?? []))]
+  // with auto-allow there are policies for the accounts of waypoints
+  const accounts = sides.flatMap((side) => (side.gateways ?? []).map(accountOfWaypoint))
+  const outside = hasOutside ? outsideClients(policies.flatMap((one) => sourcesOf(one).blocks)) : []
+  return [
+    ...outside.map((one) => ({ group: outside, some: [one], except: new Set<Client>(), example: one })),
+    ...classify(policies, accounts, subjectName(to)),
+  ]
+}
+
+const accountOfWaypoint = ({ metadata: { namespace, name, annotations } }: KubernetesObject): string =>
+  `${namespace}/${ownValue(annotations, 'gateway.istio.io/service-account') ?? name}`
+
+type Comparison = {
+  readonly worlds: Worlds
+  readonly sides: readonly [ObservedTarget, ObservedTarget]
+  readonly classes: readonly Class[]
+  readonly options: Options
+}
+
+const compareAt = (to: Subject, port: AskedPort, { worlds, sides, classes, options }: Comparison) => {
+  const { isByPolicy = false, autoAllowWaypoint } = options
+  const input = (one: Class, side: 0 | 1): EvaluationInput | undefined => {
+    const face = one.example.faces[side]
+    if (face === undefined) return undefined
+    const question = { ...face.query, to, via: port.via, port: port.port, autoAllowWaypoint }
+    return inputOrNothing(question, worlds[side].join(sides[side], face.observed))
+  }
+  const compared = classes.map((one) => ({
+    one,
+    ...compareCells([input(one, 0), input(one, 1)], { isByPolicy }),
+  }))
+  const byChange = Map.groupBy(
+    compared.flatMap(({ one, changes }) => changes.map((change) => ({ one, change }))),
+    ({ change }) => JSON.stringify(change),
+  )
+  return {
+    found: [...byChange.values()].flatMap((alike): Found[] =>
+      alike[0] ? [{ to, ...port, change: alike[0].change, who: alike.map(({ one }) => one) }] : [],
+    ),
+    doubt: compared.find(({ doubt }) => doubt !== undefined)?.doubt,
+  }
+}

@@ -1,0 +1,91 @@
+import { matchesGlob, matchesText } from '../../authorization/evaluate/text.ts'
+import { perObject } from '../../base/per-object.ts'
+import { type Rule, readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { principal } from '../../istio/names.ts'
+import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import type { Account } from './clients.ts'
+
+/** The clients that a policy names. */
+export type Sources = {
+  readonly accounts: readonly NamedAccount[]
+  /** Patterns that any number of clients may match. */
+  readonly patterns: readonly Pattern[]
+  /** Blocks of addresses. */
+  readonly blocks: readonly string[]
+}
+
+/** An account by its whole name, `namespace/account`. Accounts of one list, in one trust domain, are treated alike. */
+type NamedAccount = { readonly name: string; readonly list: string }
+
+type Pattern = { readonly of: 'principal' | 'namespace'; readonly text: string }
+
+export const accountName = ({ namespace, serviceAccount }: Account): string => `${namespace}/${serviceAccount}`
+
+/** Lists what a policy says of its sources, wherever it says it. One that cannot be read says nothing, and leaves undecided what it may be about. */
+export const sourcesOf = perObject((object: KubernetesObject): Sources => {
+  const read = readAuthorizationPolicy(object)
+  const lists = ('policy' in read ? (read.policy.spec.rules ?? []) : []).flatMap(listsIn)
+  const { namespace } = object.metadata
+  return {
+    accounts: lists.flatMap(({ of, texts }, index) =>
+      of === 'account'
+        ? texts.map((text) => ({ name: text.includes('/') ? text : `${namespace}/${text}`, list: `${index}` }))
+        : texts.flatMap((text) => (of === 'principal' ? wholeAccount(text, index) : [])),
+    ),
+    patterns: lists.flatMap(({ of, texts }) =>
+      of === 'namespace' || of === 'principal'
+        ? texts.filter((text) => of === 'namespace' || wholeAccount(text, 0).length === 0).map((text) => ({ of, text }))
+        : [],
+    ),
+    blocks: lists.flatMap(({ of, texts }) => (of === 'block' ? texts : [])),
+  }
+})
+
+/** A list of a rule: whatever matches one of its texts is treated alike. */
+type List = { readonly of: 'principal' | 'namespace' | 'account' | 'block'; readonly texts: readonly string[] }
+
+const listsIn = ({ from = [], when = [] }: Rule): List[] => [
+  ...from.flatMap(({ source = {} }): List[] => [
+    { of: 'principal', texts: source.principals ?? [] },
+    { of: 'principal', texts: source.notPrincipals ?? [] },
+    { of: 'namespace', texts: [...(source.namespaces ?? []), ...(source.notNamespaces ?? [])] },
+    { of: 'account', texts: source.serviceAccounts ?? [] },
+    { of: 'account', texts: source.notServiceAccounts ?? [] },
+    { of: 'block', texts: [...(source.ipBlocks ?? []), ...(source.notIpBlocks ?? [])] },
+  ]),
+  ...when.flatMap(({ key, values = [], notValues = [] }): List[] => {
+    const of = CONDITIONS[key]
+    return of
+      ? [
+          { of, texts: values },
+          { of, texts: notValues },
+        ]
+      : []
+  }),
+]
+
+const CONDITIONS: Readonly<Record<string, List['of']>> = {
+  'source.principal': 'principal',
+  'source.namespace': 'namespace',
+  'source.serviceAccount': 'account',
+  'source.ip': 'block',
+}
+
+/** `shop/web` of `cluster.local/ns/shop/sa/web`: whatever the trust domain, no other account can match it. */
+const wholeAccount = (text: string, list: number): NamedAccount[] => {
+  const match = /^([^*]+)\/ns\/([^*/]+)\/sa\/([^*/]+)$/.exec(text)
+  return match ? [{ name: `${match[2]}/${match[3]}`, list: `${list} ${match[1]}` }] : []
+}
+
+/** What of some patterns an account matches, as any proxy compares them: alike for accounts that none of these tells apart. */
+export const signatureOf = (account: Account, patterns: readonly Pattern[], trustDomains: readonly string[]): string =>
+  patterns
+    .map(({ of, text }) => {
+      const principals = trustDomains.map((trustDomain) => principal({ trustDomain, ...account }))
+      const bits =
+        of === 'principal'
+          ? principals.map((one) => matchesText(text, one))
+          : [matchesText(text, account.namespace), ...principals.map((one) => matchesGlob(`*/ns/${text}/*`, one))]
+      return bits.map(Number).join('')
+    })
+    .join(' ')

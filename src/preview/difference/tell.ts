@@ -1,0 +1,200 @@
+import { subjectName } from '../../base/subject.ts'
+import type { Change, Verdict } from '../cells.ts'
+import type { Class } from './classes.ts'
+import type { Client } from './clients.ts'
+import type { Found } from './difference.ts'
+
+/** Requests whose answer changes. What is absent is any. */
+export type AccessChange = Change & {
+  /** `namespace/application`, or `namespace/sa/account` where no application that can be read runs as it; absent for a client outside the mesh, and where there are `clients`. */
+  readonly from?: string
+  /** Many that change alike: `namespace/application`, or `namespace/*` for all of a namespace. */
+  readonly clients?: readonly string[]
+  /** But for these. */
+  readonly notClients?: readonly string[]
+  /** Of clients outside the mesh: a block of addresses that policies tell apart. */
+  readonly address?: string
+  readonly notAddresses?: readonly string[]
+  readonly to: string
+  /** To the pods' own addresses, past the Service. */
+  readonly via: 'service' | 'pod'
+  /** Absent for any but `notPorts`. */
+  readonly port?: number
+  readonly notPorts?: readonly number[]
+  /** How many clients it is about. */
+  readonly count: number
+  /** `- reviews → details GET :9080 /details/*` */
+  readonly line: string
+}
+
+/** Changes are told of each pair of applications up to so many, and of groups of clients beyond that. */
+const MOST_PAIRS = 60
+
+/** Clients that a line names. */
+const MOST_NAMES = 3
+
+/**
+ * Tells changes of pairs where these are few, else of all clients that change alike. It is complete either way. In lines the applications of `near` go
+ * without their namespace, where all that is told is in one.
+ */
+export const tellChanges = (
+  found: readonly Found[],
+  clients: readonly Client[],
+  near: ReadonlySet<string>,
+): AccessChange[] => {
+  const all = found.map((one) => ({ one, groups: united(one.who) }))
+  const pairs = all.reduce((sum, { groups }) => sum + countOf(groups), 0)
+  const spaces = new Set(found.map(({ to }) => to.namespace))
+  const isWide = spaces.size > 1 || !spaces.isSubsetOf(near)
+  const sizes = sizesOf(clients)
+  const changes = all.flatMap(({ one, groups }) => {
+    const named = groups.filter(({ example }) => example.name !== undefined)
+    const outside = groups.filter((group) => !named.includes(group))
+    const isMany = pairs > MOST_PAIRS && countOf(named) > 1
+    return [
+      ...outsideIn(outside).map((client) => tellOne(one, client, isWide)),
+      ...(isMany
+        ? [tellMany(one, named, sizes)]
+        : named.flatMap(membersOf).map((client) => tellOne(one, client, isWide))),
+    ]
+  })
+  return changes.toSorted(byPair)
+}
+
+const byPair = (one: AccessChange, other: AccessChange): number => {
+  const [key, otherKey] = [one, other].map(({ to, from = '', clients }) => `${to} ${clients ? '' : '~'}${from}`)
+  return key === otherKey ? 0 : (key ?? '') < (otherKey ?? '') ? -1 : 1
+}
+
+/** The clients outside the mesh: one, wherever it is, where all of them change alike. */
+const outsideIn = (groups: readonly Class[]): Client[] => {
+  const clients = groups.flatMap(membersOf)
+  const [first] = clients
+  if (first === undefined || clients.length < (groups[0]?.group.length ?? 0)) return clients
+  const { address: _, notAddresses: __, ...anywhere } = first
+  return [anywhere]
+}
+
+/** Classes without those that a group beside them comprises, which then does not except them. */
+const united = (who: readonly Class[]): Class[] => {
+  const isGroup = ({ group, some }: Class) => group === some
+  const whole = new Set(who.filter(isGroup).map(({ group }) => group))
+  const apart = who.filter((one) => !isGroup(one))
+  const comprised = new Set(apart.filter(({ group }) => whole.has(group)).flatMap(({ some }) => some))
+  return [
+    ...who
+      .filter(isGroup)
+      .map((one) => ({ ...one, except: new Set([...one.except].filter((client) => !comprised.has(client))) })),
+    ...apart.filter(({ group }) => !whole.has(group)),
+  ]
+}
+
+const countOf = (groups: readonly Class[]): number =>
+  groups.reduce((sum, { some, except }) => sum + some.length - except.size, 0)
+
+const membersOf = ({ some, except }: Class): Client[] => some.filter((one) => !except.has(one))
+
+const tellOne = (
+  found: Found,
+  { name, subject, address, notAddresses = [] }: Client,
+  isWide: boolean,
+): AccessChange => {
+  const { to } = found
+  const isFar = isWide || (name !== undefined && subject?.namespace !== to.namespace)
+  const outside = `(${['outside the mesh', textOf(address, notAddresses)].filter((one) => one !== undefined).join(', ')})`
+  return {
+    ...(name !== undefined && { from: name }),
+    ...(address !== undefined && { address }),
+    ...(notAddresses.length > 0 && { notAddresses }),
+    ...told(found, 1, name === undefined ? outside : isFar ? name : (subject?.application ?? name), isFar),
+  }
+}
+
+/** The number of clients of each namespace. */
+const sizesOf = (clients: readonly Client[]): ReadonlyMap<string, number> =>
+  new Map([...Map.groupBy(clients, ({ namespace }) => namespace)].map(([namespace, some]) => [namespace, some.length]))
+
+const tellMany = (found: Found, groups: readonly Class[], sizes: ReadonlyMap<string, number>): AccessChange => {
+  const count = countOf(groups)
+  const names = namesOf(groups, sizes)
+  const self = subjectName(found.to)
+  const excepted = groups.flatMap(({ except }) =>
+    [...except].flatMap(({ name }) => (name === self ? [] : (name ?? []))),
+  )
+  const spaces = new Set(names.map((name) => name.replace(/\/.*/, '')))
+  const of = spaces.size === 1 ? [...spaces].join('') : `${spaces.size} namespaces`
+  const isWhole = names.every((name) => name.endsWith('/*'))
+  const but = excepted.length === 0 ? '' : ` but ${excepted.length === 1 ? excepted[0] : excepted.length}`
+  const who = isWhole ? `everybody of ${of}${but}` : `${count} clients of ${of}`
+  return {
+    clients: names,
+    ...(excepted.length > 0 && { notClients: excepted.toSorted() }),
+    ...told(
+      found,
+      count,
+      count > MOST_NAMES
+        ? who
+        : groups
+            .flatMap(membersOf)
+            .flatMap(({ name }) => name ?? [])
+            .toSorted()
+            .join(', '),
+      true,
+    ),
+  }
+}
+
+const namesOf = (groups: readonly Class[], sizes: ReadonlyMap<string, number>): string[] => {
+  const some = groups.flatMap((one) => one.some)
+  return [...Map.groupBy(some, ({ namespace }) => namespace)]
+    .flatMap(([namespace, members]) =>
+      members.length === sizes.get(namespace) && members.length > 1
+        ? [`${namespace}/*`]
+        : members.flatMap(({ name }) => name ?? []),
+    )
+    .toSorted()
+}
+
+const told = (
+  { to, via, port, not, change }: Found,
+  count: number,
+  client: string,
+  isFar: boolean,
+): Omit<AccessChange, 'from' | 'clients' | 'notClients'> => {
+  const asked = { ...(not === undefined ? { port } : not.length > 0 && { notPorts: not }) }
+  return {
+    ...{ to: subjectName(to), via, ...asked, ...change, count },
+    line: lineOf(client, isFar ? subjectName(to) : to.application, { via, ...asked, ...change }),
+  }
+}
+
+/** `- reviews → details GET :9080 /details/*` */
+export const lineOf = (
+  client: string,
+  target: string,
+  change: Change & Pick<AccessChange, 'via' | 'port' | 'notPorts'>,
+): string => {
+  const { via, port, notPorts = [], before, after } = change
+  const sign = signOf(before, after)
+  const words = [
+    sign,
+    client,
+    '→',
+    `${target}${via === 'pod' ? ' (pods)' : ''}`,
+    textOf(change.method, change.notMethods),
+    `${textOf(change.host, change.notHosts) ?? ''}:${port ?? textOf(undefined, notPorts.map(String)) ?? 'any'}`,
+    textOf(change.path, change.notPaths),
+    sign === '?' ? `(${before} → ${after})` : undefined,
+  ]
+  return words.filter((word) => word !== undefined).join(' ')
+}
+
+const textOf = (label: string | undefined, not: readonly string[] = []): string | undefined => {
+  const but = not.length > 0 ? `(not ${not.join(', ')})` : undefined
+  return label === undefined || but === undefined ? (label ?? but) : `${label} ${but}`
+}
+
+const signOf = (before: Verdict, after: Verdict): string => {
+  if (after === 'allowed') return '+'
+  return before === 'allowed' && after === 'denied' ? '-' : '?'
+}

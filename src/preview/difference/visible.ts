@@ -1,0 +1,59 @@
+import { subjectName } from '../../base/subject.ts'
+import type { Class } from './classes.ts'
+import type { Client } from './clients.ts'
+import type { Found } from './difference.ts'
+
+/** Tells if somebody may see an application, or all of a namespace. */
+export type Sees = (about: { readonly namespace: string; readonly application?: string }) => Promise<boolean>
+
+/** Applications that are asked about one by one, where somebody may not see their namespace as a whole. */
+const MOST_ASKED = 500
+
+/** Leaves out what whoever asks may not see, the targets and the clients; `isHidden` says if access is lost, or may be, that is left out. */
+export const visibleChanges = async (
+  sees: Sees | undefined,
+  found: readonly Found[],
+): Promise<{ found: readonly Found[]; isHidden: boolean }> => {
+  if (sees === undefined) return { found, isHidden: false }
+  const clients = new Set(found.flatMap(({ who }) => who.flatMap(({ some }) => some)))
+  const targets = new Map(found.map(({ to }) => [subjectName(to), to]))
+  const spaces = new Map<string, boolean>()
+  for (const namespace of new Set([...[...targets.values(), ...clients].map((one) => one.namespace)]))
+    spaces.set(namespace, namespace === '' || (await sees({ namespace })))
+  const apart = [...targets.values(), ...[...clients].flatMap(({ subject }) => subject ?? [])]
+  const asked = [...new Map(apart.map((one) => [subjectName(one), one])).values()].filter(
+    ({ namespace }) => !spaces.get(namespace),
+  )
+  const seen = new Set<string>()
+  for (const one of asked.slice(0, MOST_ASKED)) if (await sees(one)) seen.add(subjectName(one))
+  const isSeen = ({ namespace, name = '' }: Pick<Client, 'namespace' | 'name'>) =>
+    spaces.get(namespace) === true || seen.has(name)
+  const cut = createCut(isSeen)
+  const shown = found.flatMap((one) => {
+    const who = isSeen({ namespace: one.to.namespace, name: subjectName(one.to) }) ? one.who.flatMap(cut) : []
+    return who.length > 0 ? [{ ...one, who }] : []
+  })
+  const sum = (some: readonly Found[]) =>
+    some.filter(isLoss).reduce((total, { who }) => total + who.reduce((all, one) => all + one.some.length, 0), 0)
+  return { found: shown, isHidden: sum(shown) < sum(found) }
+}
+
+const isLoss = ({ change: { before, after } }: Found): boolean => before !== 'denied' && after !== 'allowed'
+
+/** Cuts a class to those that are seen. A group that is cut is one group for all of its classes. */
+const createCut = (isSeen: (client: Client) => boolean) => {
+  const cut = new Map<readonly Client[], readonly Client[]>()
+  const cutOf = (some: readonly Client[]): readonly Client[] => {
+    const known = cut.get(some)
+    if (known) return known
+    const seen = some.filter(isSeen)
+    const kept = seen.length === some.length ? some : seen
+    cut.set(some, kept)
+    return kept
+  }
+  return ({ group, some, except }: Class): Class[] => {
+    const left = { group: cutOf(group), some: cutOf(some), except: new Set([...except].filter(isSeen)) }
+    const example = left.some.find((one) => !left.except.has(one))
+    return example ? [{ ...left, example }] : []
+  }
+}

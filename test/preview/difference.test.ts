@@ -1,0 +1,124 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { evaluate } from '../../src/authorization/evaluate.ts'
+import { buildInput } from '../../src/authorization/input.ts'
+import { asTaken, observeForQuery } from '../../src/authorization/observe.ts'
+import type { Query } from '../../src/authorization/query.ts'
+import { Refused } from '../../src/base/errors.ts'
+import { failureOf } from '../../src/cli/plan.ts'
+import { features } from '../../src/features.ts'
+import type { Kubernetes } from '../../src/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { Verdict } from '../../src/preview/cells.ts'
+import { compareAccess } from '../../src/preview/compare.ts'
+import type { Plan } from '../../src/preview/preview.ts'
+import { foretold } from './foretold.ts'
+import { reading } from './reading.ts'
+import { change, NAMES, objectsOf, type Spec } from './worlds.ts'
+
+const SEED = 20_260_201
+
+const CHANGES = process.env.TESTS === 'all' ? 2_000 : 40
+
+/** Each change is asked about some requests, so that together they are asked about all. */
+const STRIDE = 23
+
+const SUBJECTS = [
+  ...NAMES.map(([namespace, application]) => ({ namespace, application })),
+  { namespace: 'pa', application: 'entrance' },
+]
+
+const ADDRESSES = ['203.0.113.1', '10.1.2.3', '10.2.3.4']
+
+const CLIENTS: Pick<Query, 'from' | 'address'>[] = [
+  ...ADDRESSES.map((address) => ({ address })),
+  ...SUBJECTS.map((from) => ({ from })),
+]
+
+/** Every request that somebody may think of. */
+const REQUESTS = CLIENTS.flatMap((client) =>
+  SUBJECTS.filter((to) => to !== client.from).flatMap((to) =>
+    (['service', 'pod'] as const).flatMap((via) =>
+      [80, 81, 8080].flatMap((port) =>
+        ['GET', 'HEAD', 'POST', 'PUT'].flatMap((method) =>
+          ['/a/b', '/a/bc', '/a/x/c', '/a/x.html', '/x.html', '/c'].flatMap((path) =>
+            ['shop.example', 'db.example', 'else.test'].map(
+              (host) => ({ ...client, to, via, port, method, path, host }) as Query,
+            ),
+          ),
+        ),
+      ),
+    ),
+  ),
+)
+
+/** Asks what a question answers, one at a time, with all that is read for it. */
+const createOracle = (objects: readonly KubernetesObject[]) => {
+  const kubernetes: Kubernetes = reading(objects)
+  const known = new Map<string, ReturnType<typeof observeForQuery>>()
+  return async (query: Query): Promise<Verdict> => {
+    const { from, address, to } = query
+    const key = JSON.stringify([from ?? address, to])
+    const observed = known.get(key) ?? observeForQuery(features.memories, kubernetes, query)
+    known.set(key, observed)
+    try {
+      const { request, snapshot } = buildInput(query, asTaken(await observed))
+      const { allowed, decided } = evaluate(request, snapshot)
+      return allowed ? 'allowed' : decided ? 'denied' : 'undecided'
+    } catch (error) {
+      if (error instanceof Refused) return 'denied'
+      throw error
+    }
+  }
+}
+
+type Port = { readonly port: number; readonly targetPort?: number }
+
+/** Ports of Services, and those where pods listen. Others answer as those of pods do that no policy names. */
+const hasPort = (objects: readonly KubernetesObject[], { to, via, port }: Query): boolean => {
+  const ports = objects.flatMap(({ kind, metadata, spec }) =>
+    ['Service', 'Gateway'].includes(kind) && metadata.namespace === to.namespace && metadata.name === to.application
+      ? ((spec?.ports ?? spec?.listeners) as Port[])
+      : [],
+  )
+  const numbers = ports.map((one) => (via === 'service' ? one.port : (one.targetPort ?? one.port)))
+  const isPod = via === 'pod' && to.application !== 'entrance'
+  return via === 'service' || isPod ? numbers.includes(port) || (isPod && port === 8080) : false
+}
+
+type Specs = readonly [Spec, Spec]
+
+/** What a plan would say of a change. */
+const planOf = async (before: readonly KubernetesObject[], after: readonly KubernetesObject[]): Promise<Plan> => {
+  const options = { memories: features.memories, kubernetes: reading(before), hasTime: () => true }
+  const compared = await compareAccess({ before, after }, { ...options, near: new Set() })
+  return { ...compared, steps: [], outcomes: [], objects: [], expectations: [] }
+}
+
+/** Compares what is said of some requests with what each answers, and returns how answers change. */
+const changesOf = async (specs: Specs, nth: number): Promise<{ plan: Plan; seen: ReadonlySet<string> }> => {
+  const [before, after] = [objectsOf(specs[0]), objectsOf(specs[1])]
+  const plan = await planOf(before, after)
+  const [old, now] = [createOracle(before), createOracle(after)]
+  const asked = REQUESTS.filter((query, index) => index % STRIDE === nth && hasPort([...before, ...after], query))
+  const seen = new Set<string>()
+  for (const query of asked) {
+    const answers = [await old(query), await now(query)]
+    const isChanged = answers[0] !== answers[1]
+    expect([query, foretold(plan.access, query)]).toEqual([query, isChanged ? [answers] : []])
+    seen.add(answers.join(' → '))
+  }
+  return { plan, seen }
+}
+
+test('what a plan says is lost and gained is what each question answers before and after', async () => {
+  await fc.assert(
+    fc.asyncProperty(change, fc.nat({ max: STRIDE - 1 }), async (specs, nth) => {
+      const { plan, seen } = await changesOf(specs, nth)
+      const code = failureOf(plan, 'lose')?.code ?? 0
+      if (seen.has('allowed → denied') || seen.has('allowed → undecided')) expect(code).toBe(2)
+      if (seen.has('undecided → denied')) expect(code).not.toBe(0)
+    }),
+    { numRuns: CHANGES, seed: SEED },
+  )
+})
