@@ -30,19 +30,14 @@ export type Compared = {
   readonly doubt?: string | undefined
 }
 
-type Options = {
-  /** Requests that pass only because no policy exists count as denied. */
-  readonly isByPolicy?: boolean
-}
-
 type Cell = { readonly method: Witness; readonly path: Witness; readonly before: Verdict; readonly after: Verdict }
 
 /** Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. */
-export const compareCells = (pair: Pair, { isByPolicy = false }: Options = {}): Compared => {
+export const compareCells = (pair: Pair): Compared => {
   const doubts = new Set<string>()
   const [before, after] = pair
   const decide = (request: Request): Pick<Cell, 'before' | 'after'> => {
-    const [old, now] = [verdictOf(before, request, isByPolicy), verdictOf(after, request, isByPolicy)]
+    const [old, now] = [verdictOf(before, request), verdictOf(after, request)]
     if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request)) doubts.add(now.sentence)
     return { before: old.is, after: now.is }
   }
@@ -86,11 +81,10 @@ type Request = Partial<Pick<EvaluationInput['request'], 'host' | 'method' | 'pat
 const verdictOf = (
   side: EvaluationInput | undefined,
   request: Request,
-  isByPolicy: boolean,
 ): { readonly is: Verdict; readonly sentence: string } => {
   if (side === undefined) return { is: 'denied', sentence: '' }
-  const { allowed, decided, policy, sentence } = evaluate({ ...side.request, ...request }, side.snapshot)
-  if (allowed) return { is: isByPolicy && policy === undefined ? 'denied' : 'allowed', sentence }
+  const { allowed, decided, sentence } = evaluate({ ...side.request, ...request }, side.snapshot)
+  if (allowed) return { is: 'allowed', sentence }
   return { is: decided ? 'denied' : 'undecided', sentence }
 }
 

@@ -37,13 +37,10 @@ export type Difference = {
 
 type Options = {
   readonly autoAllowWaypoint?: boolean | undefined
-  readonly isByPolicy?: boolean
   /** Tells if it is compared what reaches a target; all without it. */
   readonly isAsked?: (to: Subject) => boolean
   /** Clients beside the applications. */
   readonly others?: readonly Client[]
-  /** Clients outside the mesh are compared as well. @default true */
-  readonly isOutsideAsked?: boolean
   /** Gives others a turn; what is left is not compared once it says so. */
   readonly goesOn?: () => Promise<boolean>
 }
@@ -108,8 +105,7 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
     const sides = [await worlds[0].observe(to), await worlds[1].observe(to)] as const
     const isSame = isAlike(...sides, worlds)
     if (isSame && changed.length === 0) return []
-    const hasOutside = !isSame && options.isOutsideAsked !== false
-    const classes = classesFor(to, sides, isSame ? classifyChanged : classifyAll, hasOutside)
+    const classes = classesFor(to, sides, isSame ? classifyChanged : classifyAll, !isSame)
     if (classes.length === 0) return []
     const ports = portsOf(to, sides)
     const compared = ports.map((port) => compareAt(to, port, { worlds, sides, classes, options }))
@@ -172,17 +168,14 @@ type Comparison = {
 }
 
 const compareAt = (to: Subject, port: AskedPort, { worlds, sides, classes, options }: Comparison) => {
-  const { isByPolicy = false, autoAllowWaypoint } = options
+  const { autoAllowWaypoint } = options
   const input = (one: Class, side: 0 | 1): EvaluationInput | undefined => {
     const face = one.example.faces[side]
     if (face === undefined) return undefined
     const question = { ...face.query, to, via: port.via, port: port.port, autoAllowWaypoint }
     return inputOrNothing(question, worlds[side].join(sides[side], face.observed))
   }
-  const compared = classes.map((one) => ({
-    one,
-    ...compareCells([input(one, 0), input(one, 1)], { isByPolicy }),
-  }))
+  const compared = classes.map((one) => ({ one, ...compareCells([input(one, 0), input(one, 1)]) }))
   const byChange = Map.groupBy(
     compared.flatMap(({ one, changes }) => changes.map((change) => ({ one, change }))),
     ({ change }) => JSON.stringify(change),
