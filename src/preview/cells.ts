@@ -98,7 +98,6 @@ const isSettled = (pair: Pair, request: Request): boolean =>
           snapshot: { ...side.snapshot, autoAllowWaypoint: side.snapshot.autoAllowWaypoint ?? autoAllowWaypoint },
         },
         request,
-        false,
       ),
     )
     return old?.is === now?.is && old?.is !== 'undecided'
