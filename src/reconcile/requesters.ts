@@ -16,6 +16,9 @@ import { type Observed, unlessForbidden } from './observed.ts'
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
 
+/** The application of a requester, and the id of its relation. */
+type Requester = { readonly id: string; readonly requester: Subject }
+
 /**
  * The requesters on the policies of a beacon of which it is not known what they ask for: memories may have been lost. While nothing is known
  * of an application that runs, what was granted to it stays.
@@ -30,7 +33,7 @@ export const unknownRequesters = async (
 ): Promise<string[]> => {
   if (state.config?.mesh === undefined) return []
   const unheard = requestersOn(owned, { requestersOf }).filter(
-    ({ id, requester }) => !isHeard(subject, state, peers, id) && !isSameSubject(subject, requester),
+    (one) => !isHeard(subject, state, peers, one) && !isSameSubject(subject, one.requester),
   )
   const silent = await Promise.all(
     unheard.map(async (one) => ((await isSilent(kubernetes, subject, state, one, peers)) ? [one.name] : [])),
@@ -59,7 +62,7 @@ export const unknownConsumers = async (
   if (isConfigUnknown(state) || state.config?.mesh !== undefined) return []
   const { key, value } = mesh.enrolment
   const hasWaypoint = owned.kinds.some(({ kind, live = [] }) => kind === 'Gateway' && live.length > 0)
-  const unknown = requestersOn(owned, mesh).filter(({ id }) => ownValue(state.relations, id) === undefined)
+  const unknown = requestersOn(owned, mesh).filter((one) => keyOf(subject, state, one) === undefined)
   const asked = new Map(unknown.map(({ requester }) => [subjectName(requester), requester]))
   const listed = await Promise.all([
     ...(hasWaypoint ? [podsAnywhere(kubernetes, subject, mesh.ledBy(subject))] : []),
@@ -106,10 +109,18 @@ const holdsOf = ({ subject, state }: Extract<Peer, ReadablePeer>, beacon: Subjec
       isSameSubject(remoteSubject(subject, entry), beacon),
   )
 
+/** Finds the relation of a requester: others may have the same id. */
+const keyOf = (subject: Subject, { relations }: State, { id, requester }: Requester): string | undefined =>
+  Object.entries(relations).find(
+    ([, entry]) => String(entry.id) === id && isSameSubject(remoteSubject(subject, entry), requester),
+  )?.[0]
+
 /** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
-const isHeard = (subject: Subject, state: State, peers: Peers, id: string): boolean => {
-  const { data } = ownValue(state.relations, id)?.remote ?? {}
-  const { published } = otherSide(subject, state, id, peers)
+const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): boolean => {
+  const key = keyOf(subject, state, one)
+  if (key === undefined) return false
+  const { data } = ownValue(state.relations, key)?.remote ?? {}
+  const { published } = otherSide(subject, state, key, peers)
   return Object.keys(data ?? {}).length > 0 || (published !== undefined && !published.partial)
 }
 
@@ -130,7 +141,7 @@ const isSilent = async (
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
-  { id, requester }: { readonly id: string; readonly requester: Subject },
+  { id, requester }: Requester,
   peers: Peers,
 ): Promise<boolean> => {
   const known = peers.get(subjectName(requester))

@@ -6,6 +6,7 @@ import {
   enrolled,
   guardsIn,
   policiesOf,
+  provides,
   related,
   remove,
   requires,
@@ -101,4 +102,14 @@ test('what a beacon granted goes with its relation, whatever it forgot of it, wh
   expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/cart'])
   await world.send('relation-broken', { ...DB, relation: { id: 3 } })
   expect([enrolled(world, 'db'), sourcesOf(policiesOf(world, 'db'))]).toEqual([expect.objectContaining(AMBIENT), []])
+})
+
+test('what is granted to a consumer whose memory is lost stays, though another one has been heard by the same id', async () => {
+  const world = await createBeacons()
+  const before = sourcesOf(policiesOf(world, 'db'))
+  for (const lost of [DB, FIRST]) loseMemory(world, lost)
+  await world.send('relation-changed', provides(12, { application: 'cart' }, [], FIRST))
+  await configure(world, { mesh: {} }, FIRST)
+  await world.send('resync', FIRST)
+  expect([before, sourcesOf(policiesOf(world, 'db'))]).toEqual([['shop/cart'], ['shop/cart']])
 })
