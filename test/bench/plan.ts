@@ -17,7 +17,7 @@ type Measured = {
   readonly incomplete: number
 }
 
-/** What a plan costs in a process of its own: the first one, where nothing is compiled yet. */
+/** What a plan costs in a process of its own. */
 const measured = async (size: number): Promise<Measured> => {
   const { stdout } = await promisify(execFile)(process.execPath, [here('planned.ts'), String(size)])
   return JSON.parse(stdout) as Measured
@@ -42,7 +42,7 @@ export const plan = async (rounds: number): Promise<Table> => {
   }
   return {
     title: 'Plans: a root namespace that denies everything',
-    note: 'Each is the first plan of a process, which also holds the cluster that it asks.',
+    note: 'Each is the first plan of a process that has loaded its code, and also holds the cluster that it asks.',
     rows,
   }
 }
