@@ -201,7 +201,7 @@ const endpointFor = async (
 /** Where objects of a kind are made: its plural is regular, but for policies. */
 const collectionOf = ({ apiVersion, kind, metadata: { namespace } }: KubeObject): string => {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  const isNamespaced = !/^(Cluster|Validating)/.test(kind)
+  const isNamespaced = !/^(Cluster|Validating|Mutating)/.test(kind)
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies')
   return `${root}${isNamespaced ? `/namespaces/${namespace}` : ''}/${plural}`
 }

@@ -124,7 +124,10 @@ describe('a leader', () => {
 test('an application whose pod is not ready waits', { timeout: SLOW }, async () => {
   const application = newName()
   const annotations = { 'embedded.meshstep.dev/pod': 'not-ready' }
-  await tell(application, { ...spec('web:1'), podMetadata: { annotations } })
+  const { podSpec } = spec('web:1')
+  const readinessProbe = { exec: { command: ['false'] } }
+  const containers = podSpec.containers.map((container) => ({ ...container, readinessProbe }))
+  await tell(application, { podSpec: { containers }, podMetadata: { annotations } })
   await running(application, 1)
   await cluster.send('resync', { application })
   expect((await cluster.view(application)).status).toMatchObject({

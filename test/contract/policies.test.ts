@@ -30,6 +30,7 @@ describe.skipIf(noCluster)(`the CRD of AuthorizationPolicy on a real API server 
 
   test('refuses some of what is refused at the door, as invalid, and leaves the rest to the webhook of Istio', async () => {
     const statuses = await Promise.all(refused.map(([, spec, , annotations]) => create(spec, annotations)))
-    expect(new Set(statuses)).toEqual(new Set([201, 422]))
+    // where Istio runs, its webhook refuses the rest with 400, or most of it
+    expect(new Set(statuses).difference(new Set([400]))).toEqual(new Set([201, 422]))
   })
 })
