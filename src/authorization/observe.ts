@@ -116,7 +116,7 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
   }
 }
 
-/** What pods are found with. */
+/** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>
 
 /** Finds the pods of a workload; undefined where there is none of that name. */

@@ -5,7 +5,7 @@ type Change = Plan['access'][number]
 /** Changes of access are told one by one up to so many, and by the namespaces of their targets beyond that. */
 const MOST_LINES = 60
 
-/** What becomes of access, in as few lines as can be read. */
+/** Tells how access changes, in as few lines as can be read. */
 export const accessLines = (access: readonly Change[]): string[] => {
   if (access.length <= MOST_LINES) return access.map(({ line }) => line)
   const groups = Map.groupBy(access, ({ to, before, after }) => JSON.stringify([spaceOf(to), before, after]))

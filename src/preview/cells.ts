@@ -26,7 +26,7 @@ export type Pair = readonly [EvaluationInput | undefined, EvaluationInput | unde
 
 export type Compared = {
   readonly changes: readonly Change[]
-  /** Why it is not known of some requests whether their answer changes. */
+  /** The reason why it is not known of some requests whether their answer changes. */
   readonly doubt?: string | undefined
 }
 

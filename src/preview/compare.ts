@@ -17,7 +17,7 @@ type Forked = { readonly before: readonly KubernetesObject[]; readonly after: re
 
 export type ComparedAccess = {
   readonly access: readonly AccessChange[]
-  /** What was not compared, and why. */
+  /** The targets that were not compared, each with the reason. */
   readonly incomplete: readonly string[]
   readonly messages: readonly string[]
 }
@@ -88,7 +88,7 @@ const sidesOf = (
 const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
   (isKind(kind) && DECIDING.includes(kind)) || (kind === 'ConfigMap' && name === meshConfigReference().name)
 
-/** What is not known though it was looked for, or was not looked for. */
+/** Names the targets of which nothing is known, though it was looked for, or that were not looked at. */
 const unknownTargets = async (
   { doubts, left }: Pick<Difference, 'doubts' | 'left'>,
   sees: Sees = async () => true,

@@ -29,9 +29,9 @@ export type Plan = {
   readonly objects: readonly ObjectChange[]
   readonly access: readonly AccessChange[]
   readonly expectations: readonly Expected[]
-  /** What was not compared, and why: access to it may be lost as well. */
+  /** The targets that were not compared, each with the reason: access to them may be lost as well. */
   readonly incomplete: readonly string[]
-  /** What else is to be known about the answer. */
+  /** Sentences about the answer itself. */
   readonly messages: readonly string[]
 }
 
@@ -58,7 +58,7 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-/** What is left to answer with what was compared until then. */
+/** The time that is left to answer with what was compared until then. */
 const ANSWER_MILLISECONDS = 2_000
 
 /** Plans that are made at a time: each holds what it reads of the cluster in memory. */

@@ -110,7 +110,7 @@ const narrower = ({ label = '', value }: Witness, all: readonly Witness[], match
 /** Made of two patterns: a `*` between others is none of Istio's. */
 const isOverlap = (label: string): boolean => /[^*{]\*[^*}]/.test(label)
 
-/** What begins as one pattern says and ends as another one does. */
+/** Values that begin as one pattern says and end as another one does. */
 const overlaps = (named: readonly string[]): string[] => {
   const isPrefix = (text: string) => text.length > 1 && text.endsWith('*') && !text.startsWith('*')
   const isSuffix = (text: string) => text.length > 1 && text.startsWith('*') && !text.endsWith('*')

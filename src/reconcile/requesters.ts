@@ -62,7 +62,9 @@ export const unknownConsumers = async (
   if (isConfigUnknown(state) || state.config?.mesh !== undefined) return []
   const { key, value } = mesh.enrolment
   const hasWaypoint = owned.kinds.some(({ kind, live = [] }) => kind === 'Gateway' && live.length > 0)
-  const unknown = requestersOn(owned, mesh).filter((one) => keyOf(subject, state, one) === undefined)
+  const unknown = requestersOn(owned, mesh).filter(
+    (one) => !isSameSubject(subject, one.requester) && keyOf(subject, state, one) === undefined,
+  )
   const asked = new Map(unknown.map(({ requester }) => [subjectName(requester), requester]))
   const listed = await Promise.all([
     ...(hasWaypoint ? [podsAnywhere(kubernetes, subject, mesh.ledBy(subject))] : []),

@@ -19,7 +19,7 @@ export type Face = {
   readonly kind: string
 }
 
-/** Whoever may send requests. */
+/** A client that may send requests. */
 export type Client = {
   /** `shop/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read. Absent outside the mesh. */
   readonly name?: string
@@ -39,7 +39,7 @@ export const clientOf = async (subject: Subject, worlds: readonly [World, World]
   return { name: subjectName(subject), namespace: subject.namespace, subject, faces }
 }
 
-/** Whoever runs as an account, where no pods are known that do. */
+/** A client that runs as an account, where no pods are known that do. */
 export const accountClient = ({ namespace, serviceAccount }: Account, name: string): Client => {
   const labels = { [ENROLMENT_LABEL]: 'ambient' }
   const face = {

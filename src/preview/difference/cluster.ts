@@ -152,7 +152,7 @@ export const memorySubject = ({
   return kind === 'ConfigMap' && name === memoryName(application) ? subjectName({ namespace, application }) : undefined
 }
 
-/** What a memory says of the mesh, by its application; nothing where that cannot be read. */
+/** The words of a memory about the mesh, by its application; nothing where the memory cannot be read. */
 export const saidIn = (
   memories: ReadMemories,
   { memo }: Pick<Kubernetes, 'memo'>,

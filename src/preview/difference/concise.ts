@@ -37,7 +37,7 @@ const conciseSpec = ({ serviceAccountName, hostNetwork, containers, initContaine
 
 const conciseContainer = ({ name, ports }: Fields): Fields => ({ name, ...(ports !== undefined && { ports }) })
 
-/** What answers may depend on, as text: two objects of one text decide alike. */
+/** The parts of an object that answers may depend on, as text: two objects of one text decide alike. */
 export const decidingText = ({ metadata, spec, data, kind, status }: KubernetesObject): string =>
   JSON.stringify([
     metadata.labels,

@@ -6,7 +6,7 @@ import { indexOf, under } from './index-of.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** What is known of a target before it is known what decides for it. */
+/** A target, as it is known before it is known which objects decide for it. */
 export type About = {
   readonly namespace: string
   readonly name: string

@@ -77,7 +77,7 @@ const wholeAccount = (text: string, list: number): NamedAccount[] => {
   return match ? [{ name: `${match[2]}/${match[3]}`, list: `${list} ${match[1]}` }] : []
 }
 
-/** What of some patterns an account matches, as any proxy compares them: alike for accounts that none of these tells apart. */
+/** The patterns that an account matches, as any proxy compares them, as text: alike for accounts that none of these tells apart. */
 export const signatureOf = (account: Account, patterns: readonly Pattern[], trustDomains: readonly string[]): string =>
   patterns
     .map(({ of, text }) => {

@@ -21,7 +21,7 @@ export type AccessChange = Change & {
   /** Absent for any but `notPorts`. */
   readonly port?: number
   readonly notPorts?: readonly number[]
-  /** How many clients it is about. */
+  /** The number of clients that it is about. */
   readonly count: number
   /** `- reviews → details GET :9080 /details/*` */
   readonly line: string

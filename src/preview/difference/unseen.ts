@@ -55,7 +55,7 @@ const accountsOfPods = (world: World): Account[] => {
   })
 }
 
-/** What cannot be compared of a change, as it may concern what cannot be read. */
+/** The targets that cannot be compared, as a change may concern objects that cannot be read. */
 export const unseenTargets = (
   { unread }: Pick<Cluster, 'unread'>,
   changed: readonly KubernetesObject[],

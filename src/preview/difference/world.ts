@@ -14,13 +14,13 @@ import { distinctPods, selectedKeys } from './distinct-pods.ts'
 import { indexOf } from './index-of.ts'
 import { createRelevance } from './relevant.ts'
 
-/** What is read of the target of a request. */
+/** The part of a cluster that is read about the target of a request. */
 export type ObservedTarget = Omit<ObservedCluster, 'from' | 'fromNamespace' | 'meshConfigs' | 'beacon' | 'memory'> & {
   /** Absent where only the client may know of a mesh. */
   readonly said?: Said | undefined
 }
 
-/** What is read of the client of a request: the mesh is that of its beacon. */
+/** The part of a cluster that is read about the client of a request: the mesh is that of its beacon. */
 export type ObservedClient = Pick<ObservedCluster, 'from' | 'fromNamespace'> & Pick<Said, 'mesh'>
 
 /** A cluster in memory, in which each application is looked up at once. */
@@ -32,12 +32,12 @@ export type World = {
   readonly trustDomains: readonly string[]
   /** The Gateway of a name, if there is one. */
   gateway(subject: Subject): readonly KubernetesObject[]
-  /** What decides about requests to a target, whoever sends them. */
+  /** Reads all that decides about requests to a target, whoever sends them. */
   observe(to: Subject): Promise<ObservedTarget>
   observeClient(from: Subject): Promise<ObservedClient>
-  /** Why nothing about what is on the mesh in a namespace is certain. */
+  /** The reasons why nothing is certain about applications on the mesh in a namespace. */
   doubtsAbout(namespace: string): readonly string[]
-  /** What `observeForQuery` would read for one question. */
+  /** Joins the two to what `observeForQuery` would read for one question. */
   join(target: ObservedTarget, client: ObservedClient): ObservedCluster
 }
 
