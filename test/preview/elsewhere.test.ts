@@ -134,12 +134,12 @@ describe('a plan that much changes for', () => {
   test('names what is lost at the last of many applications, and who loses it as a group', async () => {
     const plan = await planned(crowd, { after: [custom('closed', { ...pods('app-79'), action: 'DENY', rules: [{}] })] })
     expect(lines(plan)).toEqual([
-      '- everybody of shop → shop/app-79 :9080',
-      '- everybody of shop → shop/app-79 (pods) :9080',
       '- (outside the mesh) → app-79 :9080',
       '- (outside the mesh) → app-79 (pods) :9080',
+      '- everybody of shop → shop/app-79 :9080',
+      '- everybody of shop → shop/app-79 (pods) :9080',
     ])
-    expect(plan.access[0]).toMatchObject({ clients: ['shop/*'], to: 'shop/app-79', port: 9080, count: 79 })
+    expect(plan.access[2]).toMatchObject({ clients: ['shop/*'], to: 'shop/app-79', port: 9080, count: 79 })
     expect(codeOf(plan)).toBe(2)
   })
 
@@ -148,7 +148,23 @@ describe('a plan that much changes for', () => {
     const rules = [{ from: [spared] }]
     const plan = await planned(crowd, { after: [custom('closed', { ...pods('app-79'), action: 'DENY', rules })] })
     expect(lines(plan)).toContain('- everybody of shop but shop/app-03 → shop/app-79 :9080')
-    expect(plan.access[0]).toMatchObject({ clients: ['shop/*'], notClients: ['shop/app-03'], count: 78 })
+    expect(plan.access.find(({ clients }) => clients)).toMatchObject({
+      clients: ['shop/*'],
+      notClients: ['shop/app-03'],
+      count: 78,
+    })
+  })
+
+  test('names those of its own namespace one by one where they are few, and many of others as a group', async () => {
+    const far = [namespace('pa'), ...names.slice(0, 4).flatMap((name) => onMesh(name, 'pa'))]
+    const own = [ISTIO, namespace('shop'), ...onMesh('db'), ...onMesh('web')]
+    const denied = custom('closed', { ...pods('db'), action: 'DENY', rules: [{}] })
+    const plan = await planned([...own, ...far], { after: [denied] })
+    expect(lines(plan).filter((line) => !line.includes('(pods)'))).toEqual([
+      '- (outside the mesh) → db :9080',
+      '- web → db :9080',
+      '- everybody of pa → shop/db :9080',
+    ])
   })
 
   test('counts the namespaces of a group', async () => {
@@ -156,7 +172,7 @@ describe('a plan that much changes for', () => {
     const denied = custom('closed', { ...pods('app-79'), action: 'DENY', rules: [{}] })
     const plan = await planned([...crowd, ...far], { after: [denied] })
     expect(lines(plan)).toContain('- everybody of 3 namespaces → shop/app-79 :9080')
-    expect(plan.access[0]?.clients).toEqual(['pa/*', 'pb/*', 'shop/*'])
+    expect(plan.access.find(({ clients }) => clients)?.clients).toEqual(['pa/*', 'pb/*', 'shop/*'])
   })
 })
 

@@ -27,15 +27,15 @@ export type AccessChange = Change & {
   readonly line: string
 }
 
-/** Changes are told of each pair of applications up to so many, and of groups of clients beyond that. */
+/** Changes are told of each pair up to so many, and of groups of clients beyond that. */
 const MOST_PAIRS = 60
 
 /** Clients that a line names. */
 const MOST_NAMES = 3
 
 /**
- * Tells changes of pairs where these are few, else of all clients that change alike. It is complete either way. In lines the applications of `near` go
- * without their namespace, where all that is told is in one.
+ * Tells changes of pairs where these are few, else of all clients that change alike; also many of other namespaces are one group. It is complete either
+ * way. In lines the applications of `near` go without their namespace, where all that is told is in one.
  */
 export const tellChanges = (
   found: readonly Found[],
@@ -50,20 +50,32 @@ export const tellChanges = (
   const changes = all.flatMap(({ one, groups }) => {
     const named = groups.filter(({ example }) => example.name !== undefined)
     const outside = groups.filter((group) => !named.includes(group))
-    const isMany = pairs > MOST_PAIRS && countOf(named) > 1
+    const [near, far] = pairs > MOST_PAIRS ? [[], named] : apart(one.to.namespace, named)
+    const isMany = countOf(far) > (pairs > MOST_PAIRS ? 1 : MOST_NAMES)
     return [
-      ...outsideIn(outside).map((client) => tellOne(one, client, isWide)),
-      ...(isMany
-        ? [tellMany(one, named, sizes)]
-        : named.flatMap(membersOf).map((client) => tellOne(one, client, isWide))),
+      ...[...outsideIn(outside), ...near, ...(isMany ? [] : far.flatMap(membersOf))].map((client) =>
+        tellOne(one, client, isWide),
+      ),
+      ...(isMany ? [tellMany(one, far, sizes)] : []),
     ]
   })
   return changes.toSorted(byPair)
 }
 
 const byPair = (one: AccessChange, other: AccessChange): number => {
-  const [key, otherKey] = [one, other].map(({ to, from = '', clients }) => `${to} ${clients ? '' : '~'}${from}`)
+  // groups come last
+  const [key, otherKey] = [one, other].map(({ to, from = '', clients }) => `${to} ${clients ? '~' : from}`)
   return key === otherKey ? 0 : (key ?? '') < (otherKey ?? '') ? -1 : 1
+}
+
+/** The clients of a namespace, and the classes of all others. */
+const apart = (namespace: string, groups: readonly Class[]): [Client[], Class[]] => {
+  const isNear = (client: Client) => client.namespace === namespace
+  const far = groups.flatMap((one) => {
+    const some = membersOf(one).filter((client) => !isNear(client))
+    return some[0] ? [{ group: some, some, except: new Set<Client>(), example: some[0] }] : []
+  })
+  return [groups.flatMap(membersOf).filter(isNear), far]
 }
 
 /** The clients outside the mesh: one, wherever it is, where all of them change alike. */
