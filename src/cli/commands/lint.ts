@@ -19,7 +19,7 @@ export const lint = (program: Command): void => {
     .option('-f, --file <path...>', 'YAML or JSON with AuthorizationPolicies, a folder of it, or - for stdin')
     .addHelpText(
       'after',
-      '\nExamples:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif',
+      '\nExample:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif',
     )
     .action(async ({ file }: { file?: string[] }, command: Command) => {
       const format = outputOf(command, [...FORMATS, 'sarif'])
