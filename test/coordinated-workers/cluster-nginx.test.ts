@@ -195,10 +195,13 @@ describe('with reload', () => {
   test('pods that were evicted are waited for no more', async () => {
     const world = await startedCluster({ reload: true })
     await pretend(world, null)
+    const evicted = (object: object) => ({ ...object, status: { phase: 'Failed' } })
     world.intercept = async ({ method, path }) => {
-      if (method !== 'GET' || !/\/pods\//.test(path)) return undefined
+      if (method !== 'GET' || !/\/pods[/?]/.test(path)) return undefined
       const found = world.api.handle({ method, path, headers: {} })
-      return { ...found, body: JSON.stringify({ ...JSON.parse(found.body), status: { phase: 'Failed' } }) }
+      const body = JSON.parse(found.body)
+      const pods = Array.isArray(body.items) ? { ...body, items: body.items.map(evicted) } : evicted(body)
+      return { ...found, body: JSON.stringify(pods) }
     }
     expect((await world.send('resync', { application: COORDINATOR })).status).toBe('unchanged')
   })

@@ -145,6 +145,7 @@ describe('on a mesh whoever scrapes is let in', () => {
     return JSON.parse(
       objects
         .replaceAll(`"${APPLICATION}"`, `"${name}"`)
+        .replace('"ports":[{"port":80}]', '"ports":[{"name":"http","port":80},{"name":"http-api","port":3300}]')
         .replaceAll('"containers"', `"serviceAccountName":"${name}","containers"`),
     )
   }

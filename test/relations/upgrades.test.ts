@@ -209,6 +209,7 @@ describe('what is published', () => {
     ['version 1 alone', [1], ['data']],
   ] as const)('%s, with the versions beside it', async (_, local, keys) => {
     const world = createEmptyWorld()
+    world.api.seed([service('db')], { manager: 'juju' })
     const config = {
       services: { database: { name: 'db', port: 1 } },
       ...(local && { versions: { 'k8s-service': local } }),
