@@ -65,7 +65,8 @@ export const workload = {
 /** The workload and Service of other names, with the changes made to them. */
 const ofAnother = (application: string, { workload: given, service, enrolment }: Config): object | undefined => {
   const named = defined({
-    workload: given && 'name' in given && given.name !== application ? given.name : undefined,
+    workload:
+      given && 'name' in given && given.name !== application ? { kind: given.kind, name: given.name } : undefined,
     service: service === application ? undefined : (service ?? undefined),
   })
   return Object.keys(named).length === 0 ? undefined : { ...named, enrolment }

@@ -104,6 +104,12 @@ describe('what was asked for before', () => {
       { labels: { app: 'web' } },
       ['workload'],
     ],
+    [
+      'the workload of another is one of another kind',
+      { workload: { kind: 'Deployment', name: 'db' } },
+      { workload: { kind: 'StatefulSet', name: 'db' } },
+      ['workload'],
+    ],
     ['the Service of another gets a label', { service: 'db' }, { labels: { app: 'web' } }, ['workload']],
     ['its pods get another label', { labels: { a: 'b' } }, { labels: { a: 'c' } }, ['workload']],
     [
