@@ -1,6 +1,5 @@
 import { Refused } from '../base/errors.ts'
 import { ownValue } from '../base/own-value.ts'
-import { joinAnd } from '../base/printed.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { describeWait } from '../base/wait.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -19,7 +18,7 @@ import {
   someMayHaveSidecar,
   typicalPod,
 } from './pods.ts'
-import { detectProtocol, type ServicePortSpec } from './protocol.ts'
+import { detectProtocol, lacksPort, type ServicePortSpec } from './protocol.ts'
 import type { Query } from './query.ts'
 import { findWaypoint, type WaypointResult } from './waypoint.ts'
 
@@ -136,12 +135,7 @@ const resolvePort = (
 ): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string; lacking?: string } => {
   const ports = (spec?.ports ?? []) as ServicePortSpec[]
   const found = ports.find((one) => one.port === port)
-  if (found === undefined) {
-    const others = ports.map((one) => one.port)
-    return {
-      lacking: `the Service has no port ${port}, ${others.length > 0 ? `but ${joinAnd(others.map(String))}` : 'nor any other'}`,
-    }
-  }
+  if (found === undefined) return { lacking: `the Service ${lacksPort(ports, port)}` }
   const { targetPort = port } = found
   const protocol = detectProtocol(found)
   if (typeof targetPort === 'number') return { podPort: targetPort, protocol }

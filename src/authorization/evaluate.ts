@@ -95,7 +95,7 @@ const sharedService = ({ to }: AccessRequest, snapshot: ClusterSnapshot) =>
   snapshot.services.find((one) => one.namespace === to.namespace && one.name === to.service && isShared(one, snapshot))
 
 /** The request between each kind of pods that may take part. */
-const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
+export const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
   [request, snapshot] as const,
   ...(snapshot.others ?? []).map(
     ({ workloads, ...ends }) =>

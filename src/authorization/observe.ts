@@ -2,7 +2,7 @@ import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { unenforced } from '../istio/acceptance.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
-import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
+import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import { formatSelector, isLive, isPodOf } from '../kubernetes/pods.ts'
@@ -97,24 +97,12 @@ const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
 }
 
 /** Finds an object; undefined where there is none, or it may not be read. */
-const findReadable = async (kubernetes: Kubernetes, reference: Reference): Promise<KubernetesObject | undefined> => {
-  try {
-    return await kubernetes.find(reference)
-  } catch (error) {
-    if (isForbidden(error)) return undefined
-    throw error
-  }
-}
+const findReadable = async (kubernetes: Kubernetes, reference: Reference): Promise<KubernetesObject | undefined> =>
+  await ifPermitted(kubernetes.find(reference))
 
 /** Lists a kind; undefined where its CustomResourceDefinition is not installed. */
-const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> => {
-  try {
-    return await kubernetes.list(kind, undefined)
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
-}
+const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> =>
+  await ifServed(kubernetes.list(kind, undefined))
 
 /** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>

@@ -1,3 +1,5 @@
+import { joinAnd } from '../base/printed.ts'
+
 /** A port of a Service. */
 export type ServicePortSpec = {
   readonly port: number
@@ -31,4 +33,10 @@ export const detectProtocol = ({ port, name = '', appProtocol }: ServicePortSpec
   const [protocol = ''] = said.split('-')
   if (HTTP.includes(protocol)) return 'http'
   return TCP.includes(protocol) || SERVER_FIRST.includes(port) ? 'tcp' : undefined
+}
+
+/** Says that a Service lacks a port, and which it has: `has no port 90, but 80 and 443`. */
+export const lacksPort = (ports: readonly ServicePortSpec[], port: number | string): string => {
+  const others = ports.map((one) => String(one.port))
+  return `has no port ${port}, ${others.length > 0 ? `but ${joinAnd(others)}` : 'nor any other'}`
 }

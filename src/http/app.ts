@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Hono as App, Context } from 'hono'
-import { HonoBase } from 'hono/hono-base'
-import { LinearRouter } from 'hono/router/linear-router'
-import type { BlankEnv, BlankSchema } from 'hono/types'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -20,6 +17,7 @@ import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
 import { refuseForeign } from './foreign.ts'
+import { createRouter } from './router.ts'
 import type { SenderOf } from './sender.ts'
 import type { Steps } from './steps.ts'
 
@@ -100,7 +98,7 @@ export const createApp = ({
     return context.body(body, 200, headers)
   }
 
-  const app = new HonoBase<BlankEnv, BlankSchema, '/'>({ router: new LinearRouter() })
+  const app = createRouter()
   // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))

@@ -12,7 +12,7 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
-import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
+import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
@@ -279,14 +279,8 @@ const viewOf = async (
 }
 
 /** The policies that meshstep wrote in a namespace; none where there is no such kind, or they may not be listed. */
-const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> => {
-  try {
-    return await kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)
-  } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return []
-    throw error
-  }
-}
+const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> =>
+  (await ifPermitted(ifServed(kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)))) ?? []
 
 /** The reason why nobody asks who writes the application's documents, if it has any. */
 const unguardedIn = async (namespace: string, state: State, guard: DocumentGuard | undefined): Promise<string[]> => {

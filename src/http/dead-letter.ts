@@ -1,13 +1,11 @@
 import type { Hono as App } from 'hono'
-import { HonoBase } from 'hono/hono-base'
-import { LinearRouter } from 'hono/router/linear-router'
-import type { BlankEnv, BlankSchema } from 'hono/types'
 import type { Log } from '../base/log.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import { createIntake } from './body.ts'
 import { loggedLetter } from './dead-letters.ts'
 import { failureOf, respond } from './failure.ts'
 import { refuseForeign } from './foreign.ts'
+import { createRouter } from './router.ts'
 
 type Options = {
   log: Log
@@ -22,7 +20,7 @@ type Options = {
  * any). The Kubernetes Event keeps it for as long as the API server keeps that, and the log has all of them: both can be sent again.
  */
 export const createDeadLetterApp = ({ log, hosts, record = async () => undefined }: Options): App => {
-  const app = new HonoBase<BlankEnv, BlankSchema, '/'>({ router: new LinearRouter() })
+  const app = createRouter()
   const intake = createIntake()
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok'))

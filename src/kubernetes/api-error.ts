@@ -96,6 +96,21 @@ const forbiddenRemedy = ({ message, isStatus }: ApiError): string => {
 export const isNotPermitted = (error: unknown): boolean =>
   isForbidden(error) && /cannot \w+ resource/.test(error.message)
 
+/** Reads; undefined where that is forbidden. */
+export const ifPermitted = async <T>(reading: Promise<T>): Promise<T | undefined> => await unless(isForbidden, reading)
+
+/** Reads; undefined where the API server does not know the object, or its kind. */
+export const ifServed = async <T>(reading: Promise<T>): Promise<T | undefined> => await unless(isNotFound, reading)
+
+const unless = async <T>(is: (error: unknown) => boolean, reading: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await reading
+  } catch (error) {
+    if (is(error)) return undefined
+    throw error
+  }
+}
+
 /** Tells if the schema refuses an apply: unknown fields or wrong types are answered with 500 each time. */
 export const isOfSchema = ({ status, message }: ApiError): boolean =>
   status === 500 &&

@@ -1,6 +1,6 @@
 import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../istio/mesh-config.ts'
 import type { IstioVersion } from '../istio/version.ts'
-import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
+import { ifPermitted, ifServed } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { isLive } from '../kubernetes/pods.ts'
@@ -40,7 +40,7 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
     kubernetes.list('Deployment', namespace),
     kubernetes.list('Pod', namespace),
     readable(kubernetes.list('Gateway', undefined)),
-    known(kubernetes.list('AuthorizationPolicy', namespace)),
+    ifServed(kubernetes.list('AuthorizationPolicy', namespace)),
     readIstio(kubernetes),
   ])
   const isRoot = istio.rootNamespace === namespace
@@ -61,23 +61,7 @@ const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
 }
 
 /** Undefined where it may not be read, or its kind is not known. */
-export const readable = async <T>(reading: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await reading
-  } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return undefined
-    throw error
-  }
-}
-
-const known = async <T>(reading: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await reading
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
-}
+const readable = async <T>(reading: Promise<T>): Promise<T | undefined> => await ifPermitted(ifServed(reading))
 
 /** Lists a kind in a namespace, or in all; undefined where that may not be done. */
 export const listReadable = async (

@@ -1,8 +1,7 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import type { ServicePortSpec } from '../authorization/protocol.ts'
+import { lacksPort, type ServicePortSpec } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { ownValue } from '../base/own-value.ts'
-import { joinAnd } from '../base/printed.ts'
 import {
   type AuthorizationPolicy,
   isForPods,
@@ -64,15 +63,13 @@ const atService = (policy: AuthorizationPolicy, service: KubernetesObject, { hom
 }
 
 const portFindings = (policy: AuthorizationPolicy, { metadata, spec }: KubernetesObject): Found[] => {
-  const has = ((spec?.ports ?? []) as ServicePortSpec[]).map(({ port }) => String(port))
+  const known = (spec?.ports ?? []) as ServicePortSpec[]
   const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
-  const lacking = new Set(operations.flatMap(({ ports = [] }) => ports).filter((port) => !has.includes(port)))
+  const lacking = new Set(
+    operations.flatMap(({ ports = [] }) => ports).filter((port) => !known.some((one) => String(one.port) === port)),
+  )
   return [...lacking].map((port) =>
-    foundIn(
-      policy,
-      'port-unknown',
-      `the Service ${metadata.namespace}/${metadata.name} has no port ${port}, ${has.length > 0 ? `but ${joinAnd(has)}` : 'nor any other'}`,
-    ),
+    foundIn(policy, 'port-unknown', `the Service ${metadata.namespace}/${metadata.name} ${lacksPort(known, port)}`),
   )
 }
 

@@ -11,7 +11,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import { type ApplicationView, createApplications, type UnreadableView } from '../http/applications.ts'
 import { waypointOf } from '../http/views/waypoint.ts'
-import { isForbidden, isNotFound } from '../kubernetes/api-error.ts'
+import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
@@ -106,14 +106,8 @@ const versionOf = async (kubernetes: Kubernetes, namespaces: readonly string[], 
     .digest('base64url')
 }
 
-const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[]> => {
-  try {
-    return await kubernetes.list(kind, undefined)
-  } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return []
-    throw error
-  }
-}
+const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[]> =>
+  (await ifPermitted(ifServed(kubernetes.list(kind, undefined)))) ?? []
 
 type Asking = (from: Subject | undefined, to: Subject) => Promise<Access[]>
 

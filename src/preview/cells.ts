@@ -1,6 +1,6 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { findProxyChain } from '../authorization/evaluate/proxy-chain.ts'
-import { evaluate } from '../authorization/evaluate.ts'
+import { eachPods, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/input.ts'
 import { Refused } from '../base/errors.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
@@ -105,16 +105,7 @@ const isSettled = (pair: Pair, request: Request): boolean =>
 
 /** Tells if a proxy on the way sees HTTP: a ztunnel sees connections alone. */
 const seesHttp = ({ request, snapshot }: EvaluationInput): boolean =>
-  [
-    [request, snapshot] as const,
-    ...(snapshot.others ?? []).map(
-      ({ workloads, ...ends }) =>
-        [
-          { ...request, ...ends },
-          { ...snapshot, workloads },
-        ] as const,
-    ),
-  ].some((one) => findProxyChain(...one).points.some(({ at }) => at !== 'ztunnel'))
+  eachPods(request, snapshot).some((one) => findProxyChain(...one).points.some(({ at }) => at !== 'ztunnel'))
 
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
 const holdsIn =

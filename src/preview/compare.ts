@@ -1,7 +1,8 @@
 import { subjectName } from '../base/subject.ts'
 import { meshConfigReference } from '../istio/mesh-config.ts'
+import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { isKind, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import { isKind, type KubernetesObject } from '../kubernetes/objects.ts'
 import type { Memories } from '../state/memory.ts'
 import { type Cluster, DECIDING, memorySubject, readCluster, saidIn } from './difference/cluster.ts'
 import { concise } from './difference/concise.ts'
@@ -72,8 +73,8 @@ const sidesOf = (
   { before, after }: Forked,
   { memories, kubernetes }: Options,
 ): readonly [Cluster, Cluster] => {
-  const forked = new Set([...before, ...after].map((one) => nameOf({ kind: one.kind, ...one.metadata })))
-  const kept = cluster.objects.filter((one) => !forked.has(nameOf({ kind: one.kind, ...one.metadata })))
+  const forked = new Set([...before, ...after].map(objectKey))
+  const kept = cluster.objects.filter((one) => !forked.has(objectKey(one)))
   const replaced = new Set([...before, ...after].flatMap((one) => memorySubject(one) ?? []))
   const said = [...cluster.said].filter(([name]) => !replaced.has(name))
   const side = (objects: readonly KubernetesObject[]): Cluster => ({

@@ -1,4 +1,5 @@
 import type { ObservedPods } from '../../authorization/pods.ts'
+import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { decidingText } from './concise.ts'
 import type { ObservedTarget, World } from './world.ts'
@@ -32,11 +33,9 @@ const isSame = (some: Objects, others: Objects): boolean =>
       const other = others[index]
       return (
         one === other ||
-        (other !== undefined && nameIn(one) === nameIn(other) && decidingText(one) === decidingText(other))
+        (other !== undefined && objectKey(one) === objectKey(other) && decidingText(one) === decidingText(other))
       )
     }))
-
-const nameIn = ({ kind, metadata: { namespace, name } }: KubernetesObject): string => `${kind} ${namespace}/${name}`
 
 const arePods = (some: ObservedPods | undefined, others: ObservedPods | undefined): boolean =>
   some === others ||

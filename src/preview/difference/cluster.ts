@@ -4,7 +4,7 @@ import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import type { MeshConfig } from '../../istio/config.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../../istio/mesh-config.ts'
-import { isForbidden, isNotFound } from '../../kubernetes/api-error.ts'
+import { ifPermitted, isForbidden, isNotFound } from '../../kubernetes/api-error.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
 import { type Kind, type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../kubernetes/ownership-labels.ts'
@@ -35,13 +35,13 @@ const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as 
 export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass']
 
 /**
- * Reads all that decides about requests, in all namespaces or in `only` these. What the account of the functions may not list everywhere is listed in the
+ * Reads all that decides about requests, in all namespaces. What the account of the functions may not list everywhere is listed in the
  * namespaces that are known, `near` and those of policies; what cannot be read is named.
  */
 export const readCluster = async (
   memories: ReadMemories,
   kubernetes: Kubernetes,
-  { near, only }: { readonly near: ReadonlySet<string>; readonly only?: ReadonlySet<string> },
+  { near }: { readonly near: ReadonlySet<string> },
 ): Promise<Cluster> => {
   const objects: KubernetesObject[] = []
   const absent = new Set<Kind>()
@@ -66,18 +66,15 @@ export const readCluster = async (
 
   const isListed = await Promise.all([
     ...OF_THE_MESH.map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
-    only ? false : list('Namespace', undefined),
+    list('Namespace', undefined),
   ])
-  const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => !only && (await list(kind, undefined))))
-  const homes = new Set([
-    ...(only ?? near),
-    ...(only ? [] : objects.flatMap(({ metadata }) => metadata.namespace ?? [])),
-  ])
+  const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => await list(kind, undefined)))
+  const homes = new Set([...near, ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])])
   const isNamed = isListed.at(-1) === true
   const names = isNamed ? new Set(objects.flatMap((one) => (one.kind === 'Namespace' ? one.metadata.name : []))) : homes
   if (!isNamed)
     await each(homes, async (name) => {
-      const found = await readable(() => kubernetes.find({ kind: 'Namespace', name }))
+      const found = await ifPermitted(kubernetes.find({ kind: 'Namespace', name }))
       if (found) objects.push(concise(found))
     })
   const [first, ...others] = OF_NAMESPACES.filter((_, index) => !everywhere[index])
@@ -88,10 +85,10 @@ export const readCluster = async (
     })
   if (objects.some((one) => one.kind === 'Gateway' && needsClass(one)) && !(await list('GatewayClass', undefined)))
     miss('', 'GatewayClass')
-  const said = await readSaid(memories, kubernetes, { names: only ?? names, isAll: !only })
+  const said = await readSaid(memories, kubernetes, names)
   const roots = new Set([ROOT_NAMESPACE, ...[...said.values()].flatMap(({ mesh }) => mesh?.rootNamespace ?? [])])
   await each(roots, async (root) => {
-    const found = await readable(() => kubernetes.find(meshConfigReference(root)))
+    const found = await ifPermitted(kubernetes.find(meshConfigReference(root)))
     if (found) objects.push(concise(found))
   })
   return { objects, said, absent, unread }
@@ -106,21 +103,8 @@ const AT_ONCE = 8
 const sliced = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
 
-const readable = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
-  try {
-    return await read()
-  } catch (error) {
-    if (isForbidden(error)) return undefined
-    throw error
-  }
-}
-
 /** Of each page of memories, which may be long, no more is kept than what they say of the mesh. */
-const readSaid = async (
-  memories: ReadMemories,
-  kubernetes: Kubernetes,
-  { names, isAll }: { readonly names: Iterable<string>; readonly isAll: boolean },
-) => {
+const readSaid = async (memories: ReadMemories, kubernetes: Kubernetes, names: Iterable<string>) => {
   const said = new Map<string, Said>()
   const add = (object: KubernetesObject) => {
     for (const [subject, one] of saidIn(memories, kubernetes, { ...object, kind: 'ConfigMap' })) said.set(subject, one)
@@ -132,12 +116,12 @@ const readSaid = async (
         add(object)
       }
     })
-  if (isAll && (await readable(() => list())) !== undefined) return said
-  await each(names, (namespace) => readable(() => list(namespace)))
+  if ((await ifPermitted(list())) !== undefined) return said
+  await each(names, (namespace) => ifPermitted(list(namespace)))
   const beacons = [...said.values()].flatMap(({ beacon }) => (beacon && !said.has(subjectName(beacon)) ? [beacon] : []))
   await each(new Map(beacons.map((one) => [subjectName(one), one])).values(), async ({ namespace, application }) => {
     const reference = { kind: 'ConfigMap', namespace, name: memoryName(application) } as const
-    const found = await readable(() => kubernetes.find(reference))
+    const found = await ifPermitted(kubernetes.find(reference))
     if (found) add(found)
   })
   return said

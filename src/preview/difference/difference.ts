@@ -37,8 +37,6 @@ export type Difference = {
 
 type Options = {
   readonly autoAllowWaypoint?: boolean | undefined
-  /** Tells if it is compared what reaches a target; all without it. */
-  readonly isAsked?: (to: Subject) => boolean
   /** Clients beside the applications. */
   readonly others?: readonly Client[]
   /** Gives others a turn; what is left is not compared once it says so. */
@@ -52,16 +50,15 @@ type Worlds = readonly [World, World]
  * that differ themselves. Clients, ports and requests that all policies of both worlds treat alike are asked about once.
  */
 export const findDifference = async (worlds: Worlds, options: Options = {}): Promise<Difference> => {
-  const { isAsked = () => true, goesOn = async () => true } = options
+  const { goesOn = async () => true } = options
   const subjects = subjectsIn(worlds)
   const clients = await clientsIn(worlds, subjects, options)
   const compare = createComparison(worlds, clients, options)
-  const asked = subjects.filter(isAsked)
   const compared: ComparedTarget[] = []
   let left: readonly Subject[] = []
-  for (const [index, to] of asked.entries()) {
+  for (const [index, to] of subjects.entries()) {
     if (!(await goesOn())) {
-      left = asked.slice(index)
+      left = subjects.slice(index)
       break
     }
     compared.push(...(await compare(to)))

@@ -1,4 +1,4 @@
-import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
 import { USE_WAYPOINT_LABEL } from '../../istio/names.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { NAME_LABEL } from '../../kubernetes/services.ts'
@@ -83,11 +83,10 @@ const policyKeys = (object: KubernetesObject): string[] => {
   const read = readAuthorizationPolicy(object)
   const attachment = 'policy' in read ? read.policy.spec : read.attachment
   if (attachment === undefined) return [`${namespace} odd`]
-  const { targetRefs = [], targetRef, selector } = attachment
-  const targets = [...targetRefs, ...(targetRef ? [targetRef] : [])]
+  const targets = targetsOf(attachment)
   if (targets.length > 0)
     return targets.map(({ kind, name }) => (kind === 'GatewayClass' ? kind : `${kind} ${namespace}/${name}`))
-  return [`${namespace} ${firstPair(selector?.matchLabels) ?? '*'}`]
+  return [`${namespace} ${firstPair(attachment.selector?.matchLabels) ?? '*'}`]
 }
 
 const firstPair = (selector: unknown): string | undefined => {

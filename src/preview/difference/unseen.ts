@@ -1,5 +1,6 @@
 import { isGateway, isOnMesh, type PodLike, serviceAccountName } from '../../authorization/pods.ts'
 import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
 import { controllerNamed } from '../../kubernetes/pods.ts'
 import { type Account, accountClient, type Client } from './clients.ts'
@@ -98,8 +99,7 @@ export const changedObjects = (
   before: readonly KubernetesObject[],
   after: readonly KubernetesObject[],
 ): KubernetesObject[] => {
-  const key = ({ kind, metadata: { namespace, name } }: KubernetesObject) => `${kind} ${namespace}/${name}`
-  const [old, now] = [before, after].map((some) => new Map(some.map((one) => [key(one), one])))
+  const [old, now] = [before, after].map((some) => new Map(some.map((one) => [objectKey(one), one])))
   return [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])].flatMap((name) => {
     const both = [old?.get(name), now?.get(name)]
     const [one, other] = both.map((object) => object && decidingText(object))
