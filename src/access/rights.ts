@@ -39,8 +39,8 @@ const BUSY = 'too many questions to RBAC are under way here: ask again in a mome
 
 /**
  * Lets the API server decide: a SubjectAccessReview tells whether RBAC lets a user `update` the `applications.meshstep.dev` of that name, or a
- * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. A refusal is not: a grant
- * counts at once.
+ * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. A refusal to update is not: a
+ * grant counts at once.
  */
 export const createRights = (clock: Clock): Rights => {
   const decisions = createCache<boolean>(clock)
@@ -48,7 +48,8 @@ export const createRights = (clock: Clock): Rights => {
   const asking = (kubernetes: Kubernetes, asker: User) => {
     const ask = (user: User, attributes: Attributes, isKept: (allowed: boolean) => boolean): Promise<boolean> =>
       decisions(
-        JSON.stringify([user, attributes]),
+        // a refusal that is kept is no answer to who asks for a grant
+        JSON.stringify([isKept === always, user, attributes]),
         () => within(budget, asker.username, () => reviewAccess(kubernetes, user, attributes)),
         isKept,
       )

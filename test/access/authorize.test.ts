@@ -140,6 +140,13 @@ describe('decisions are kept for ten seconds', () => {
     await expect(authorize('Bearer good', application)).resolves.toBeUndefined()
   })
 
+  test('a grant for the whole namespace counts at once, also after a refusal for an application of it', async () => {
+    const { authorize, rights } = createWorld({ allowed: [] })
+    await expect(authorize('Bearer good', 'web')).rejects.toMatchObject({ status: 403 })
+    rights.allowed.push('*')
+    await expect(authorize('Bearer good', undefined)).resolves.toBeUndefined()
+  })
+
   test('a failure of the API server is not kept', async () => {
     let fails = true
     const { authorize } = createWorld({
