@@ -1,7 +1,9 @@
 import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
 import type { Mesh } from '../feature/mesh.ts'
+import { ifPermitted } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isLive } from '../kubernetes/pods.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
@@ -11,7 +13,7 @@ import { remoteSubject } from '../relations/mirror.ts'
 import { type Peer, type Peers, type ReadablePeer, readPeers } from '../relations/peers.ts'
 import { type RelationEntry, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
-import { type Observed, unlessForbidden } from './observed.ts'
+import type { Observed } from './observed.ts'
 
 /** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
@@ -61,22 +63,28 @@ export const unknownConsumers = async (
 ): Promise<string[]> => {
   if (isConfigUnknown(state) || state.config?.mesh !== undefined) return []
   const { key, value } = mesh.enrolment
+  const carrying = (pods: readonly KubernetesObject[]): Subject[] =>
+    pods
+      .filter((pod) => isLive(pod) && mesh.mayAskFor(subject, pod.metadata.labels ?? {}))
+      .map(({ metadata: { namespace = '', labels } }) => ({
+        namespace,
+        application: ownValue(labels, NAME_LABEL) ?? '',
+      }))
   const hasWaypoint = owned.kinds.some(({ kind, live = [] }) => kind === 'Gateway' && live.length > 0)
   const unknown = requestersOn(owned, mesh).filter(
     (one) => !isSameSubject(subject, one.requester) && keyOf(subject, state, one) === undefined,
   )
   const asked = new Map(unknown.map(({ requester }) => [subjectName(requester), requester]))
   const listed = await Promise.all([
-    ...(hasWaypoint ? [podsAnywhere(kubernetes, subject, mesh.ledBy(subject))] : []),
-    ...[...asked.values()].map(({ namespace, application }) =>
-      podsIn(kubernetes, namespace, `${NAME_LABEL}=${application},${key}=${value}`),
-    ),
+    ...(hasWaypoint ? [podsAnywhere(kubernetes, subject, mesh.ledBy(subject)).then(carrying)] : []),
+    ...[...asked.values()].map(async (requester): Promise<Subject[]> => {
+      const { namespace, application } = requester
+      const pods = await podsIn(kubernetes, namespace, `${NAME_LABEL}=${application},${key}=${value}`)
+      // what is not known changes nothing
+      return pods === undefined ? [requester] : carrying(pods)
+    }),
   ])
-  const carrying = listed.flat().filter((pod) => isLive(pod) && mesh.mayAskFor(subject, pod.metadata.labels ?? {}))
-  const names = carrying.map(({ metadata: { namespace = '', labels } }) => ({
-    namespace,
-    application: ownValue(labels, NAME_LABEL) ?? '',
-  }))
+  const names = listed.flat()
   const consumers = new Map(names.map((one) => [subjectName(one), one]))
   consumers.delete(subjectName(subject))
   const read = await readPeers(
@@ -87,16 +95,13 @@ export const unknownConsumers = async (
   return [...consumers.keys()].filter((name) => mayBeLed(subject, known.get(name))).toSorted()
 }
 
-const podsIn = async (kubernetes: Kubernetes, namespace: string | undefined, selector: string) => {
-  const read = await unlessForbidden(kubernetes.list('Pod', namespace, selector))
-  return 'value' in read ? read.value : []
-}
+/** Lists pods; undefined where that is forbidden. */
+const podsIn = async (kubernetes: Kubernetes, namespace: string | undefined, selector: string) =>
+  await ifPermitted(kubernetes.list('Pod', namespace, selector))
 
 /** The pods of all namespaces, or those of the application's where others may not be read. */
-const podsAnywhere = async (kubernetes: Kubernetes, { namespace }: Subject, selector: string) => {
-  const read = await unlessForbidden(kubernetes.list('Pod', undefined, selector))
-  return 'value' in read ? read.value : await podsIn(kubernetes, namespace, selector)
-}
+const podsAnywhere = async (kubernetes: Kubernetes, { namespace }: Subject, selector: string) =>
+  (await podsIn(kubernetes, undefined, selector)) ?? (await podsIn(kubernetes, namespace, selector)) ?? []
 
 /** Tells if the labels of the pods may be those of a relation with the beacon. */
 const mayBeLed = (beacon: Subject, peer: Peer | undefined): boolean =>

@@ -145,6 +145,24 @@ describe('a beacon that goes after its memory and that of a consumer were lost',
   })
 })
 
+test('a removed beacon without its memory keeps what guards a consumer whose pods may not be listed', async () => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: { waypoint: false } })
+  await configure(world, { policies: [{ type: 'unit', relation: 'api', ports: [80] }] }, DB)
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', related(11, 'db', WEB, DB))
+  const before = guardsIn(world)
+  expect(before).not.toEqual([])
+  for (const name of ['db', 'beacon']) loseMemory(world, name)
+  const message = 'pods is forbidden: User "meshstep" cannot list resource "pods"'
+  world.intercept = ({ method, path }) =>
+    method === 'GET' && /\/pods\?/.test(path)
+      ? { status: 403, headers: {}, body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', code: 403, message }) }
+      : undefined
+  expect(await world.send('application-removed', BEACON)).toMatchObject({ waiting: [{ for: ['shop/db'] }] })
+  expect(guardsIn(world)).toEqual(before)
+})
+
 test.each([[['beacon']], [['beacon', 'db']]])(
   'a beacon whose memory is lost is named by a resync of the namespace and by lint until its config is told: without those of %s',
   async (lost) => {
