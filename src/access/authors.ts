@@ -20,8 +20,8 @@ export const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
 }
 
 /**
- * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is as one that cannot be
- * read. Rejects with Unavailable where the API server does not decide. Authors are asked about in turn, as there may be any number of documents.
+ * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is treated as
+ * unreadable. Rejects with Unavailable where the API server does not decide. Authors are asked about in turn, as there may be any number of documents.
  */
 export const asAuthorsMay = async (
   features: Pick<Features, 'effects' | 'uses'>,

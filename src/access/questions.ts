@@ -20,8 +20,8 @@ export const NOTHING_SAID: Said = { relations: {} }
 /**
  * Lists what RBAC is asked about on behalf of whoever changes what is said of an application, beyond the application itself: each effect that
  * is asked for anew, now or once its unit is elected, with the objects of others that it uses, and the other side of each relation that
- * begins, changes or ends, where that goes by the same word, in the same namespace. Asking for less needs none, and neither does the removal
- * of the application.
+ * begins, changes or ends, where that goes by the same word, in the same namespace. Dropping an effect altogether needs none, and neither does the
+ * removal of the application; any other change of an effect is asked about.
  */
 export const questionsOf = (
   features: Pick<Features, 'effects' | 'uses'>,
