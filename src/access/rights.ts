@@ -48,8 +48,7 @@ export const createRights = (clock: Clock): Rights => {
   const asking = (kubernetes: Kubernetes, asker: User) => {
     const ask = (user: User, attributes: Attributes, isKept: (allowed: boolean) => boolean): Promise<boolean> =>
       decisions(
-        // a refusal that is kept is no answer to who asks for a grant
-        JSON.stringify([isKept === always, user, attributes]),
+        JSON.stringify([user, attributes]),
         () => within(budget, asker.username, () => reviewAccess(kubernetes, user, attributes)),
         isKept,
       )

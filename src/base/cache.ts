@@ -5,20 +5,28 @@ const KEPT_MILLISECONDS = 10_000
 
 const MOST_KEPT = 1_000
 
-/** Caches values by key for ten seconds; rejections, and values that fail `isKept`, are not cached. */
+/** Caches values by key for ten seconds; rejections, and values that fail `isKept`, are not cached, and one that another caller keeps is asked for again. */
 export type Cache<T> = (key: string, ask: () => Promise<T>, isKept?: (value: T) => boolean) => Promise<T>
+
+/** `answer` is absent while the value is on its way: whoever asks meanwhile shares it. */
+type Entry<T> = { readonly until: number; readonly value: Promise<T>; answer?: { readonly value: T } }
 
 /** Creates a cache of the API server's decisions; concurrent callers share one request. */
 export const createCache = <T>(clock: Clock): Cache<T> => {
-  const kept = new Map<string, { readonly until: number; readonly value: Promise<T> }>()
+  const kept = new Map<string, Entry<T>>()
   return (key, ask, isKept = () => true) => {
     const known = kept.get(key)
-    if (known && known.until > clock.now()) return known.value
+    const counts = known?.answer === undefined || isKept(known.answer.value)
+    if (known && known.until > clock.now() && counts) return known.value
     const value = ask()
-    const forget = () => void (kept.get(key)?.value === value && kept.delete(key))
-    value.then((answer) => isKept(answer) || forget(), forget)
+    const entry: Entry<T> = { until: clock.now() + KEPT_MILLISECONDS, value }
+    const forget = () => void (kept.get(key) === entry && kept.delete(key))
+    value.then((answer) => {
+      entry.answer = { value: answer }
+      if (!isKept(answer)) forget()
+    }, forget)
     kept.delete(key)
-    kept.set(key, { until: clock.now() + KEPT_MILLISECONDS, value })
+    kept.set(key, entry)
     for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest)
     return value
   }
