@@ -61,7 +61,10 @@ const note = (message: Message, seed: number, report: Report): void => {
   const { failures, traits } = message
   add(message.totals, report)
   for (const trait of report.traits) traits[trait] = (traits[trait] ?? 0) + report.histories
-  for (const { property } of report.violations) failures[property] = [...(failures[property] ?? []), seed]
+  for (const { property } of report.violations) {
+    failures[property] = [...(failures[property] ?? []), seed]
+    process.stderr.write(`seed ${seed}: ${property}\n`)
+  }
 }
 
 /** Runs every nth seed, until there were enough histories, the time is over, or one fails. */
