@@ -165,17 +165,18 @@ const isSilent = async (
 
 /**
  * Tells if neither side of a grant knows what became of its relation, as both lost their memories: an application that the namespace keeps on the mesh
- * carries no label that would say so. Where the requester has been told of the relation since, this side has yet to read it.
+ * carries no label that would say so. A side that alone has been told of the relation since is yet to be heard by the other one.
  */
 const hasYetToTell = (subject: Subject, requester: Subject, state: State, theirs: PublicState, id: string): boolean => {
-  const isWithSubject = (entry: RelationEntry) =>
-    isEstablished(theirs, entry) && isSameSubject(remoteSubject(requester, entry), subject)
+  const far = enrolmentsIn(theirs)
+  const near = enrolmentsIn(state).filter((entry) => isSameSubject(remoteSubject(subject, entry), requester))
   return (
     theirs.removed === undefined &&
-    enrolmentsIn(theirs).every(isWithSubject) &&
+    far.every((entry) => isEstablished(theirs, entry) && isSameSubject(remoteSubject(requester, entry), subject)) &&
+    near.every((entry) => isEstablished(state, entry)) &&
+    (far.length === 0 || near.length === 0) &&
     !hasTombstone(theirs, id) &&
-    !hasTombstone(state, id) &&
-    !enrolmentsIn(state).some((entry) => isSameSubject(remoteSubject(subject, entry), requester))
+    !hasTombstone(state, id)
   )
 }
 

@@ -111,6 +111,23 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: "a beacon that is told of a relation after both memories were lost keeps what guards a consumer on the namespace's mesh that has yet to hear of it",
+    act: async (script) => {
+      const { say, send, start, runOut, quiet, run } = script
+      const beacons = send(configOf('beacon', { mesh: { modelOnMesh: true } }))
+      const configs = send(config('details'))
+      const relations = send(mesh().told('beacon'))
+      await quiet()
+      await say(client().told('details'), forgotten('details'), forgotten('beacon'))
+      again(script, configs)
+      await quiet()
+      again(script, [...relations, ...beacons])
+      for (const letter of [...run.world.network]) await runOut(await start(letter))
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'a relation whose document goes after both memories were lost is over for both sides',
     act: ({ say }) =>
       say(
