@@ -115,5 +115,6 @@ const joinLabels = (all: readonly DesiredLabels[]): DesiredLabels => ({
   labels: Object.assign({}, ...all.map(({ labels }) => labels).toReversed()),
   unknown: all.some(({ unknown }) => unknown === 'all') ? 'all' : all.flatMap(({ unknown }) => unknown as string[]),
   messages: all.flatMap(({ messages }) => messages),
+  overruled: all.flatMap(({ overruled = [] }) => overruled),
   required: all.some(({ required }) => required),
 })

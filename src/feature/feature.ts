@@ -39,12 +39,17 @@ export type FeatureInput = {
   readonly seen: ClusterView
 }
 
+/** A label with the value that it is to have, and the one that it has by what precedes it. */
+export type OverruledLabel = { readonly key: string; readonly value: string; readonly wanted: string }
+
 /** The labels that an application should hold on its workload and its Services. */
 export type DesiredLabels = {
   readonly labels: Readonly<Record<string, string>>
   /** Keys with unknown values, which keep their live values where we hold them; or all. */
   readonly unknown: 'all' | readonly string[]
   readonly messages: readonly string[]
+  /** Labels of a mesh that relations ask for, and that the application's own config sets otherwise. */
+  readonly overruled?: readonly OverruledLabel[]
   /** A missing workload or Service is reported: a beacon need not have any. */
   readonly required: boolean
 }

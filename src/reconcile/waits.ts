@@ -8,6 +8,7 @@ import { awaitedByBeacon } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Desired } from './desired-state.ts'
 import type { Running } from './observe-units.ts'
+import { overruledWaits } from './overruled.ts'
 import type { Plan } from './plan/plan.ts'
 import { unlabelledWaits } from './unlabelled.ts'
 
@@ -17,7 +18,7 @@ export type WaitsInput = {
   readonly resolved: Effective
   readonly peers: Peers
   readonly desired: Pick<Desired, 'waiting' | 'labels'>
-  readonly plan: Pick<Plan, 'waiting'>
+  readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
   /** The waits for the mesh to take what is written. */
   readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
@@ -40,6 +41,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
     ...plan.waiting,
+    ...overruledWaits(subject, desired.labels, plan.conflicts),
     ...unenforced,
     ...(worn === undefined ? [] : [worn]),
     ...unlabelledWaits(subject, running, desired.labels.labels),

@@ -5,7 +5,7 @@ import { partOfLabels } from '../coordinated-workers/policies.ts'
 import type { DesiredLabels } from '../feature/feature.ts'
 import { labelProblem } from '../kubernetes/label-syntax.ts'
 import { readValue } from '../relations/databag.ts'
-import { type ForeignKey, foreignProblem } from '../relations/foreign-labels.ts'
+import { type ForeignKey, foreignProblem, MESH_KEYS } from '../relations/foreign-labels.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { Config } from '../state/config.ts'
 import { type Relation, relationName } from '../state/relation.ts'
@@ -30,7 +30,7 @@ type Source = {
 export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
   const own = config?.mesh && enrolmentLabels(subject, config.mesh)
   const sources: Source[] = [
-    { name: 'config', labels: config?.labels },
+    { name: CONFIG, labels: config?.labels },
     { name: BEACON, labels: own },
     { name: 'coordinator', labels: config?.coordinator && partOfLabels(subject.application) },
     ...relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map((relation) =>
@@ -52,8 +52,16 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
   for (const { key, value } of asked)
     if (labelProblem(key, value) === undefined) labels[key] = ownValue(labels, key) ?? (value as string)
   const unreadable = sources.filter((source) => source.unreadable !== undefined)
+  const overruled = asked.flatMap(({ name, key, value: wanted }) => {
+    const value = ownValue(config?.labels, key)
+    const isOverruled = MESH_KEYS.includes(key) && typeof wanted === 'string' && typeof value === 'string'
+    return name !== CONFIG && isOverruled && value === ownValue(labels, key) && value !== wanted
+      ? [{ key, value, wanted }]
+      : []
+  })
   return {
     labels,
+    ...(overruled.length > 0 && { overruled }),
     required: asked.some(({ name }) => name !== BEACON),
     unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
     messages: [
@@ -66,6 +74,7 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
   }
 }
 
+const CONFIG = 'config'
 const BEACON = 'the beacon itself'
 
 const notApplied = (source: string, key: string, problem: string): string =>
@@ -75,7 +84,7 @@ const notApplied = (source: string, key: string, problem: string): string =>
 export const refusedLabels = ({ labels = {} }: Pick<Config, 'labels'>): string[] =>
   Object.entries(labels).flatMap(([key, value]) => {
     const problem = labelProblem(key, value)
-    return problem === undefined ? [] : [notApplied('config', key, problem)]
+    return problem === undefined ? [] : [notApplied(CONFIG, key, problem)]
   })
 
 const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {

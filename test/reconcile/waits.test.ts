@@ -111,7 +111,7 @@ test('all sources of waits are listed, each with its beginning', () => {
     resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], parting: {} } as never,
     peers: new Map(),
     desired: { waiting: [wait('desired')], labels: { labels: {}, unknown: [], messages: [], required: true } },
-    plan: { waiting: [wait('plan')] },
+    plan: { waiting: [wait('plan')], conflicts: [] },
     unenforced: [],
     worn: wait('pods'),
     running: {},

@@ -1,0 +1,32 @@
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { Wait } from '../base/wait.ts'
+import type { DesiredLabels } from '../feature/feature.ts'
+import { MESH_KEYS } from '../relations/foreign-labels.ts'
+import type { Conflict } from './result.ts'
+
+/**
+ * Returns the waits for labels of a mesh that are not as the relations ask: the application's own config sets them otherwise, or somebody else has.
+ * Pods may be off the mesh by them, or a Service may not lead to its waypoint.
+ */
+export const overruledWaits = (
+  subject: Subject,
+  { overruled = [] }: Pick<DesiredLabels, 'overruled'>,
+  conflicts: readonly Conflict[],
+): Wait[] => {
+  const name = subjectName(subject)
+  const byConfig = overruled.map(({ key, value, wanted }) => ({
+    ...{ held: `label ${key} of ${name}`, for: [name] },
+    message: `the config of ${name} sets ${key}=${value}, and a relation asks for ${wanted}: take the label out of the config, or end the relation`,
+  }))
+  const byOthers = conflicts.flatMap((conflict) =>
+    'wanted' in conflict && MESH_KEYS.includes(conflict.key)
+      ? [
+          {
+            ...{ held: `label ${conflict.key} of ${conflict.object}`, for: [conflict.manager] },
+            message: `${conflict.object} has ${conflict.key}=${conflict.value} by ${conflict.manager}, and is to have ${conflict.wanted}: take the label off it, and the next event or resync sets it`,
+          },
+        ]
+      : [],
+  )
+  return [...byConfig, ...byOthers]
+}
