@@ -48,21 +48,27 @@ export const announceRelation = (
   const tombstone = findTombstone(state, announced.id, announced.remote)
   const mark = advance(mergedMark(before, tombstone?.mark), position, others)
   if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
-  const isUnknown = mergedMark(before, tombstone?.mark) === undefined
-  const late = isUnknown ? withLateEnd(state, key, announced, position, now) : withLate(state, key, before, position)
+  const late =
+    before === undefined
+      ? withLateEnd(
+          state,
+          key,
+          announced,
+          tombstone?.mark ?? advance(undefined, position, [state.marks?.application]),
+          now,
+        )
+      : withLate(state, key, before, position)
   return { state: late, late: mark }
 }
 
 /**
- * Remembers a relation of which the first word here is late: it has ended since, as the other side knows. Whatever waits for it after a lost memory
+ * Remembers a relation that nothing but a late word tells of: it has ended since, as its other side or a tombstone says. Whatever waits for it after a lost memory
  * waits no more. Where the other side has it standing, that is the later word.
  */
-const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, position: Position, now: Date): State => {
-  const mark = advance(undefined, position, [state.marks?.application])
-  return typeof mark === 'string'
+const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mark: Mark | Late, now: Date): State =>
+  typeof mark === 'string'
     ? state
     : withEntry(state, key, ended({ ...relation, word: 'ended', mark, mine: true }, mark, now))
-}
 
 /**
  * Remembers an event that is late by what the other side knows alone: a process that did not know it may still be about to save that event,

@@ -1,19 +1,21 @@
 import { NAMESPACE } from './fixture.ts'
 import type { KubernetesObject } from './process.ts'
 
-/** A write, the Service that it is about as it is then, and the policies that are there after it. */
+/** A write, the Service that it is about as it is then, the policies that are there after it, and the beacons of the Service's application. */
 type Write = {
   readonly object: KubernetesObject
   readonly isGone: boolean
   readonly service: KubernetesObject | undefined
   readonly policies: readonly KubernetesObject[]
+  readonly beacons: readonly string[]
 }
 
 /** Tells if the moment of a write is left out of the monitors; each by its name. */
-type Exclusion = { readonly name: string; readonly isMet: (write: Write) => boolean }
+export type Exclusion = { readonly name: string; readonly isMet: (write: Write) => boolean }
 
-const waypointOf = (object: KubernetesObject): string =>
-  `${NAMESPACE}-${object.metadata.labels?.['meshstep.dev/application']}-waypoint`
+const beaconOf = (object: KubernetesObject): string => object.metadata.labels?.['meshstep.dev/application'] ?? ''
+
+const waypointOf = (object: KubernetesObject): string => `${NAMESPACE}-${beaconOf(object)}-waypoint`
 
 const isOfPods = ({ kind, spec }: KubernetesObject): boolean =>
   kind === 'AuthorizationPolicy' && spec?.selector !== undefined
@@ -34,6 +36,20 @@ export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
       isGone &&
       isOfPods(object) &&
       policies.some((other) => isOfPods(other) && waypointOf(other) !== waypointOf(object)),
+  },
+]
+
+/** Strangers may get in for a moment, in which what guards by one beacon is there and what guards by another one is not. */
+export const OPEN_FOR_A_MOMENT: readonly Exclusion[] = [
+  {
+    name: 'of two beacons the one that an application leaves lets go of it before the other one guards it',
+    isMet: ({ object, isGone, beacons }) =>
+      isGone && object.kind === 'AuthorizationPolicy' && beacons.length > 0 && !beacons.includes(beaconOf(object)),
+  },
+  {
+    name: 'of two beacons the second lets its waypoint in to the pods before it guards the Service there, as the first did for its own',
+    isMet: ({ object, isGone, policies }) =>
+      !isGone && isOfPods(object) && policies.some((one) => isOfPods(one) && waypointOf(one) !== waypointOf(object)),
   },
 ]
 

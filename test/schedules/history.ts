@@ -1,6 +1,7 @@
 import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
 import { ABILITY_TRAITS, namesOtherService } from './abilities.ts'
 import type { Call } from './actor.ts'
+import { BEACONS } from './fixture.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan, sidesOfPlan } from './plan.ts'
 import { createPlatform, isMemoryDeleted, type Platform } from './platform.ts'
@@ -9,6 +10,7 @@ import { createRandom, type Random } from './random.ts'
 import { watchReach } from './safety.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
 import { PLAIN } from './surroundings.ts'
+import { findTruth, meshOf } from './truth.ts'
 import { createWorld, type World } from './world.ts'
 
 /** The violations of one history, or of several that begin alike, and how much they took together. */
@@ -105,7 +107,7 @@ const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as con
  */
 const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
-  if (platform.said.letters.some(({ isAnswered }) => !isAnswered) || isServiceForgotten(platform)) return [undefined]
+  if (platform.said.letters.some(({ isAnswered }) => !isAnswered) || isForgotten(platform)) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
@@ -113,9 +115,14 @@ const findEnds = (run: Run): (string | undefined)[] => {
   return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
 }
 
-/** Another Service that a lost config alone had named: the namespace's resync finds it. */
-const isServiceForgotten = ({ said }: Platform): boolean =>
-  isMemoryDeleted(said, 'details') && said.facts.some((fact) => 'config' in fact && namesOtherService(fact.config))
+/** What a lost memory alone knew of, another Service or the objects of a mesh that no config names any more: the namespace's resync finds it. */
+const isForgotten = (platform: Platform): boolean => {
+  const { said } = platform
+  const isService =
+    isMemoryDeleted(said, 'details') && said.facts.some((fact) => 'config' in fact && namesOtherService(fact.config))
+  const truth = findTruth(platform)
+  return isService || BEACONS.some((beacon) => isMemoryDeleted(said, beacon) && meshOf(truth, beacon) === undefined)
+}
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
 const isAllNeeded = ({ plan, world, platform }: Run): boolean =>

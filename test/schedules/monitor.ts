@@ -4,6 +4,7 @@ import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
 import { mayPass, type Request, type Rules } from './reach-table.ts'
 import {
+  beaconsOf,
   clientsOf,
   findTruth,
   hasConfig,
@@ -39,6 +40,8 @@ export const OWN: readonly string[] = [
 export type Knowledge = {
   /** Whoever has been related to details, and that has had its config, for as long as anything runs. */
   clients(): string[]
+  /** The beacons that run a mesh and that details is related to. */
+  beacons(): string[]
   /** Whether details has declared its policies for as long. */
   isDeclaring(): boolean
   /** Whether details has belonged on the mesh for as long. */
@@ -85,11 +88,17 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       [[]],
     )
 
+  /** Whether a beacon was told to deny all that no policy lets in. */
+  const wasHardened = (): boolean =>
+    platform.said.facts.some((fact) => fact.kind === 'config' && (configIn(fact).mesh as Mesh | undefined)?.hardened)
+
   const rules = (isFor: 'client' | 'stranger'): Rules[] => {
     const truth = findTruth(platform)
     const policies = policiesOf(truth, 'details')
     const clients = clientsOf(truth)
     const isWithoutBeacon = !isEnrolled()
+    // whoever takes hardened mode out opens what no policy guards, and those of a lost config are not known
+    const isUnguarded = isFor === 'stranger' && isMemoryDeleted(platform.said, 'details') && wasHardened()
     return settings(truth).flatMap((meshes) => {
       // where nothing but the namespace keeps it on the mesh, nobody lets its clients in, and nothing guards it but what denies all, the last of all
       const isOpen = isWithoutBeacon && (isFor === 'client' || meshes.some(({ modelOnMesh }) => modelOnMesh))
@@ -97,6 +106,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       const isLed = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]
       return isLed.flatMap((led) => [
         { policies, clients, isHardened, hasWaypoint: led },
+        ...(isUnguarded ? [{ policies: [], clients, isHardened, hasWaypoint: led }] : []),
         ...(isOpen
           ? [isHardened, false].map((hard) => ({ policies: [], clients, isHardened: hard, hasWaypoint: led }))
           : []),
@@ -120,6 +130,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
 
   return {
     isDeclaring,
+    beacons: () => beaconsOf(findTruth(platform), 'details'),
     isForgotten: () => isMemoryDeleted(platform.said),
     isEnrolled,
     mustPass: (request) => rules('client').every((one) => mayPass(request, one)),

@@ -88,6 +88,24 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'details' },
   },
   {
+    name: 'an endpoint of a lost memory waits for nobody when it is told late of a relation of which it knows the end alone',
+    act: async (script) => {
+      const { say, sayOnly, send, start, runOut, lose, quiet } = script
+      await say(config('beacon'), config('details'), mesh().told('details'))
+      const told = send(client().told('details'))
+      for (const letter of told) await runOut(await start(letter))
+      lose('productpage')
+      await quiet()
+      await say(forgotten('details'))
+      await sayOnly(client().ended('details'))
+      lose()
+      await say(config('details'), mesh().told('details'))
+      again(script, told)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: "a beacon without its memory keeps what guards a consumer on the namespace's mesh that has lost its memory as well",
     act: async (script) => {
       const { say, send, start, runTo, runOut, quiet, run } = script

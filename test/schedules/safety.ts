@@ -1,6 +1,6 @@
 import { outcomesOf } from '../authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
-import { REFUSED_FOR_A_MOMENT } from './excluded.ts'
+import { type Exclusion, OPEN_FOR_A_MOMENT, REFUSED_FOR_A_MOMENT } from './excluded.ts'
 import { NAMESPACE } from './fixture.ts'
 import { type Knowledge, labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
@@ -126,11 +126,18 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     world.wrong.push(problem)
   }
 
-  const checkOpen = (now: Reach, wrote: string): void => {
+  const isExcluded = (exclusions: readonly Exclusion[], object: KubernetesObject): boolean => {
+    const service = objects.get(`Service ${NAMESPACE} ${GUARDED}`)?.object
+    const policies = [...objects.values()].map((one) => one.object).filter(({ kind }) => kind === 'AuthorizationPolicy')
+    const isGone = !objects.has(relevantOf(object)[0])
+    return exclusions.some(({ isMet }) => isMet({ object, isGone, service, policies, beacons: knowledge.beacons() }))
+  }
+
+  const checkOpen = (now: Reach, object: KubernetesObject, wrote: string): void => {
     const opened = findOpened(before, now, isForgotten())
     const isLeaving = wasLabelled && !isLabelled() && isEnrolled()
-    if (opened.length === 0 && !isLeaving) return
-    if (!isDeclaring()) return
+    const isMeant = (opened.length === 0 && !isLeaving) || !isDeclaring() || isExcluded(OPEN_FOR_A_MOMENT, object)
+    if (isMeant) return
     const wrongly = opened.filter(([, request]) => !knowledge.mayPassStranger(request)).map(([name]) => name)
     if (wrongly.length > 0 || isLeaving)
       report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : wrongly.join(', ')}`)
@@ -138,10 +145,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
 
   const checkRefused = (now: Reach, object: KubernetesObject, wrote: string): void => {
     const refused = findRefused(before, now)
-    const service = objects.get(`Service ${NAMESPACE} ${GUARDED}`)?.object
-    const policies = [...objects.values()].map((one) => one.object).filter(({ kind }) => kind === 'AuthorizationPolicy')
-    const isGone = !objects.has(relevantOf(object)[0])
-    if (REFUSED_FOR_A_MOMENT.some(({ isMet }) => isMet({ object, isGone, service, policies }))) return
+    if (isExcluded(REFUSED_FOR_A_MOMENT, object)) return
     const related = refused.length > 0 ? clients() : []
     for (const [name, request] of refused)
       if (related.includes(request.client) && knowledge.mustPass(request)) report(`${wrote} refuses ${name}`)
@@ -154,7 +158,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     else objects.set(key, entry)
     const now = reachIn(objects)
     const wrote = `${type} ${object.kind} ${object.metadata.name}`
-    checkOpen(now, wrote)
+    checkOpen(now, object, wrote)
     checkRefused(now, object, wrote)
     before = now
     wasLabelled = isLabelled()

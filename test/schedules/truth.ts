@@ -89,7 +89,7 @@ export const meshOf = (truth: Truth, beacon: string): Mesh | undefined =>
 export const hasWaypoint = ({ waypoint = true, units = 1 }: Mesh): boolean => waypoint && units > 0
 
 /** The beacons that run a mesh and that the application is related to, the one whose labels go first before the others. */
-const beaconsOf = (truth: Truth, application: string): string[] =>
+export const beaconsOf = (truth: Truth, application: string): string[] =>
   standing(truth)
     .filter(({ interface: name, requirer }) => name === 'service_mesh' && requirer.application === application)
     .toSorted((one, other) => one.id - other.id)
