@@ -7,6 +7,7 @@ import type { Unenforced } from '../policies/unenforced.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { discovers, meshConfigReference, readMeshConfig } from './mesh-config.ts'
 import { USE_WAYPOINT_LABEL } from './names.ts'
+import { isOlder, LOWEST } from './version.ts'
 
 /**
  * A condition that istiod writes: of a policy (pilot/pkg/serviceregistry/ambient/policies.go) with the generation as a string, of a Gateway with
@@ -36,7 +37,8 @@ const conditionsOf = ({ status }: KubernetesObject): Condition[] => {
 
 /**
  * Lists what Istio refuses, and what it has not taken yet: where it writes conditions, an object counts when it has one of its generation. That it
- * does is known by any condition of an object or of a witness; where none has any, Istio is older, or not there, and nothing is said.
+ * does is known by any condition of an object or of a witness, or by a version in Istio's own config; where there is none, Istio is older, or not
+ * there, and nothing is said.
  */
 export const unenforced = (
   objects: readonly KubernetesObject[],
@@ -46,8 +48,14 @@ export const unenforced = (
   const written = new Set(
     [...read.map(({ conditions }) => conditions), ...witnesses.map(conditionsOf)].flat().map(typeOf),
   )
-  const isWritten = { ambient: AMBIENT.some((type) => written.has(type)), gateway: written.has('Accepted') }
+  const isAmbient = AMBIENT.some((type) => written.has(type)) || witnesses.some(isConfigOfSupported)
+  const isWritten = { ambient: isAmbient, gateway: written.has('Accepted') }
   return read.flatMap(({ object, conditions }) => ownValue(JUDGES, object.kind)?.(object, conditions, isWritten) ?? [])
+}
+
+const isConfigOfSupported = (object: KubernetesObject): boolean => {
+  const version = object.kind === 'ConfigMap' ? readMeshConfig(object)?.version : undefined
+  return version !== undefined && !isOlder(version, LOWEST)
 }
 
 const typeOf = ({ type }: Condition): string => type
@@ -65,7 +73,7 @@ const judgePolicy: Judge = (object, conditions, isWritten) => {
   )
   if (problem) return refused(object, problem)
   const type = isForPods((object.spec ?? {}) as AuthorizationPolicySpec) ? 'ZtunnelAccepted' : 'WaypointAccepted'
-  return isWritten.ambient && !current.some((condition) => condition.type === type) ? pending(object) : undefined
+  return isWritten.ambient && !isTakenAs(type, current) ? pending(object) : undefined
 }
 
 const judgeGateway: Judge = (object, conditions, isWritten) => {
@@ -73,7 +81,7 @@ const judgeGateway: Judge = (object, conditions, isWritten) => {
   // a waypoint without pods that are ready is not programmed either, which its Deployment tells
   const problem = current.find(({ status, reason }) => status === 'False' && reason.startsWith('Invalid'))
   if (problem) return refused(object, problem)
-  return isWritten.gateway && !current.some(({ type }) => type === 'Accepted') ? pending(object) : undefined
+  return isWritten.gateway && !isTakenAs('Accepted', current) ? pending(object) : undefined
 }
 
 /** A Service has no generation: its condition names the waypoint that it is about. */
@@ -95,10 +103,14 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   Service: judgeService,
 }
 
+/** What is refused counts without a generation; what is taken does not. */
 const isCurrent =
   ({ metadata }: KubernetesObject) =>
   ({ observedGeneration: seen }: Condition): boolean =>
     seen === undefined || Number(seen) === metadata.generation
+
+const isTakenAs = (type: string, current: readonly Condition[]): boolean =>
+  current.some((condition) => condition.type === type && condition.observedGeneration !== undefined)
 
 const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
 

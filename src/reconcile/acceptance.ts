@@ -28,7 +28,7 @@ export const toBeTaken = (
     witnesses: [
       ...live.filter((object) => !wanted.has(objectKey(object))),
       ...owned.kinds.flatMap(({ library }) => library),
-      ...known.filter(({ kind }) => kind === 'Service'),
+      ...known.filter(({ kind }) => kind === 'Service' || kind === 'ConfigMap'),
     ],
   }
 }

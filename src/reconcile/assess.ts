@@ -5,6 +5,8 @@ import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import { findLookup, type Lookups, observeLookups } from '../kubernetes/lookups.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective, gateEnrolment } from '../relations/effective.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
@@ -62,7 +64,16 @@ export const assess = async (
   })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },
-    { subject, memory, next: state, resolved, peers, requesters, observed, witnesses: live },
+    {
+      subject,
+      memory,
+      next: state,
+      resolved,
+      peers,
+      requesters,
+      observed,
+      witnesses: [...(live ?? []), ...(await meshConfigs(features, kubernetes, subject, state))],
+    },
   )
   const { desired } = situation
   const missing = missingIn(features, subject, state, targets.current, desired.labels)
@@ -78,6 +89,21 @@ export const assess = async (
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
 }
+
+/** The objects that tell of the mesh itself, for an application that has policies. */
+const meshConfigs = async (
+  { mesh }: Features,
+  kubernetes: Kubernetes,
+  { namespace }: Subject,
+  { owned = [] }: State,
+): Promise<KubernetesObject[]> => {
+  const lookups = owned.includes('AuthorizationPolicy')
+    ? await observeLookups(kubernetes, mesh.causeLookups(namespace))
+    : NO_LOOKUPS
+  return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
+}
+
+const NO_LOOKUPS: Lookups = new Map()
 
 /** Tells if anything of the application is the mesh's matter. */
 const isMeshed = ({ features: { mesh }, desired: { labels, objects } }: Situation): boolean =>

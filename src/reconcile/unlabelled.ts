@@ -45,6 +45,11 @@ type Spec = {
 
 const UNOWNED: Reason = { why: 'no workload controls them', end: 'delete them, or give them the labels' }
 
+const CHANGED: Reason = {
+  why: 'somebody has changed their labels',
+  end: 'delete them; if new ones lack the labels as well, an admission webhook takes them off',
+}
+
 const rolloutOf = ({ spec }: KubernetesObject) => {
   const { paused, ordinals, updateStrategy } = (spec ?? {}) as Spec
   return {
@@ -68,7 +73,7 @@ const reasonIn = (workload: KubernetesObject, { metadata: { name } }: Kubernetes
   if (updateStrategy?.type === 'OnDelete') return { why: 'its updateStrategy is OnDelete', end: 'delete them' }
   if (Number(name.slice(workload.metadata.name.length + 1)) < first + partition)
     return { why: `its updateStrategy has the partition ${partition}`, end: 'lower the partition' }
-  return isAvailable(workload) ? { why: 'somebody has changed their labels', end: 'delete them' } : undefined
+  return isAvailable(workload) ? CHANGED : undefined
 }
 
 const MOST_NAMED = 3

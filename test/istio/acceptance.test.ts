@@ -83,6 +83,7 @@ describe('an object is not taken yet', () => {
   test.each<[string, KubernetesObject]>([
     ['a policy without a condition', ofPods()],
     ['a policy whose condition is of an older generation', ofPods([said('ZtunnelAccepted', '1')])],
+    ['a policy whose condition is of no generation', ofPods([said('ZtunnelAccepted', undefined)])],
     ['a policy for a Service that has the condition of one for pods', ofService([TAKEN])],
     ['a Service without a condition', service()],
     [

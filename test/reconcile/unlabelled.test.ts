@@ -101,7 +101,7 @@ describe('pods that no rollout gives the labels of their template', () => {
     expect((await viewOf(world)).status).toMatchObject({
       status: 'waiting',
       message:
-        'pods of StatefulSet shop/db lack labels of its template, istio.io/dataplane-mode=ambient, as somebody has changed their labels (db-1): delete them',
+        'pods of StatefulSet shop/db lack labels of its template, istio.io/dataplane-mode=ambient, as somebody has changed their labels (db-1): delete them; if new ones lack the labels as well, an admission webhook takes them off',
     })
   })
 

@@ -5,7 +5,7 @@ import type { ApplicationView } from '../../src/http/applications.ts'
 import type { Explanation } from '../../src/http/explain.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import { createLint } from '../../src/lint/lint.ts'
-import { configure, related, requires } from '../helpers/beacon-world.ts'
+import { configure, edit, related, requires, waypoint } from '../helpers/beacon-world.ts'
 import { application } from '../helpers/mesh.ts'
 import { createWorld, type World } from '../helpers/world.ts'
 
@@ -162,4 +162,23 @@ test('where nothing writes conditions, nothing is waited for', async () => {
   world.clock.advance(MINUTE)
   expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', messages: [] })
   expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+})
+
+test('the first policies of a mesh are told as not taken where the version of Istio says that it would write so', async () => {
+  const world = createWorld([...application('db', { labels: {} }), waypoint()], { isOwnSink: true })
+  const config = (version: string) => ({
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { mesh: '' } },
+    metadata: { name: 'istio', namespace: 'istio-system', labels: { 'app.kubernetes.io/version': version } },
+  })
+  world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }, config('1.23.0')])
+  await configure(world, { mesh: {} })
+  await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, DB)
+  await world.send('relation-changed', requires(7, DB))
+  world.clock.advance(MINUTE)
+  expect(await viewOf(world, 'beacon')).toMatchObject({ waiting: [] })
+  edit(world, '/api/v1/namespaces/istio-system/configmaps/istio', { metadata: config('1.26.1').metadata })
+  const { status, waiting } = await viewOf(world, 'beacon')
+  expect(status).toMatchObject({ status: 'waiting', message: expect.stringMatching(NOT_TAKEN) })
+  expect(waiting.length).toBeGreaterThan(0)
+  expect((await lint(world)).map(({ message }) => message)).toContainEqual(expect.stringMatching(NOT_TAKEN))
 })
