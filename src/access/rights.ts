@@ -1,7 +1,7 @@
 import { createBudget, within } from '../base/budget.ts'
 import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
-import { Refused } from '../base/errors.ts'
+import { Refused, Unavailable } from '../base/errors.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type Kind, nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
@@ -24,7 +24,10 @@ export type User = {
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 
-/** Asks RBAC on behalf of users. Each rejects with Unavailable, 429, while too many questions are under way, of all or of the user. */
+/**
+ * Asks RBAC on behalf of users. Each rejects with Unavailable: 503 where the API server cannot decide, 429 while too many questions are under way,
+ * of all or of the user.
+ */
 export type Rights = {
   /** Rejects with Refused, 403, unless the user may speak for the application or its namespace, ask for the effect, or grant the use. */
   authorize(kubernetes: Kubernetes, user: User, about: About): Promise<void>
@@ -43,56 +46,75 @@ const BUSY = 'too many questions to RBAC are under way here: ask again in a mome
  * grant counts at once.
  */
 export const createRights = (clock: Clock): Rights => {
-  const decisions = createCache<boolean>(clock)
+  const verdicts = createCache<Verdict>(clock)
   const budget = createBudget(MOST_UNDER_WAY, BUSY)
-  const asking = (kubernetes: Kubernetes, asker: User) => {
-    const ask = (user: User, attributes: Attributes, isKept: (allowed: boolean) => boolean): Promise<boolean> =>
-      decisions(
+  const asking =
+    (kubernetes: Kubernetes, asker: User) =>
+    (attributes: Attributes, { user = asker, isKept = isAllowed } = {}): Promise<Verdict> =>
+      verdicts(
         JSON.stringify([user, attributes]),
         () => within(budget, asker.username, () => reviewAccess(kubernetes, user, attributes)),
         isKept,
       )
-    return (attributes: Attributes, { user = asker, isKept = isAllowed } = {}) => ask(user, attributes, isKept)
-  }
   const authorizeUse = async (kubernetes: Kubernetes, user: User, use: Use): Promise<void> => {
-    const may = asking(kubernetes, user)
+    const ask = asking(kubernetes, user)
     const { namespace = '', name = '' } = use
-    const asAccount = { user: accountUser(namespace, name) }
-    if (use.kind === 'ServiceAccount' && (await may(updateAttributes({ namespace }), asAccount)))
+    const account = { user: accountUser(namespace, name) }
+    const everything = updateAttributes({ namespace })
+    if (use.kind === 'ServiceAccount' && granted(account.user, everything, await ask(everything, account)))
       throw new Refused(
         403,
         `${printName(use)} may update applications.meshstep.dev: no workload may run as it, whoever asks`,
       )
     const attributes = useAttributes(use)
-    if (use.isOwn === true || (await may(attributes))) return
-    const { verb, resource } = attributes
+    if (use.isOwn === true || granted(user, attributes, await ask(attributes))) return
     throw new Refused(
       403,
-      `${user.username} may not ${verb} ${resource} ${namespace}/${name}, which the config uses: grant it with a Role and a RoleBinding`,
+      `${user.username} may not ${nameOf(attributes)}, which the config uses: grant it with a Role and a RoleBinding`,
     )
   }
   return {
     authorize: async (kubernetes, user, about) => {
       const { namespace, application, effect, use } = about
       if (use) return await authorizeUse(kubernetes, user, use)
-      const may = asking(kubernetes, user)
+      const ask = asking(kubernetes, user)
       // who may speak for the whole namespace, as a Trigger, is asked about once and not for each application
-      const isForAll =
-        application !== undefined && (await may(updateAttributes({ namespace, effect }), { isKept: always }))
-      if (isForAll || (await may(updateAttributes(about)))) return
-      throw new Refused(403, `${user.username} may not update ${nameOf(about)}: grant it with a Role and a RoleBinding`)
+      const forAll =
+        application === undefined ? NO : await ask(updateAttributes({ namespace, effect }), { isKept: isDecided })
+      const attributes = updateAttributes(about)
+      if (forAll.allowed || granted(user, attributes, await ask(attributes), forAll)) return
+      throw new Refused(403, `${user.username} may not ${nameOf(attributes)}: grant it with a Role and a RoleBinding`)
     },
-    mayGet: async (kubernetes, user, { kind, namespace, name }) =>
-      await asking(kubernetes, user)({ ...resourceOf(kind), verb: 'get', namespace, name }, { isKept: always }),
+    mayGet: async (kubernetes, user, { kind, namespace, name }) => {
+      const attributes = { ...resourceOf(kind), verb: 'get', namespace, name }
+      return granted(user, attributes, await asking(kubernetes, user)(attributes, { isKept: isDecided }))
+    },
   }
 }
 
-const isAllowed = (allowed: boolean): boolean => allowed
+/** The answer to a question, or why an authorizer of the API server failed to give one. */
+type Verdict = { readonly allowed: boolean; readonly failure?: string | undefined }
 
-const always = (): boolean => true
+const NO: Verdict = { allowed: false }
 
-const nameOf = ({ namespace, application = '*', effect }: About): string =>
-  `applications.meshstep.dev${effect === undefined ? '' : `/${effect}`} ${namespace}/${application}`
+const isAllowed = ({ allowed }: Verdict): boolean => allowed
+
+const isDecided = ({ allowed, failure }: Verdict): boolean => allowed || failure === undefined
+
+/** Tells if any of the verdicts grants it. Throws Unavailable where none does and one is not decided. */
+const granted = (user: User, attributes: Attributes, ...verdicts: Verdict[]): boolean => {
+  if (verdicts.some(isAllowed)) return true
+  const undecided = verdicts.find((verdict) => !isDecided(verdict))
+  if (undecided === undefined) return false
+  throw new Unavailable(
+    `the API server cannot decide whether ${user.username} may ${nameOf(attributes)} (${undecided.failure}): it is asked again with the next try`,
+  )
+}
+
+const nameOf = ({ verb, group, resource, subresource, namespace, name = '*' }: Attributes): string => {
+  const kind = [resource, group].filter(Boolean).join('.')
+  return `${verb} ${[kind, subresource].filter(Boolean).join('/')} ${[namespace, name].filter(Boolean).join('/')}`
+}
 
 /** The attributes of a SubjectAccessReview. */
 type Attributes = Readonly<Record<string, string | undefined>>
@@ -126,12 +148,13 @@ const reviewAccess = async (
   kubernetes: Kubernetes,
   { username, uid, groups, extra }: User,
   resourceAttributes: Attributes,
-): Promise<boolean> => {
+): Promise<Verdict> => {
   const { status } = await kubernetes.create({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
     metadata: { name: '' },
     spec: { user: username, uid, groups, extra, resourceAttributes },
   })
-  return (status as { allowed?: boolean } | undefined)?.allowed === true
+  const { allowed, evaluationError } = (status ?? {}) as { allowed?: boolean; evaluationError?: string }
+  return { allowed: allowed === true, failure: evaluationError }
 }

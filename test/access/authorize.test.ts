@@ -32,11 +32,11 @@ const createWorld = ({
     return answer(review, api.handle(request))
   }
   const authenticate = createAuthenticate({ audience: 'meshstep', clock })
+  const connect = () => createKubernetes({ transport, clock, deadline: clock.now() + 1_000 })
   const authorize = async (authorization: string | undefined, application?: string): Promise<void> => {
-    const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 1_000 })
-    await (await authenticate(kubernetes, authorization)).authorize({ namespace: 'shop', application })
+    await (await authenticate(connect(), authorization)).authorize({ namespace: 'shop', application })
   }
-  return { rights, reviews, clock, authorize }
+  return { rights, reviews, clock, authenticate, connect, authorize }
 }
 
 describe('an event is refused', () => {
@@ -71,6 +71,59 @@ describe('an event is refused', () => {
       },
     })
     await expect(authorize('Bearer good', 'web')).rejects.toMatchObject({ status: 401 })
+  })
+})
+
+describe('where an authorizer of the API server failed', () => {
+  const createUndecided = (allowed: readonly string[], isFailing: (name: unknown) => boolean) => {
+    const failure = { ends: false }
+    const world = createWorld({
+      allowed,
+      answer: ({ kind, spec }, given) => {
+        const { name } = (spec.resourceAttributes ?? {}) as { name?: string }
+        if (failure.ends || kind !== 'SubjectAccessReview' || !isFailing(name)) return given
+        const status = { allowed: false, denied: true, evaluationError: 'webhook: timeout' }
+        return { ...given, body: JSON.stringify({ ...JSON.parse(given.body), status }) }
+      },
+    })
+    return { ...world, failure }
+  }
+  const undecided = {
+    status: 503,
+    message:
+      'the API server cannot decide whether system:serviceaccount:shop:relation-changed-oidc-eventing.knative.dev-trigger may update applications.meshstep.dev shop/web (webhook: timeout): it is asked again with the next try',
+  }
+
+  test('an event is not refused for good: it is worth sending again, and is decided then', async () => {
+    const { authorize, failure } = createUndecided(['web'], () => true)
+    await expect(authorize('Bearer good', 'web')).rejects.toMatchObject(undecided)
+    failure.ends = true
+    await expect(authorize('Bearer good', 'web')).resolves.toBeUndefined()
+  })
+
+  test('what is decided counts: a grant of the application, where that of the namespace is not decided', async () => {
+    const { authorize } = createUndecided(['web'], (name) => name === undefined)
+    await expect(authorize('Bearer good', 'web')).resolves.toBeUndefined()
+    await expect(authorize('Bearer good', 'other')).rejects.toMatchObject({ status: 503 })
+  })
+
+  test('the use of an object of others, and a look at one, are not refused for good either', async () => {
+    const { authenticate, connect } = createUndecided(['web'], () => true)
+    const sender = await authenticate(connect(), 'Bearer good')
+    const reference = { kind: 'Secret', namespace: 'shop', name: 'key' } as const
+    const about = { namespace: 'shop', application: 'web', use: reference }
+    await expect(sender.authorize(about)).rejects.toMatchObject({ status: 503 })
+    await expect(sender.mayGet(reference)).rejects.toMatchObject({ status: 503 })
+  })
+
+  test('no workload is taken that would run as an account of which it is not known whether it may update all', async () => {
+    const { authenticate, connect } = createUndecided(['web'], () => true)
+    const sender = await authenticate(connect(), 'Bearer good')
+    const use = { kind: 'ServiceAccount', namespace: 'shop', name: 'web', isOwn: true } as const
+    await expect(sender.authorize({ namespace: 'shop', application: 'web', use })).rejects.toMatchObject({
+      status: 503,
+      message: expect.stringContaining('system:serviceaccount:shop:web may update applications.meshstep.dev shop/*'),
+    })
   })
 })
 

@@ -138,6 +138,29 @@ describe('a document acts with the right of its author', () => {
     expect((await write(world, config('labels: { tier: red }'))).status).toBe(200)
   })
 
+  test('one about whose author the API server cannot decide is not refused: it stays as it is, and its event comes again', async () => {
+    const world = createTenants(withLabels())
+    await write(world, config('labels: { tier: red }'))
+    const before = [world.memory('a'), outside(world)]
+    world.clock.advance(11_000)
+    world.intercept = (request) => {
+      if (!request.path.includes('subjectaccessreviews') || !request.body?.includes('"user":"tenant"')) return undefined
+      const { body, ...answer } = world.api.handle(request)
+      const status = { allowed: false, evaluationError: 'webhook: timeout' }
+      return { ...answer, body: JSON.stringify({ ...JSON.parse(body), status }) }
+    }
+    const blue = config('labels: { tier: blue }')
+    const { status, text } = await write(world, blue)
+    expect({ status, text }).toEqual({
+      status: 503,
+      text: expect.stringContaining('cannot decide whether tenant may update applications.meshstep.dev shop/a'),
+    })
+    expect([world.memory('a'), outside(world)]).toEqual(before)
+    world.intercept = undefined
+    expect((await write(world, blue)).status).toBe(200)
+    expect(world.labels('a').template).toMatchObject({ tier: 'blue' })
+  })
+
   test('an author is asked about once for each permission in ten seconds', async () => {
     const world = createTenants(rights('tenant: mesh a'))
     await write(world, config(ofMesh))

@@ -32,7 +32,7 @@ const USES: [string, Record<string, unknown>, string, string][] = [
     'the workload of others',
     { workload: { kind: 'StatefulSet', name: 'b' } },
     'patch statefulsets b',
-    'patch statefulsets shop/b',
+    'patch statefulsets.apps shop/b',
   ],
   ['the Service of others', { service: 'b' }, 'patch services b', 'patch services shop/b'],
 ]
