@@ -52,6 +52,8 @@ const writeBody = async (body: Response['body'] | string, outgoing: ServerRespon
   if (body === null || typeof body === 'string') return void outgoing.end(body ?? undefined)
   const reader = body.getReader()
   outgoing.once('close', () => void reader.cancel().catch(() => undefined))
+  // nobody waits until the other end has read what came before
+  reader.closed.catch((error: Error) => outgoing.destroy(error))
   for (let part = await reader.read(); !part.done; part = await reader.read())
     if (!outgoing.write(part.value) && !outgoing.destroyed)
       await new Promise((resolve) => outgoing.once('drain', resolve).once('close', resolve))

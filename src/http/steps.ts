@@ -40,7 +40,7 @@ const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a 
 /** The limit of watchers: each holds a connection, and the steps that it has not read. */
 const MOST_WATCHERS = 20
 
-/** The limit of unread steps: a watcher with more is disconnected. */
+/** The limit of unread steps, which all watchers hold in common: one with more is disconnected. */
 const MOST_WAITING = 1_000
 
 /** The limit of steps that are kept for who comes back. */
@@ -72,17 +72,19 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
     watchers.delete(watcher)
     watcher.account.close()
   }
-  const end = (watcher: Watcher): void => {
+  /** Drops what it has not read: a stream that is closed keeps that until it is read. */
+  const drop = (watcher: Watcher): void => {
     leave(watcher)
-    watcher.controller.close()
+    watcher.controller.error(new Error(`a watcher has not read more than ${MOST_WAITING} steps`))
   }
   return {
     publish: (step) => {
       number += 1
       kept = [...kept.slice(1 - MOST_KEPT), { number, step }]
+      const part = encode(textOf(step, number))
       for (const watcher of [...watchers].filter(({ namespaces }) => namespaces.has(step.namespace ?? ''))) {
-        watcher.controller.enqueue(encode(textOf(step, number)))
-        if ((watcher.controller.desiredSize ?? 0) < -MOST_WAITING) end(watcher)
+        watcher.controller.enqueue(part)
+        if ((watcher.controller.desiredSize ?? 0) < -MOST_WAITING) drop(watcher)
       }
     },
     stream: async (query, authorization, last) => {
@@ -111,7 +113,10 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
       return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })
     },
     close: () => {
-      for (const watcher of watchers) end(watcher)
+      for (const watcher of watchers) {
+        leave(watcher)
+        watcher.controller.close()
+      }
     },
   }
 }
