@@ -8,6 +8,7 @@ import type { Log } from '../base/log.ts'
 import { Namespace } from '../base/names.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { DoneStep } from '../reconcile/handle.ts'
+import { failureOf } from './failure.ts'
 
 /** The steps that this process takes, for whoever watches. */
 export type Steps = {
@@ -15,6 +16,7 @@ export type Steps = {
   /**
    * Server-sent events, one for each step of the namespaces, after those that came after `last`, an id, where it is given. Those of an
    * earlier process are gone: for its ids all come that are kept here. Rejects with Refused for who may not send events about all of a namespace.
+   * That is asked again before steps are sent: when it is so no longer, or not known, an event of the type `end` says why, and is the last one.
    */
   stream(query: URLSearchParams, authorization: string | undefined, last?: string | undefined): Promise<Response>
   /** Ends all streams. */
@@ -41,7 +43,7 @@ const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a 
 const MOST_WATCHERS = 20
 
 /** The limit of unread steps, which all watchers hold in common: one with more is disconnected. */
-const MOST_WAITING = 1_000
+const MOST_UNREAD = 1_000
 
 /** The limit of steps that are kept for who comes back. */
 const MOST_KEPT = 200
@@ -50,6 +52,10 @@ type Watcher = {
   readonly namespaces: ReadonlySet<string>
   readonly account: Account
   readonly controller: ReadableStreamDefaultController<Uint8Array>
+  /** All that is kept for it: the stream itself has no queue. */
+  readonly unread: Uint8Array[]
+  /** Goes on where it waits for more. */
+  wake(): void
 }
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
@@ -71,11 +77,37 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
   const leave = (watcher: Watcher): void => {
     watchers.delete(watcher)
     watcher.account.close()
+    watcher.wake()
   }
-  /** Drops what it has not read: a stream that is closed keeps that until it is read. */
   const drop = (watcher: Watcher): void => {
+    watcher.unread.length = 0
+    watcher.controller.error(new Error(`a watcher has not read more than ${MOST_UNREAD} steps`))
     leave(watcher)
-    watcher.controller.error(new Error(`a watcher has not read more than ${MOST_WAITING} steps`))
+  }
+  /** Names the user who may watch. Rejects as `stream`. */
+  const admit = async (namespaces: Iterable<string>, authorization: string | undefined): Promise<string> => {
+    const sender = await authenticate?.(connect(clock.now() + timeoutMilliseconds), authorization)
+    for (const namespace of namespaces) await sender?.authorize({ namespace })
+    return sender?.author.username ?? ''
+  }
+  /** Takes what is unread, or comes next, for who may still see it by then; for anybody else the reason why not, and nothing more. */
+  const takeUnread = async (watcher: Watcher, authorization: string | undefined): Promise<Uint8Array[]> => {
+    const { namespaces, unread } = watcher
+    if (unread.length === 0 && watchers.has(watcher))
+      await new Promise<void>((resolve) => {
+        watcher.wake = resolve
+      })
+    try {
+      if (unread.length > 0) await admit(namespaces, authorization)
+      return unread.splice(0)
+    } catch (error) {
+      leave(watcher)
+      return [encode(`event: end\ndata: ${failureOf(error).body}\n\n`)]
+    }
+  }
+  const send = async (watcher: Watcher, authorization: string | undefined): Promise<void> => {
+    for (const part of await takeUnread(watcher, authorization)) watcher.controller.enqueue(part)
+    if (!watchers.has(watcher)) watcher.controller.close()
   }
   return {
     publish: (step) => {
@@ -83,8 +115,9 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
       kept = [...kept.slice(1 - MOST_KEPT), { number, step }]
       const part = encode(textOf(step, number))
       for (const watcher of [...watchers].filter(({ namespaces }) => namespaces.has(step.namespace ?? ''))) {
-        watcher.controller.enqueue(part)
-        if ((watcher.controller.desiredSize ?? 0) < -MOST_WAITING) drop(watcher)
+        watcher.unread.push(part)
+        watcher.wake()
+        if (watcher.unread.length > MOST_UNREAD) drop(watcher)
       }
     },
     stream: async (query, authorization, last) => {
@@ -92,31 +125,27 @@ export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds 
       const parsed = Query.safeParse({ ...others, namespace: query.getAll('namespace') })
       if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
       const namespaces = new Set(parsed.data.namespace)
-      const kubernetes = connect(clock.now() + timeoutMilliseconds)
-      const sender = await authenticate?.(kubernetes, authorization)
-      for (const namespace of namespaces) await sender?.authorize({ namespace })
-      const account = budget.open(sender?.author.username)
+      const account = budget.open(await admit(namespaces, authorization))
       account.keep(1)
+      const missed = missedSince(last).filter(({ step }) => namespaces.has(step.namespace ?? ''))
+      const texts = [': steps follow\n\n', ...missed.map(({ step, number: own }) => textOf(step, own))]
+      const unread = texts.map(encode)
       let watcher: Watcher | undefined
-      const body = new ReadableStream<Uint8Array>({
-        start: (controller) => {
-          watcher = { namespaces, controller, account }
-          watchers.add(watcher)
-          controller.enqueue(encode(': steps follow\n\n'))
-          for (const { step, number: own } of missedSince(last))
-            if (namespaces.has(step.namespace ?? '')) controller.enqueue(encode(textOf(step, own)))
+      const body = new ReadableStream<Uint8Array>(
+        {
+          start: (controller) => {
+            watcher = { namespaces, account, controller, unread, wake: () => undefined }
+            watchers.add(watcher)
+          },
+          pull: async () => watcher && (await send(watcher, authorization)),
+          cancel: () => watcher && leave(watcher),
         },
-        cancel: () => {
-          if (watcher) leave(watcher)
-        },
-      })
+        { highWaterMark: 0 },
+      )
       return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })
     },
     close: () => {
-      for (const watcher of watchers) {
-        leave(watcher)
-        watcher.controller.close()
-      }
+      for (const watcher of watchers) leave(watcher)
     },
   }
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import type { DoneStep } from '../../reconcile/handle.ts'
+import { Failure } from '../failure.ts'
 import { wholeNumber, withServer } from '../options.ts'
 import { type Format, print, say } from '../output.ts'
 import { isTold } from '../send.ts'
@@ -35,12 +36,18 @@ const TEXT: Readonly<Record<Format, (step: DoneStep) => string>> = {
   yaml: (step) => `---\n${stringify(step)}`,
 }
 
-/** The data of server-sent events; the connection ends with who reads them. */
-async function* stepsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerator<DoneStep> {
+/** The data of server-sent events; the connection ends with who reads them. Throws Failure for one that says why no more are sent. */
+export async function* stepsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerator<DoneStep> {
   const input = Readable.from(stream)
   try {
-    for await (const line of createInterface(input))
-      if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as DoneStep
+    let isEnd = false
+    for await (const line of createInterface(input)) {
+      if (line === 'event: end') isEnd = true
+      if (!line.startsWith('data: ')) continue
+      const data = JSON.parse(line.slice('data: '.length))
+      if (isEnd) throw new Failure(data.message)
+      yield data as DoneStep
+    }
   } finally {
     input.destroy()
   }
