@@ -13,34 +13,39 @@ export type Account = {
   close(): void
 }
 
-/** The part that one owner has: a quarter is left for others. */
+/** The part that one owner has of what others leave free: however many take theirs, some is left for the next one. */
 const SHARE = 3 / 4
 
+type Kept = { readonly size: number; readonly counted: number }
+
 /**
- * Creates a budget of a size. An account that needs more by itself may take it, and counts as its owner's share: it leaves others theirs.
- * `busy` says what is too much, as a sentence.
+ * Creates a budget of a size. Who keeps nothing yet may keep one while any is free. An account that needs more than its owner's share may take it
+ * where it is the only one of its owner, and others keep no more than a quarter: it counts as the share, and leaves others theirs. `busy` says
+ * what is too much, as a sentence.
  */
 export const createBudget = (most: number, busy: string): Budget => {
-  const kept = new Map<string, number>()
-  const shareOf = (owner: string): number => (owner === '' ? most : most * SHARE)
-  const counted = (owner: string): number => Math.min(kept.get(owner) ?? 0, shareOf(owner))
+  const kept = new Map<string, Kept>()
+  const freeFor = (owner: string): number =>
+    [...kept].reduce((free, [one, { counted }]) => (one === owner ? free : free - counted), most)
   return {
     open: (owner = '') => {
       let own = 0
       return {
-        keep: (size) => {
-          const mine = kept.get(owner) ?? 0
-          const others = [...kept.keys()].reduce((sum, one) => (one === owner ? sum : sum + counted(one)), 0)
-          const isMuchForOwner = mine > own && mine + size > shareOf(owner)
-          if (isMuchForOwner || others + Math.min(mine + size, shareOf(owner)) > most)
-            throw new Unavailable(busy, { status: 429, retryAfterSeconds: 1 })
-          kept.set(owner, mine + size)
-          own += size
+        keep: (added) => {
+          const { size: before } = kept.get(owner) ?? { size: 0 }
+          const free = freeFor(owner)
+          const share = owner === '' ? free : Math.max(free * SHARE, Math.min(free, 1))
+          const isAlone = before === own && free >= most * SHARE
+          const size = before + added
+          if (size > share && !isAlone) throw new Unavailable(busy, { status: 429, retryAfterSeconds: 1 })
+          kept.set(owner, { size, counted: Math.min(size, share) })
+          own += added
         },
         close: () => {
-          const left = (kept.get(owner) ?? 0) - own
+          const { size, counted } = kept.get(owner) ?? { size: 0, counted: 0 }
+          const left = size - own
           own = 0
-          if (left > 0) kept.set(owner, left)
+          if (left > 0) kept.set(owner, { size: left, counted: Math.min(counted, left) })
           else kept.delete(owner)
         },
       }

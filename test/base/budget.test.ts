@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBudget } from '../../src/base/budget.ts'
+import { type Budget, createBudget } from '../../src/base/budget.ts'
 
 const REFUSED = expect.objectContaining({ status: 429, retryAfterSeconds: 1 })
 
@@ -32,4 +32,49 @@ test('an account that is closed twice gives back once', () => {
   one.close()
   one.close()
   expect(() => budget.open().keep(51)).toThrow(REFUSED)
+})
+
+/** Takes as many of a size as it gets, and tells how much that was. */
+const flood = (budget: Budget, owner: string, size = 1): number => {
+  for (let taken = 0; ; taken += size)
+    try {
+      budget.open(owner).keep(size)
+    } catch (error) {
+      expect(error).toEqual(REFUSED)
+      return taken
+    }
+}
+
+test('each owner gets three quarters of what others leave free, so that any number of floods leaves room', () => {
+  const budget = createBudget(1024, 'busy')
+  expect(['one', 'two', 'three', 'four'].map((owner) => flood(budget, owner))).toEqual([768, 192, 48, 12])
+  budget.open('five').keep(3)
+})
+
+test('room that an owner leaves is there for others', () => {
+  const budget = createBudget(64, 'busy')
+  const one = budget.open('one')
+  one.keep(48)
+  expect(flood(budget, 'two')).toBe(12)
+  one.close()
+  expect(flood(budget, 'two')).toBe(36)
+  expect(flood(budget, 'one')).toBe(12)
+})
+
+test('where there are few, who has none gets one of what is left, and nobody gets more than there are', () => {
+  const budget = createBudget(4, 'busy')
+  expect(['one', 'two', 'three'].map((owner) => flood(budget, owner))).toEqual([3, 1, 0])
+})
+
+test('one that is larger than its share is taken beside few others alone, and leaves room for more', () => {
+  const budget = createBudget(100, 'busy')
+  expect(flood(budget, 'one', 1)).toBe(75)
+  expect(() => budget.open('two').keep(25)).toThrow(REFUSED)
+
+  const other = createBudget(100, 'busy')
+  other.open('one').keep(20)
+  other.open('two').keep(200)
+  expect(() => other.open('two').keep(1)).toThrow(REFUSED)
+  expect(() => other.open('three').keep(200)).toThrow(REFUSED)
+  expect(flood(other, 'three')).toBe(15)
 })

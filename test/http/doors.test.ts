@@ -151,12 +151,14 @@ describe('of the bytes that are worked on', () => {
   test.each([
     ['many bodies', [25, 25, 25]],
     ['one that is larger than all', [180]],
-  ])('one sender leaves a quarter to others, with %s', async (_, sizes) => {
+  ])('one sender, and two of them, leave room to others, with %s', async (_, sizes) => {
     const intake = createIntake(100)
     for (const size of sizes) void intake.take(post(size), never, 'flood')
     await expect(intake.take(post(10), async () => 'taken', 'flood')).rejects.toMatchObject({ status: 429 })
-    expect(await intake.take(post(25), async () => 'taken', 'other')).toBe('taken')
-    await expect(intake.take(post(30), async () => 'taken', 'other')).rejects.toMatchObject({ status: 429 })
+    await expect(intake.take(post(25), async () => 'taken', 'other')).rejects.toMatchObject({ status: 429 })
+    expect(await intake.take(post(18), async () => 'taken', 'other')).toBe('taken')
+    void intake.take(post(18), never, 'other flood')
+    expect(await intake.take(post(5), async () => 'taken', 'other')).toBe('taken')
   })
 
   test('each address has a share where no token is asked for', async () => {
