@@ -8,20 +8,10 @@ import type { AuthorizeAuthor } from './authorize.ts'
 import { NOTHING_SAID, questionsOf, type Said } from './questions.ts'
 import type { About } from './rights.ts'
 
-/** Asks about each author and permission once, whatever was answered. */
-export const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
-  const asked = new Map<string, Promise<void>>()
-  return (author, about) => {
-    const key = JSON.stringify([author, about])
-    const answer = asked.get(key) ?? authorize(author, about)
-    asked.set(key, answer)
-    return answer
-  }
-}
-
 /**
  * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is treated as
- * unreadable. Rejects with Unavailable where the API server does not decide. Authors are asked about in turn, as there may be any number of documents.
+ * unreadable. Rejects with Unavailable where the API server does not decide. Authors are asked about in turn, as there may be any number of
+ * documents, and of each permission once: what was answered counts for this look at the documents, and for no later one.
  */
 export const asAuthorsMay = async (
   features: Pick<Features, 'effects' | 'uses'>,
@@ -29,9 +19,10 @@ export const asAuthorsMay = async (
   namespace: string,
   documents: readonly Document[],
 ): Promise<Document[]> => {
+  if (authorize === undefined) return [...documents]
+  const ask = askingOnce(authorize)
   const judged: Document[] = []
-  for (const document of documents)
-    judged.push(authorize ? await asItsAuthorMay(features, authorize, namespace, document) : document)
+  for (const document of documents) judged.push(await asItsAuthorMay(features, ask, namespace, document))
   return judged
 }
 
@@ -50,6 +41,16 @@ export const refusedDocuments = async (
   const documents = await listDocuments(kubernetes, namespace, features.configDocument, isAsked)
   const judged = await asAuthorsMay(features, authorize, namespace, documents)
   return judged.flatMap((document) => ('problem' in document ? [document] : []))
+}
+
+const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
+  const asked = new Map<string, Promise<void>>()
+  return (author, about) => {
+    const key = JSON.stringify([author, about])
+    const answer = asked.get(key) ?? authorize(author, about)
+    asked.set(key, answer)
+    return answer
+  }
 }
 
 const asItsAuthorMay = async (

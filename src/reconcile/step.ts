@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AuthorizeAuthor } from '../access/authorize.ts'
-import { askingOnce } from '../access/authors.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import { type Budget, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
@@ -139,8 +138,7 @@ export const createStep = ({
       drift: [],
       before: undefined,
     }
-    const asking = authorizeAuthor && { authorizeAuthor: askingOnce(authorizeAuthor) }
-    const dependencies = { features, kubernetes, clock, environment, guard, recalls, ...asking }
+    const dependencies = { features, kubernetes, clock, environment, guard, authorizeAuthor, recalls }
 
     let attempted = await untilWon(dependencies, subject, { take, deadline }, progress)
     if (isToBeRepeated(features, subject, attempted))

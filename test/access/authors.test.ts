@@ -15,7 +15,16 @@ import {
   tell,
   write,
 } from '../helpers/tenants.ts'
-import { createWorld, isWrite, type meshRelation, NAMESPACE, named, service, workload } from '../helpers/world.ts'
+import {
+  createWorld,
+  event,
+  isWrite,
+  type meshRelation,
+  NAMESPACE,
+  named,
+  service,
+  workload,
+} from '../helpers/world.ts'
 
 const ofMesh = '{"mesh":{}}'
 const beacon = '{ application: beacon, data: { labels: { "istio.io/dataplane-mode": ambient } } }'
@@ -169,6 +178,34 @@ describe('a document acts with the right of its author', () => {
     await write(world, config(ofMesh))
     await resync(world)
     expect(reviews()).toBe(0)
+  })
+
+  test('a right that is taken away while a step starts over counts no more when it does', async () => {
+    const granted = withLabels()
+    const world = createTenants(granted)
+    await write(world, config('labels: { tier: red }'))
+    world.clock.advance(9_900)
+    world.intercept = ({ method, path }) => {
+      if (method === 'GET' || !path.includes('juju-service-mesh-a-labels')) return undefined
+      world.intercept = undefined
+      world.clock.advance(200)
+      granted.delete('tenant: workload a')
+      return { status: 409, headers: {}, body: JSON.stringify({ kind: 'Status', reason: 'Conflict', message: 'no' }) }
+    }
+    const { status, text } = await write(world, config('labels: { tier: blue }'))
+    expect({ status, text }).toEqual({ status: 403, text: expect.stringContaining('/workload shop/a') })
+    expect(world.labels('a').template).toMatchObject({ tier: 'red' })
+  })
+
+  test('an author who may not is asked about once in a step, however many documents name the application', async () => {
+    const world = createTenants(rights())
+    for (const name of ['one', 'two', 'three'])
+      world.api.seed([relation('{ application: b, data: {} }', { name })], { manager: 'kubectl' })
+    world.calls.length = 0
+    await tell(world, { ...event('resync', { application: 'a' }) })
+    const asked = world.calls.filter((call) => call.includes('subjectaccessreviews'))
+    // the sender and the author for all of the namespace, the author for each side
+    expect(asked).toHaveLength(4)
   })
 
   test('lint tells of each document that is refused', async () => {
