@@ -5,7 +5,7 @@ import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind } from '../kubernetes/objects.ts'
 
-/** Checks that the API server authorizes writers of documents in a namespace. Returns the problem, if any. */
+/** Checks that the API server authorizes writers of documents in a namespace. Returns the problem, if any, or that it is not known. */
 export type DocumentGuard = (namespace: string) => Promise<string | undefined>
 
 type Dependencies = {
@@ -21,30 +21,33 @@ export const createDocumentGuard = ({ connect, clock }: Dependencies): DocumentG
   const answers = createCache<string | undefined>(clock)
   return (namespace) =>
     answers(namespace, async () => {
-      const problem = await findProblem(connect(clock.now() + TIMEOUT_MILLISECONDS), `meshstep-documents-${namespace}`)
-      return problem && `whoever may write ConfigMaps in ${namespace} may write documents: ${problem}`
+      const name = `meshstep-documents-${namespace}`
+      const open = `whoever may write ConfigMaps in ${namespace} may write documents`
+      try {
+        const problem = await findProblem(connect(clock.now() + TIMEOUT_MILLISECONDS), name)
+        return problem && `${open}: ${problem}; ${REMEDY}`
+      } catch (error) {
+        const unknown = `it is not known whether ${open}: ValidatingAdmissionPolicy ${name} or its binding`
+        if (isForbidden(error)) return `${unknown} may not be looked at; ${REMEDY}`
+        if (error instanceof Unavailable) return `${unknown} cannot be looked at (${error.message})`
+        throw error
+      }
     })
 }
 
 const findProblem = async (kubernetes: Kubernetes, name: string): Promise<string | undefined> => {
   const find = (kind: Kind) => kubernetes.find({ kind, name })
-  try {
-    const [policy, binding] = await Promise.all([
-      find('ValidatingAdmissionPolicy'),
-      find('ValidatingAdmissionPolicyBinding'),
-    ])
-    if (!policy) return `ValidatingAdmissionPolicy ${name} does not exist; ${REMEDY}`
-    if (!binding) return `ValidatingAdmissionPolicyBinding ${name} does not exist; ${REMEDY}`
-    const { policyName, validationActions } = binding.spec ?? {}
-    const isDenying = Array.isArray(validationActions) && validationActions.includes('Deny')
-    return policyName === name && isDenying
-      ? undefined
-      : `ValidatingAdmissionPolicyBinding ${name} does not deny by the policy of its name; ${REMEDY}`
-  } catch (error) {
-    if (isForbidden(error)) return `ValidatingAdmissionPolicy ${name} may not be looked at; ${REMEDY}`
-    if (error instanceof Unavailable) return `ValidatingAdmissionPolicy ${name} cannot be looked at (${error.message})`
-    throw error
-  }
+  const [policy, binding] = await Promise.all([
+    find('ValidatingAdmissionPolicy'),
+    find('ValidatingAdmissionPolicyBinding'),
+  ])
+  if (!policy) return `ValidatingAdmissionPolicy ${name} does not exist`
+  if (!binding) return `ValidatingAdmissionPolicyBinding ${name} does not exist`
+  const { policyName, validationActions } = binding.spec ?? {}
+  const isDenying = Array.isArray(validationActions) && validationActions.includes('Deny')
+  return policyName === name && isDenying
+    ? undefined
+    : `ValidatingAdmissionPolicyBinding ${name} does not deny by the policy of its name`
 }
 
 const REMEDY = 'apply components/authentication'

@@ -58,15 +58,19 @@ describe('where senders are authenticated, a document that is read', () => {
   })
 
   test.each([
-    [403, JSON.stringify({ kind: 'Status', reason: 'Forbidden', message: 'no' }), /may not be looked at/],
-    [503, 'upstream connect error', /cannot be looked at/],
-    [404, '404 page not found', /cannot be looked at/],
-  ])('is taken when an answer of %i does not say what is there, and that is told', async (status, body, message) => {
-    const world = authenticated(document)
-    world.intercept = ({ path }) => (path.includes(API) ? { status, headers: {}, body } : undefined)
-    expect(await take(world)).toEqual([expect.stringMatching(message)])
-    expect(world.labels().template).toMatchObject({ tier: 'red' })
-  })
+    [403, JSON.stringify({ kind: 'Status', reason: 'Forbidden', message: 'no' }), 'may not be looked at'],
+    [503, 'upstream connect error', 'cannot be looked at'],
+    [404, '404 page not found', 'cannot be looked at'],
+  ])(
+    'is taken when an answer of %i does not say what is there, and told is that nobody knows',
+    async (status, body, why) => {
+      const world = authenticated(document)
+      world.intercept = ({ path }) => (path.includes(API) ? { status, headers: {}, body } : undefined)
+      const told = `it is not known whether whoever may write ConfigMaps in shop may write documents: ValidatingAdmissionPolicy ${NAME} or its binding ${why}`
+      expect(await take(world)).toEqual([expect.stringContaining(told)])
+      expect(world.labels().template).toMatchObject({ tier: 'red' })
+    },
+  )
 
   test('costs a look at the policy once in ten seconds', async () => {
     const world = authenticated(document, policy, binding(NAME, 'Deny'))
