@@ -42,8 +42,8 @@ const BUSY = 'too many questions to RBAC are under way here: ask again in a mome
 
 /**
  * Lets the API server decide: a SubjectAccessReview tells whether RBAC lets a user `update` the `applications.meshstep.dev` of that name, or a
- * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. A refusal to update is not: a
- * grant counts at once.
+ * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. Refusals are not, so that a
+ * grant counts at once; but that of all of a namespace is, where the application is asked about next.
  */
 export const createRights = (clock: Clock): Rights => {
   const verdicts = createCache<Verdict>(clock)
@@ -87,7 +87,7 @@ export const createRights = (clock: Clock): Rights => {
     },
     mayGet: async (kubernetes, user, { kind, namespace, name }) => {
       const attributes = { ...resourceOf(kind), verb: 'get', namespace, name }
-      return granted(user, attributes, await asking(kubernetes, user)(attributes, { isKept: isDecided }))
+      return granted(user, attributes, await asking(kubernetes, user)(attributes))
     },
   }
 }

@@ -200,6 +200,21 @@ describe('decisions are kept for ten seconds', () => {
     await expect(authorize('Bearer good', undefined)).resolves.toBeUndefined()
   })
 
+  test('a grant to look at an object counts at once, also after a refusal', async () => {
+    let isGranted = false
+    const { authenticate, connect } = createWorld({
+      answer: ({ kind }, given) => {
+        if (kind !== 'SubjectAccessReview') return given
+        return { ...given, body: JSON.stringify({ ...JSON.parse(given.body), status: { allowed: isGranted } }) }
+      },
+    })
+    const sender = await authenticate(connect(), 'Bearer good')
+    const policies = { kind: 'AuthorizationPolicy', namespace: 'shop' } as const
+    expect(await sender.mayGet(policies)).toBe(false)
+    isGranted = true
+    expect(await sender.mayGet(policies)).toBe(true)
+  })
+
   test('a failure of the API server is not kept', async () => {
     let fails = true
     const { authorize } = createWorld({
