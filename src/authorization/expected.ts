@@ -1,4 +1,5 @@
-import { maySee, type Sender } from '../access/authorize.ts'
+import type { Sender } from '../access/authenticate.ts'
+import { maySee } from '../access/visibility.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'

@@ -19,7 +19,7 @@ import { failureOf, respond } from './failure.ts'
 import { refuseForeign } from './foreign.ts'
 import { createRouter } from './router.ts'
 import type { SenderOf } from './sender.ts'
-import type { Steps } from './steps.ts'
+import type { StepStream } from './step-stream.ts'
 
 export type AppOptions = {
   /** Takes events; without it questions are answered, and no event is taken. */
@@ -31,7 +31,7 @@ export type AppOptions = {
   /** Answers `GET /lint`. */
   lint?: Lint | undefined
   /** Answers `GET /steps`. */
-  steps?: Steps | undefined
+  steps?: StepStream | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
   preview?: Preview | undefined
   /** Names who sends a body before it is read; absent, all count as one. */

@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { createAsk } from '../access/asking.ts'
-import { type Authenticate, type AuthorizeAuthor, maySee, type Sender } from '../access/authorize.ts'
-import { type RefusedDocument, refusedDocuments } from '../access/authors.ts'
+import type { Authenticate, Sender } from '../access/authenticate.ts'
+import { type AuthorizeAuthor, type RefusedDocument, refusedDocuments } from '../access/document-authors.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
+import { createAnswerUser } from '../access/user-questions.ts'
+import { maySee } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
 import { isConfigurationError, Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
@@ -111,13 +112,13 @@ export const createApplications = ({
   environment,
   timeoutMilliseconds,
 }: Dependencies): Applications => {
-  const ask = createAsk({ connect, authenticate, clock, timeoutMilliseconds })
+  const answerUser = createAnswerUser({ connect, authenticate, clock, timeoutMilliseconds })
   const looking = <T>(
     authorization: string | undefined,
     answer: (look: Look, sender?: Sender) => Promise<T>,
     application?: string,
   ) =>
-    ask(authorization, ({ kubernetes, sender }) => {
+    answerUser(authorization, ({ kubernetes, sender }) => {
       const read = new Map<string, Promise<RefusedDocument[]>>()
       const refused: Look['refused'] = (namespace) => {
         const known = read.get(namespace)

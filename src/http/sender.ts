@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Authenticate } from '../access/authorize.ts'
+import type { Authenticate } from '../access/authenticate.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Trace } from '../base/trace.ts'
 import { traceOf } from '../cloudevents/trace.ts'

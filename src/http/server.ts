@@ -5,14 +5,10 @@ import { type AddressInfo, isIPv6 } from 'node:net'
 import { promisify } from 'node:util'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import {
-  type Authenticate,
-  type AuthorizeAuthor,
-  createAuthenticate,
-  createAuthorizeAuthor,
-} from '../access/authorize.ts'
+import { createAccessReviews } from '../access/access-reviews.ts'
+import { type Authenticate, createAuthenticate } from '../access/authenticate.ts'
+import { type AuthorizeAuthor, createAuthorizeAuthor } from '../access/document-authors.ts'
 import { createDocumentGuard } from '../access/document-guard.ts'
-import { createRights } from '../access/rights.ts'
 import { type Clock, systemClock as clock } from '../base/clock.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -44,7 +40,8 @@ import { createExplain, type Explain } from './explain.ts'
 import { portProblem } from './process.ts'
 import { createSenderOf, type SenderOf } from './sender.ts'
 import type { Settings } from './settings.ts'
-import { createSteps, logStep, type Steps } from './steps.ts'
+import { logStep } from './step-log.ts'
+import { createStepStream, type StepStream } from './step-stream.ts'
 
 export type RunningServer = {
   readonly url: string
@@ -91,7 +88,7 @@ export type Questions = {
   readonly preview: Preview
   readonly senderOf: SenderOf
   /** Absent where no steps are taken. */
-  readonly steps?: Steps | undefined
+  readonly steps?: StepStream | undefined
   readonly reading: {
     readonly features: Features
     connect(deadline: number): Kubernetes
@@ -141,7 +138,7 @@ export const createService = ({
     createKubernetes({ transport, clock, deadline, memo, share, trace })
   const { authenticate, authorizeAuthor, guard } = accessOf(settings.EVENT_AUDIENCE, connect, isReading)
   let isStopping = false
-  const steps = createSteps({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
+  const steps = createStepStream({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
   const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor })
   const left = new Set<Promise<unknown>>()
@@ -217,10 +214,10 @@ const accessOf = (
   isReading: boolean,
 ): Access => {
   if (audience === undefined) return {}
-  const rights = createRights(clock)
+  const reviews = createAccessReviews(clock)
   return {
-    authenticate: createAuthenticate({ audience, clock, rights }),
-    authorizeAuthor: createAuthorizeAuthor({ connect, clock, rights }),
+    authenticate: createAuthenticate({ audience, clock, reviews }),
+    authorizeAuthor: createAuthorizeAuthor({ connect, clock, reviews }),
     ...(!isReading && { guard: createDocumentGuard({ connect, clock }) }),
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { type Asker, createAsk } from '../access/asking.ts'
-import type { Authenticate, AuthorizeAuthor } from '../access/authorize.ts'
-import { refusedDocuments } from '../access/authors.ts'
+import type { Authenticate } from '../access/authenticate.ts'
+import { type AuthorizeAuthor, refusedDocuments } from '../access/document-authors.ts'
+import { type Asker, createAnswerUser } from '../access/user-questions.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
@@ -53,7 +53,7 @@ const MOST_AT_ONCE = 4
 
 export const createLint = (dependencies: Dependencies): Lint => {
   const { features, authorizeAuthor, clock, environment } = dependencies
-  const ask = createAsk(dependencies, MOST_AT_ONCE)
+  const answerUser = createAnswerUser(dependencies, MOST_AT_ONCE)
   const lint = async (namespace: string, asker: Asker): Promise<Finding[]> => {
     const { memories } = features
     const kubernetes = readingOnce(asker.kubernetes)
@@ -84,7 +84,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
   return async (query, authorization) => {
     const parsed = Query.safeParse(Object.fromEntries(query))
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await ask(authorization, (asker) => lint(parsed.data.namespace, asker))
+    return await answerUser(authorization, (asker) => lint(parsed.data.namespace, asker))
   }
 }
 

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
-import { type Asker, createAsk } from '../access/asking.ts'
-import { type Authenticate, type AuthorizeAuthor, visibleTo } from '../access/authorize.ts'
+import type { Authenticate } from '../access/authenticate.ts'
+import type { AuthorizeAuthor } from '../access/document-authors.ts'
+import { type Asker, createAnswerUser } from '../access/user-questions.ts'
+import { visibleTo } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
@@ -47,7 +49,7 @@ const MOST_AT_ONCE = 8
 
 export const createMaps = (dependencies: Dependencies): Maps => {
   const { features, authorizeAuthor, clock, environment, timeoutMilliseconds, home } = dependencies
-  const ask = createAsk(dependencies, MOST_AT_ONCE)
+  const answerUser = createAnswerUser(dependencies, MOST_AT_ONCE)
   const mapOf = async (asked: readonly string[], version: string | undefined, { kubernetes, sender }: Asker) => {
     for (const namespace of asked) await sender?.authorize({ namespace })
     const known = new Set([...(await namespacesIn(kubernetes, home)), ...asked])
@@ -73,7 +75,7 @@ export const createMaps = (dependencies: Dependencies): Maps => {
   return async (query, authorization, version) => {
     const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await ask(authorization, (asker) => mapOf(parsed.data.namespace, version, asker))
+    return await answerUser(authorization, (asker) => mapOf(parsed.data.namespace, version, asker))
   }
 }
 

@@ -1,5 +1,7 @@
-import { createAsk } from '../access/asking.ts'
-import { type Authenticate, type AuthorizeAuthor, maySee, type Sender, visibleTo } from '../access/authorize.ts'
+import type { Authenticate, Sender } from '../access/authenticate.ts'
+import type { AuthorizeAuthor } from '../access/document-authors.ts'
+import { createAnswerUser } from '../access/user-questions.ts'
+import { maySee, visibleTo } from '../access/visibility.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { ownValue } from '../base/own-value.ts'
@@ -72,7 +74,7 @@ const MOST_AT_ONCE = 2
 export const createPreview = (dependencies: Dependencies): Preview => {
   const { transport, clock, timeoutMilliseconds } = dependencies
   const { memories } = dependencies.features
-  const ask = createAsk(dependencies, MOST_AT_ONCE)
+  const answerUser = createAnswerUser(dependencies, MOST_AT_ONCE)
 
   const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
@@ -119,7 +121,8 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     }
   }
 
-  return (proposal, asked) => ask(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
+  return (proposal, asked) =>
+    answerUser(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
 }
 
 const NOTHING: ComparedAccess = { access: [], incomplete: [], messages: [] }

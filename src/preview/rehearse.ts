@@ -1,4 +1,5 @@
-import type { AuthorizeAuthor, Sender } from '../access/authorize.ts'
+import type { Sender } from '../access/authenticate.ts'
+import type { AuthorizeAuthor } from '../access/document-authors.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'

@@ -1,5 +1,4 @@
-import type { AuthorizeAuthor } from '../access/authorize.ts'
-import { asAuthorsMay } from '../access/authors.ts'
+import { type AuthorizeAuthor, asAuthorsMay } from '../access/document-authors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { isAbout } from '../relations/documents.ts'

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { maySee, type Sender } from '../access/authorize.ts'
+import type { Sender } from '../access/authenticate.ts'
+import { maySee } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'

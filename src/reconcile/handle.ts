@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Authenticate, type Sender, visibleTo } from '../access/authorize.ts'
+import type { Authenticate, Sender } from '../access/authenticate.ts'
+import { visibleTo } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'

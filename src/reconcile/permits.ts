@@ -1,5 +1,5 @@
-import { questionsOf } from '../access/questions.ts'
-import type { About } from '../access/rights.ts'
+import type { About } from '../access/access-reviews.ts'
+import { neededRights } from '../access/needed-rights.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { State } from '../state/state.ts'
@@ -20,7 +20,7 @@ export const createPermits = (features: Pick<Features, 'effects' | 'uses'>, subj
   return {
     check: (change, before, after) => {
       if (change.permit === undefined) return
-      for (const about of questionsOf(features, subject, before, after)) {
+      for (const about of neededRights(features, subject, before, after)) {
         const key = JSON.stringify(about)
         const refused = known.get(change)?.get(key)
         if (refused) throw refused

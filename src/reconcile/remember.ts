@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { About } from '../access/rights.ts'
+import type { About } from '../access/access-reviews.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Mark } from '../base/event-order.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AuthorizeAuthor } from '../access/authorize.ts'
+import type { AuthorizeAuthor } from '../access/document-authors.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import { type Budget, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { questionsOf } from '../../src/access/questions.ts'
+import { neededRights } from '../../src/access/needed-rights.ts'
 import { features } from '../../src/features.ts'
 import { emptyState, type State } from '../../src/state/state.ts'
 import { createWorld, event, isWrite } from '../helpers/world.ts'
@@ -24,7 +24,7 @@ const state = (config?: unknown): State => ({
 })
 
 const newEffects = (before: State, after: State) =>
-  questionsOf(features, subject, before, after).flatMap(({ effect }) => effect ?? [])
+  neededRights(features, subject, before, after).flatMap(({ effect }) => effect ?? [])
 
 describe('a config asks for effects beyond the application', () => {
   test.each<[string, unknown, string[]]>([

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
-import { createAuthenticate, createAuthorizeAuthor } from '../../src/access/authorize.ts'
+import { createAuthenticate } from '../../src/access/authenticate.ts'
+import { createAuthorizeAuthor } from '../../src/access/document-authors.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import type { Breathe } from '../../src/base/breathe.ts'
 import type { Budget } from '../../src/base/budget.ts'
@@ -14,7 +15,7 @@ import { createApp } from '../../src/http/app.ts'
 import { createApplications } from '../../src/http/applications.ts'
 import { createExplain } from '../../src/http/explain.ts'
 import { createSenderOf } from '../../src/http/sender.ts'
-import { logStep } from '../../src/http/steps.ts'
+import { logStep } from '../../src/http/step-log.ts'
 import {
   createKubernetes,
   type Transport,

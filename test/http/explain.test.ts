@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate } from '../../src/access/authorize.ts'
+import { createAuthenticate } from '../../src/access/authenticate.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { features } from '../../src/features.ts'
 import { createExplain } from '../../src/http/explain.ts'

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { ApplicationView } from '../../src/http/applications.ts'
-import { createSteps } from '../../src/http/steps.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import type { DoneStep } from '../../src/reconcile/handle.ts'
 import { requires } from '../helpers/beacon-world.ts'
 import { event } from '../helpers/world.ts'
-import { APP, connectTo, DB, forPods, forService, granted, lintOf, policy } from '../lint/place.ts'
+import { APP, DB, forPods, forService, granted, lintOf, policy } from '../lint/place.ts'
 import { createPlace, type Place } from '../preview/planned.ts'
 
 describe('GET /applications', () => {
@@ -252,76 +250,5 @@ describe('an expectation in a config', () => {
   test('about two other applications is none of its business', async () => {
     const place = await granted({ expect: [{ from: 'shop/web', to: 'shop/beacon', port: 80, allowed: true }] })
     expect((await place.send('resync', DB)).messages.join()).not.toContain('expected')
-  })
-})
-
-describe('GET /steps', () => {
-  const step = (namespace: string) =>
-    ({ namespace, application: 'db', event: { id: '1' }, status: 'changed' }) as unknown as DoneStep
-
-  test('sends the steps of a namespace as they are taken, until it is closed', async () => {
-    const place = createPlace([])
-    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
-    const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
-    steps.publish(step('shop'))
-    steps.publish(step('elsewhere'))
-    steps.close()
-    expect(await response.text()).toMatch(/^: steps follow\n\nid: \w+-1\ndata: (.*)\n\n$/)
-    expect(await seen(steps, ['shop'], 'none')).toEqual([['1', step('shop')]])
-  })
-
-  /** The number and the step of each that comes at once to who comes back with `last`. */
-  const seen = async (steps: ReturnType<typeof createSteps>, namespaces: readonly string[], last?: string) => {
-    const query = new URLSearchParams(namespaces.map((name): [string, string] => ['namespace', name]))
-    const response = await steps.stream(query, undefined, last)
-    steps.close()
-    const messages = (await response.text()).matchAll(/id: \w+-(\d+)\ndata: (.*)\n\n/g)
-    return [...messages].map(([, number, data = '']) => [number, JSON.parse(data)])
-  }
-
-  test('goes on after the last step that a watcher has seen, and from the beginning for one of an earlier process', async () => {
-    const place = createPlace([])
-    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
-    const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
-    for (const namespace of ['shop', 'bank', 'shop', 'elsewhere']) steps.publish(step(namespace))
-    steps.close()
-    const [, first = ''] = /id: (\S+)/.exec(await response.text()) ?? []
-    expect(await seen(steps, ['shop', 'bank'], first)).toEqual([
-      ['2', step('bank')],
-      ['3', step('shop')],
-    ])
-    expect((await seen(steps, ['shop', 'bank'], 'earlier-7')).map(([number]) => number)).toEqual(['1', '2', '3'])
-    expect(await seen(steps, ['shop', 'bank'])).toEqual([])
-  })
-
-  test('keeps the last 200 steps for who comes back', async () => {
-    const place = createPlace([])
-    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
-    for (let count = 0; count < 300; count += 1) steps.publish(step('shop'))
-    const kept = await seen(steps, ['shop'], '0')
-    expect([kept.length, kept[0]?.[0]]).toEqual([200, '101'])
-  })
-
-  test('lets go of a watcher that reads nothing with all that it has not read, and of no other', async () => {
-    const place = createPlace([])
-    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
-    const watch = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
-    const slow = await watch()
-    for (let count = 0; count < 1_100; count += 1) steps.publish(step('shop'))
-    const other = await watch()
-    steps.publish(step('shop'))
-    steps.close()
-    await expect(slow.text()).rejects.toThrow('has not read more than 1000 steps')
-    expect((await other.text()).split('data: ')).toHaveLength(2)
-  })
-
-  test('takes twenty watchers', async () => {
-    const place = createPlace([])
-    const steps = createSteps({ connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 1_000 })
-    const watch = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
-    const first = await Promise.all(Array.from({ length: 20 }, watch))
-    await expect(watch()).rejects.toMatchObject({ status: 429, retryAfterSeconds: 1 })
-    await first[0]?.body?.cancel()
-    await expect(watch()).resolves.toBeDefined()
   })
 })

@@ -24,7 +24,7 @@ export const granted = async (config: Record<string, unknown> = { policies: [APP
   return place
 }
 
-export const connectTo =
+const connectTo =
   ({ api, clock }: Place) =>
   (deadline: number) =>
     createKubernetes({ transport: async (request) => api.handle(request), clock, deadline })

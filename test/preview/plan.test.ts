@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Authenticate } from '../../src/access/authorize.ts'
+import type { Authenticate } from '../../src/access/authenticate.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Refused } from '../../src/base/errors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'

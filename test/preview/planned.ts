@@ -1,4 +1,4 @@
-import type { Authenticate } from '../../src/access/authorize.ts'
+import type { Authenticate } from '../../src/access/authenticate.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { startIstio } from '../../src/embedded/demo/istio.ts'
 import { sourceEvent } from '../../src/embedded/source-event.ts'

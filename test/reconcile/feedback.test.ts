@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type AuthorizeAuthor, createAuthenticate } from '../../src/access/authorize.ts'
+import { createAuthenticate } from '../../src/access/authenticate.ts'
+import type { AuthorizeAuthor } from '../../src/access/document-authors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { features } from '../../src/features.ts'
 import { createKubernetes } from '../../src/kubernetes/client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthenticate } from '../../src/access/authorize.ts'
+import { createAuthenticate } from '../../src/access/authenticate.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { createKubernetes, type TransportAnswer, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { fakeClock } from '../helpers/clock.ts'

@@ -28,7 +28,7 @@ export type User = {
  * Asks RBAC on behalf of users. Each rejects with Unavailable: 503 where the API server cannot decide, 429 while too many questions are under way,
  * of all or of the user.
  */
-export type Rights = {
+export type AccessReviews = {
   /** Rejects with Refused, 403, unless the user may speak for the application or its namespace, ask for the effect, or grant the use. */
   authorize(kubernetes: Kubernetes, user: User, about: About): Promise<void>
   /** The user may get the object, or all of its kind. */
@@ -45,7 +45,7 @@ const BUSY = 'too many questions to RBAC are under way here: ask again in a mome
  * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. Refusals are not, so that a
  * grant counts at once; but that of all of a namespace is, where the application is asked about next.
  */
-export const createRights = (clock: Clock): Rights => {
+export const createAccessReviews = (clock: Clock): AccessReviews => {
   const verdicts = createCache<Verdict>(clock)
   const budget = createBudget(MOST_UNDER_WAY, BUSY)
   const asking =

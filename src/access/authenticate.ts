@@ -7,7 +7,7 @@ import { Refused } from '../base/errors.ts'
 import type { Author } from '../cloudevents/knative/document.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Reference } from '../kubernetes/objects.ts'
-import { type About, createRights, type Rights, type User } from './rights.ts'
+import { type About, type AccessReviews, createAccessReviews, type User } from './access-reviews.ts'
 
 /** Identifies a sender by `authorization`, a header. Rejects with Refused, 401, when that is not possible. */
 export type Authenticate = (kubernetes: Kubernetes, authorization: string | undefined) => Promise<Sender>
@@ -37,11 +37,11 @@ const BUSY = 'too many tokens are being verified here: ask again in a moment'
 export const createAuthenticate = ({
   audience,
   clock,
-  rights = createRights(clock),
+  reviews = createAccessReviews(clock),
 }: {
   audience: string
   clock: Clock
-  rights?: Rights
+  reviews?: AccessReviews
 }): Authenticate => {
   const users = createCache<User>(clock)
   const known = createBounded<string>(MOST_KNOWN)
@@ -59,58 +59,14 @@ export const createAuthenticate = ({
     const user = await users(key, review)
     return {
       author: { username: user.username, groups: user.groups ?? [] },
-      authorize: (about) => rights.authorize(kubernetes, user, about),
-      mayGet: (reference) => rights.mayGet(kubernetes, user, reference),
+      authorize: (about) => reviews.authorize(kubernetes, user, about),
+      mayGet: (reference) => reviews.mayGet(kubernetes, user, reference),
     }
   }
 }
 
 /** No user has such a name. */
 const UNKNOWN = ' unknown'
-
-/** Rejects with Refused, 403, unless the author of a document may ask for what it says. */
-export type AuthorizeAuthor = (author: Author, about: About) => Promise<void>
-
-/** A step waits no longer for a decision: its event comes again. */
-const TIMEOUT_MILLISECONDS = 5_000
-
-/** Asks about authors as about senders, by their names and groups. */
-export const createAuthorizeAuthor =
-  ({
-    connect,
-    clock,
-    rights = createRights(clock),
-  }: {
-    connect(deadline: number): Kubernetes
-    clock: Clock
-    rights?: Rights
-  }): AuthorizeAuthor =>
-  (author, about) =>
-    rights.authorize(connect(clock.now() + TIMEOUT_MILLISECONDS), author, about)
-
-/** Tells if a sender may look at an application. Everybody may where senders are not authenticated. */
-export const maySee = async (sender: Sender | undefined, { namespace, application }: Seen): Promise<boolean> => {
-  try {
-    await sender?.authorize({ namespace, application })
-    return true
-  } catch (error) {
-    if (error instanceof Refused) return false
-    throw error
-  }
-}
-
-type Seen = { readonly namespace: string; readonly application?: string | undefined }
-
-/** Selects what is of applications that a sender may look at. They are asked about in turn: many are no more than one at a time. */
-export const visibleTo = async <T>(
-  sender: Sender | undefined,
-  items: readonly T[],
-  whoseIs: (item: T) => Seen,
-): Promise<T[]> => {
-  const visible: T[] = []
-  for (const item of items) if (await maySee(sender, whoseIs(item))) visible.push(item)
-  return visible
-}
 
 const parseToken = (authorization: string | undefined): string => {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]

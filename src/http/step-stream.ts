@@ -1,17 +1,16 @@
 import * as z from 'zod'
-import type { Authenticate } from '../access/authorize.ts'
+import type { Authenticate } from '../access/authenticate.ts'
 import { type Account, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
-import type { Log } from '../base/log.ts'
 import { Namespace } from '../base/names.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { DoneStep } from '../reconcile/handle.ts'
 import { failureOf } from './failure.ts'
 
 /** The steps that this process takes, for whoever watches. */
-export type Steps = {
+export type StepStream = {
   publish(step: DoneStep): void
   /**
    * Server-sent events, one for each step of the namespaces, after those that came after `last`, an id, where it is given. Those of an
@@ -28,13 +27,6 @@ type Dependencies = {
   authenticate?: Authenticate | undefined
   clock: Clock
   timeoutMilliseconds: number
-}
-
-/** Logs a step, whatever caused it, and what it repaired. */
-export const logStep = (log: Log, { time: _, ...step }: DoneStep): void => {
-  log.info(step, 'step done')
-  const { namespace, application, drift } = step
-  if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
 }
 
 const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a namespace') })
@@ -59,7 +51,7 @@ type Watcher = {
 }
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
-export const createSteps = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): Steps => {
+export const createStepStream = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): StepStream => {
   const watchers = new Set<Watcher>()
   const budget = createBudget(MOST_WATCHERS, 'as many watch as may already')
   let begun: string | undefined

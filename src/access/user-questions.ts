@@ -2,13 +2,13 @@ import { createBudget, within } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Authenticate, Sender } from './authorize.ts'
+import type { Authenticate, Sender } from './authenticate.ts'
 
 /** The user of a question, where users are authenticated, and a client for it. */
 export type Asker = { readonly kubernetes: Kubernetes; readonly sender: Sender | undefined }
 
 /** Answers a question of whoever `authorization`, a header, names. Rejects with Refused, 401, and with Unavailable, 429, when too many are being answered. */
-export type Ask = <T>(
+export type AnswerUser = <T>(
   authorization: string | undefined,
   answer: (asker: Asker) => Promise<T>,
   trace?: Trace,
@@ -28,10 +28,10 @@ type Dependencies = {
 const MOST_AT_ONCE = 16
 
 /** Bounds the questions of one kind that are being answered, in all and of each user. */
-export const createAsk = (
+export const createAnswerUser = (
   { connect, authenticate, clock, timeoutMilliseconds }: Dependencies,
   most: number = MOST_AT_ONCE,
-): Ask => {
+): AnswerUser => {
   const budget = createBudget(
     most,
     'as many questions of this kind as may be are being answered here: ask again in a moment',

@@ -6,7 +6,7 @@ import type { Effect, Use } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
 import { pendingIn } from '../state/pending.ts'
 import type { State } from '../state/state.ts'
-import type { About } from './rights.ts'
+import type { About } from './access-reviews.ts'
 
 /** The part of what is said of an application by which others may be concerned. */
 export type Said = Pick<State, 'config' | 'pending' | 'removed'> & {
@@ -23,7 +23,7 @@ export const NOTHING_SAID: Said = { relations: {} }
  * begins, changes or ends, where that goes by the same word, in the same namespace. Dropping an effect altogether needs none, and neither does the
  * removal of the application; any other change of an effect is asked about.
  */
-export const questionsOf = (
+export const neededRights = (
   features: Pick<Features, 'effects' | 'uses'>,
   subject: Subject,
   before: Said,

@@ -1,12 +1,32 @@
+import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
-import { AUTHOR } from '../cloudevents/knative/document.ts'
+import { AUTHOR, type Author } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type Document, listDocuments, STAYS } from '../relations/documents.ts'
-import type { AuthorizeAuthor } from './authorize.ts'
-import { NOTHING_SAID, questionsOf, type Said } from './questions.ts'
-import type { About } from './rights.ts'
+import { type About, type AccessReviews, createAccessReviews } from './access-reviews.ts'
+import { NOTHING_SAID, neededRights, type Said } from './needed-rights.ts'
+
+/** Rejects with Refused, 403, unless the author of a document may ask for what it says. */
+export type AuthorizeAuthor = (author: Author, about: About) => Promise<void>
+
+/** A step waits no longer for a decision: its event comes again. */
+const TIMEOUT_MILLISECONDS = 5_000
+
+/** Asks about authors as about senders, by their names and groups. */
+export const createAuthorizeAuthor =
+  ({
+    connect,
+    clock,
+    reviews = createAccessReviews(clock),
+  }: {
+    connect(deadline: number): Kubernetes
+    clock: Clock
+    reviews?: AccessReviews
+  }): AuthorizeAuthor =>
+  (author, about) =>
+    reviews.authorize(connect(clock.now() + TIMEOUT_MILLISECONDS), author, about)
 
 /**
  * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is treated as
@@ -73,7 +93,7 @@ const asItsAuthorMay = async (
 /** Lists what the author of a document needs: as much as the sender of an event that says all of it anew. */
 const rightsFor = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject, document: Document): About[] => [
   subject,
-  ...questionsOf(features, subject, NOTHING_SAID, saidBy(document)),
+  ...neededRights(features, subject, NOTHING_SAID, saidBy(document)),
 ]
 
 const saidBy = (document: Document): Said => {
