@@ -5,7 +5,7 @@ import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_BY } from '../kubernetes/ownership-labels.ts'
-import { withCauses } from '../reconcile/acceptance.ts'
+import { withCauses } from '../reconcile/not-taken.ts'
 import type { Found } from './finding.ts'
 import { waitRule } from './waits.ts'
 

@@ -19,21 +19,21 @@ import { dueIntents, type Intent, recordProgress, withEntries, workersAwaited } 
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { withCauses } from './acceptance.ts'
 import { applicationStatus } from './application-status.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
+import { withCauses } from './not-taken.ts'
 import { observeRunning, type Running, withUnits } from './observe-units.ts'
 import { type Found, missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
+import { wornNow } from './pods-on-mesh.ts'
 import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
 import type { Conflict } from './result.ts'
 import { readSituation } from './situation.ts'
 import { isLeavingPods } from './unlabelled.ts'
 import { beginnings, hasEnded, waitsOf, withBeginnings } from './waits.ts'
-import { wornNow } from './worn.ts'
 
 /** The result of bringing the cluster to the memory, and the memory as it is then. */
 export type Settled = {

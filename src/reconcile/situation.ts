@@ -11,12 +11,12 @@ import type { Peers } from '../relations/peers.ts'
 import { keptFor, namespaceAwaits } from '../relations/progress.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import { type ToBeTaken, toBeTaken } from './acceptance.ts'
 import { desiredState } from './desired-state.ts'
+import { type ToBeTaken, toBeTaken } from './not-taken.ts'
 import { findNamesakes, type Observed, seenIn } from './observed.ts'
 import type { Planned, Situation } from './plan/situation.ts'
-import { unknownConsumers } from './requesters.ts'
-import { listBare, wornStill } from './worn.ts'
+import { listBare, wornStill } from './pods-on-mesh.ts'
+import { unknownConsumers } from './unknown-consumers.ts'
 
 type Dependencies = {
   features: Features

@@ -17,10 +17,10 @@ import { withoutForgotten } from '../relations/forget.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
-import { withAuthors } from './authors.ts'
 import { isDue } from './derive.ts'
 import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
+import { withAuthors } from './judged-documents.ts'
 import { type Found, isAboutPods } from './look.ts'
 import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
@@ -30,8 +30,8 @@ import { type PublishInput, publicationsIn, withRoom, withSaid } from './publish
 import { type Ahead, beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
 import { type Settled, settle } from './reconcile.ts'
 import { type Change, remember, type Taken } from './remember.ts'
-import { unknownRequesters } from './requesters.ts'
 import { type Outcome, outcomeOf } from './result.ts'
+import { unknownRequesters } from './unknown-consumers.ts'
 
 export type StepDependencies = {
   features: Features
