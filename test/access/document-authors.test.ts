@@ -2,29 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sourceEvent } from '../../src/embedded/source-event.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import {
-  AUTHOR,
-  config,
-  createTenants,
-  erase,
-  outside,
-  relation,
-  remove,
-  resync,
-  TENANT,
-  tell,
-  write,
-} from '../helpers/tenants.ts'
-import {
-  createWorld,
-  event,
-  isWrite,
-  type meshRelation,
-  NAMESPACE,
-  named,
-  service,
-  workload,
-} from '../helpers/world.ts'
+import { AUTHOR, anyDocument, TENANT } from '../helpers/tenant-documents.ts'
+import { config, createTenants, erase, outside, relation, remove, resync, tell, write } from '../helpers/tenants.ts'
+import { createWorld, event, isWrite, NAMESPACE, named, service, workload } from '../helpers/world.ts'
 
 const ofMesh = '{"mesh":{}}'
 const beacon = '{ application: beacon, data: { labels: { "istio.io/dataplane-mode": ambient } } }'
@@ -267,113 +247,6 @@ describe('a key in disguise is refused, and nothing is written', () => {
   })
 })
 
-const KEYS = [
-  'mesh',
-  'rawPolicies',
-  'meshPolicies',
-  'workload',
-  'service',
-  'labels',
-  'policies',
-  'databag',
-  'enrolment',
-  'rootNamespace',
-  'serviceAccounts',
-  'services',
-]
-const deny = {
-  ...{
-    apiVersion: 'security.istio.io/v1',
-    kind: 'AuthorizationPolicy',
-    metadata: { name: 'deny', namespace: 'istio-system' },
-  },
-  spec: { action: 'DENY', rules: [{}] },
-}
-const VALUES: Record<string, unknown[]> = {
-  mesh: [{}, { hardened: true }, { modelOnMesh: true }, { rootNamespace: 'shop' }, null],
-  rawPolicies: [[], [deny]],
-  meshPolicies: [
-    [],
-    [
-      {
-        source_namespace: 'shop',
-        source_app_name: 'a',
-        target_namespace: 'shop',
-        target_app_name: 'b',
-        target_type: 'app',
-        endpoints: [],
-      },
-    ],
-  ],
-  workload: [null, { kind: 'StatefulSet', name: 'b' }, { podSpec: { containers: [{ name: 'x', image: 'evil:1' }] } }],
-  service: [null, 'a', 'b'],
-  labels: [{ team: 'blue' }, { 'istio.io/dataplane-mode': 'ambient' }],
-  policies: [
-    [{ type: 'app', relation: 'db', endpoints: [] }],
-    [{ type: 'app', relation: 'db', service: 'b', endpoints: [] }],
-  ],
-  databag: [{ a: 'b' }],
-  enrolment: ['in-place'],
-  rootNamespace: ['shop'],
-  serviceAccounts: [{ 'shop/b': 'a' }],
-  services: [{ b: { name: 'b', port: 80 } }],
-}
-
-const binary = (key: string) => `!!binary ${Buffer.from(key).toString('base64')}`
-const DISGUISES: ((key: string) => string)[] = [
-  (key) => key,
-  (key) => JSON.stringify(key),
-  binary,
-  (key) => `? ${key}\n`,
-  (key) => `? ${binary(key)}\n`,
-  (key) => `? [${key}]\n`,
-  (key) => `&k ${key}`,
-  (key) => `"\\u00${key.charCodeAt(0).toString(16)}${key.slice(1)}"`,
-]
-
-const pick = <T>(values: readonly T[]) => fc.constantFrom(...values)
-const entry = pick(KEYS).chain((key) =>
-  fc.record({ key: fc.constant(key), value: pick(VALUES[key] ?? []), as: pick(DISGUISES) }),
-)
-const configText = fc.oneof(
-  fc
-    .array(entry, { minLength: 1, maxLength: 3 })
-    .map((all) => all.map(({ key, value, as }) => `${as(key)}: ${JSON.stringify(value)}`).join('\n')),
-  fc
-    .array(entry, { minLength: 1, maxLength: 3 })
-    .map((all) => JSON.stringify(Object.fromEntries(all.map(({ key, value }) => [key, value])))),
-)
-const name = pick(['a', 'a', 'a', '"a"', 'b', 'beacon', '!!str b', binary('beacon'), 'a # b', '&x b', 'c'])
-const written = fc.record({
-  name: pick(['one', 'two', 'three']),
-  author: pick([TENANT, TENANT, undefined]),
-  groups: pick(['', 'a', 'system:authenticated']),
-})
-const remoteText = fc
-  .record({
-    as: pick(DISGUISES),
-    application: pick(['a', 'b', 'beacon', 'c']),
-    elsewhere: pick(['', ', "namespace": "bank"', ', "namespace": "shop"']),
-  })
-  .map(
-    ({ as, application, elsewhere }) =>
-      `{ "data": {"labels":{"istio.io/dataplane-mode":"ambient"}}${elsewhere}, ${as('application').trim()}: ${application} }`,
-  )
-const about = fc.record({
-  id: pick([7, 8, 9]),
-  endpoint: pick(['service-mesh', 'db']),
-  interface: pick(['service_mesh', 'sql', 'cross_model_mesh']),
-  role: pick(['requires', 'provides', 'peers']),
-})
-const anyDocument = fc.oneof(
-  fc.record({ text: configText, written, name }).map((one) => config(one.text, one.written, one.name)),
-  fc
-    .record({ remote: remoteText, written, name, about })
-    .map((one) =>
-      relation(one.remote, one.written, one.name, one.about as ReturnType<typeof meshRelation>['relation']),
-    ),
-)
-
 test('200 documents of who may update one application, and no effect, change nothing outside it', async () => {
   const world = createTenants(rights('admin: beacon', 'admin: mesh beacon', 'admin: b'), { isOwnSink: true })
   await write(world, config('mesh: {}', { name: 'of-beacon', author: 'admin' }, 'beacon'))
@@ -383,7 +256,9 @@ test('200 documents of who may update one application, and no effect, change not
   expect(world.labels('b').template).toHaveProperty(['istio.io/dataplane-mode'])
   const before = outside(world)
   const seen = new Set<number>()
-  for (const [index, document] of fc.sample(anyDocument, { seed: 31, numRuns: 200 }).entries()) {
+  for (const [index, document] of fc
+    .sample(anyDocument({ namespace: NAMESPACE, elsewhere: 'bank', tenant: TENANT }), { seed: 31, numRuns: 200 })
+    .entries()) {
     world.clock.advance(1_000)
     const { status } = await write(world, document)
     seen.add(status)

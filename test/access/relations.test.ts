@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { config, createTenants, relation, resync, send, TENANT, write } from '../helpers/tenants.ts'
+import { TENANT } from '../helpers/tenant-documents.ts'
+import { config, createTenants, relation, resync, send, write } from '../helpers/tenants.ts'
 import { event, type World } from '../helpers/world.ts'
 
 const DATABASE = { id: 3, endpoint: 'db', interface: 'sql', role: 'requires' } as const

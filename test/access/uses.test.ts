@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { config, createTenants, outside, resync, send, TENANT, tell, write } from '../helpers/tenants.ts'
+import { TENANT } from '../helpers/tenant-documents.ts'
+import { config, createTenants, outside, resync, send, tell, write } from '../helpers/tenants.ts'
 import { event, NAMESPACE, type World } from '../helpers/world.ts'
 
 const containers = [{ name: 'c', image: 'x:1' }]

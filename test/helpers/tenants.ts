@@ -1,12 +1,8 @@
 import { type Event, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { sourceEvent } from '../../src/embedded/source-event.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { APPLICATION_LABEL } from '../../src/kubernetes/ownership-labels.ts'
-import { createWorld, event, meshRelation, NAMESPACE, named, service, type World, workload } from './world.ts'
-
-export const TENANT = 'tenant'
-export const AUTHOR = 'meshstep.dev/author'
-const GROUPS = 'meshstep.dev/author-groups'
+import { documentsIn, isOutside, TENANT } from './tenant-documents.ts'
+import { createWorld, event, NAMESPACE, named, service, type World, workload } from './world.ts'
 
 const guard: KubernetesObject[] = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((kind) => ({
   ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: `meshstep-documents-${NAMESPACE}` } },
@@ -32,27 +28,7 @@ export const createTenants = (
 
 const isUse = (about: string): boolean => /^(impersonate|get|patch) /.test(about)
 
-export type Written = { name?: string; author?: string | undefined; groups?: string }
-
-const configMap = (kind: string, data: Record<string, string>, written: Written = {}): KubernetesObject => {
-  const { name = 'document', author = 'author' in written ? undefined : TENANT, groups } = written
-  const annotations = {
-    ...(author !== undefined && { [AUTHOR]: author }),
-    ...(groups !== undefined && { [GROUPS]: groups }),
-  }
-  return {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': kind }, annotations },
-    data,
-  }
-}
-
-export const config = (text: string, written?: Written, application = 'a') =>
-  configMap('config', { application, config: text }, written)
-
-export const relation = (remote: string, written?: Written, application = 'a', about = meshRelation().relation) =>
-  configMap('relation', { application, relation: JSON.stringify(about), remote }, written)
+export const { config, relation } = documentsIn(NAMESPACE)
 
 const stored = (world: World, name: string) =>
   world.api.objects().find((one) => one.kind === 'ConfigMap' && one.metadata.name === name)
@@ -98,13 +74,9 @@ export const resync = async (world: World) => {
   return { status: response.status, text: await response.text() }
 }
 
-/** All but documents, the memory of `a`, what it owns, and what has its name. */
+/** All that is of no tenant. */
 export const outside = (world: World): string[] =>
   world.api
     .objects()
-    .filter(({ kind, metadata: { name, labels = {} } }) => {
-      const isDocument = labels['meshstep.dev/kind'] !== undefined
-      const isOwn = labels[APPLICATION_LABEL] === 'a' || name === 'a' || /^a-\d+$/.test(name)
-      return !isDocument && !isOwn && kind !== 'Event'
-    })
+    .filter(isOutside)
     .map((object) => JSON.stringify(object))
