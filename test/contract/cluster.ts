@@ -1,5 +1,6 @@
 import { systemClock as clock } from '../../src/base/clock.ts'
-import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { createEmbeddedApi, type EmbeddedApiOptions } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
 import { features } from '../../src/features.ts'
 import { type ApplicationView, createApplications } from '../../src/http/applications.ts'
@@ -21,6 +22,8 @@ import { functions } from '../helpers/functions.ts'
 import { buildCombination } from '../knative/builds.ts'
 import type { KubeObject } from '../knative/kinds.ts'
 import { until } from '../process/helpers.ts'
+import { createDoor } from './door.ts'
+import { createRbac } from './rbac.ts'
 
 /** Who made the objects, as the API server sees it. */
 export const CREATOR = 'juju'
@@ -42,7 +45,10 @@ export type Cluster = {
   readonly kubernetes: Kubernetes
   /** One of another user, as an administrator may impersonate any. */
   as(user: string): Kubernetes
-  /** Makes objects of any kind, and removes those that are in no namespace when the cluster is closed. */
+  /**
+   * Makes objects of any kind, and removes those that are in no namespace when the cluster is closed. Without a cluster Roles and RoleBindings
+   * decide about applications alone.
+   */
   install(objects: readonly KubeObject[]): Promise<void>
   create(object: KubernetesObject): Promise<KubernetesObject>
   /** The object as it is now; fails when there is none. */
@@ -55,6 +61,13 @@ export type Cluster = {
   send(name: string, data: Record<string, unknown>): Promise<Handled>
   /** Hands an object to the functions, as Knative's ApiServerSource does. */
   hear(verb: 'add' | 'update' | 'delete', object: KubernetesObject): Promise<Handled>
+  /**
+   * Sends an event to a server of the functions that authenticates, and is its own sink, with the token of a ServiceAccount of the namespace. It
+   * needs the rights of `components/authentication`.
+   */
+  post(event: Event, account: string): Promise<Response>
+  /** Reads any path of the API server. */
+  get(path: string): Promise<unknown>
   /** Makes an object of any kind, and answers what the API server made of it. */
   make(object: KubernetesObject): Promise<KubernetesObject>
   /** Deletes an object of any kind. */
@@ -70,18 +83,22 @@ export type Cluster = {
 const RIGHTS = ['ServiceAccount', 'Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']
 
 export const openCluster = async (components: readonly string[] = []): Promise<Cluster> => {
-  const { endpoint, close } = await endpointFor(clusterOf(process.env))
-  const transport = createTransport(endpoint)
   const namespace = `meshstep-contract-${crypto.randomUUID().slice(0, 8)}`
-  const as =
-    (user: string | undefined) =>
-    (deadline: number): Kubernetes => {
-      const impersonate: Record<string, string> = user === undefined ? {} : { 'impersonate-user': user }
-      const send: Transport = (request) => transport({ ...request, headers: { ...request.headers, ...impersonate } })
-      return createKubernetes({ transport: send, clock, deadline })
-    }
+  const audience = `meshstep.${namespace}`
+  const tokens: Record<string, string> = {}
+  const rbac = createRbac()
+  const reviewers = { tokens, audiences: [audience], allows: rbac.allows }
+  const { endpoint, close } = await endpointFor(clusterOf(process.env), reviewers)
+  const transport = createTransport(endpoint)
+  const through = (user: string | undefined): Transport => {
+    const impersonate: Record<string, string> = user === undefined ? {} : { 'impersonate-user': user }
+    return (request) => transport({ ...request, headers: { ...request.headers, ...impersonate } })
+  }
+  const as = (user: string | undefined) => (deadline: number) =>
+    createKubernetes({ transport: through(user), clock, deadline })
   const kubernetes = as(undefined)(Number.POSITIVE_INFINITY)
-  const connect = as(noCluster ? undefined : `system:serviceaccount:${namespace}:meshstep`)
+  const own = noCluster ? undefined : `system:serviceaccount:${namespace}:meshstep`
+  const connect = as(own)
   const timeoutMilliseconds = 20_000
   const environment = { resolver: '10.96.0.10' }
   const step = createStep({ features, connect, clock, environment })
@@ -107,6 +124,21 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
     return answer
   }
 
+  const get = async (path: string): Promise<unknown> => JSON.parse((await call({ method: 'GET', path })).body)
+
+  const requestToken = async (account: string): Promise<string> => {
+    const user = `system:serviceaccount:${namespace}:${account}`
+    if (noCluster) {
+      tokens[user] = user
+      return user
+    }
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
+    const kind = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }
+    const { body } = await call({ method: 'POST', path, body: { ...kind, spec: { audiences: [audience] } } })
+    return (JSON.parse(body) as { status: { token: string } }).status.token
+  }
+  const door = createDoor({ audience, transport: through(own), environment, requestToken })
+
   await call({
     method: 'POST',
     path: '/api/v1/namespaces',
@@ -115,6 +147,10 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
   const clusterScoped: string[] = []
   const install = async (objects: readonly KubeObject[]): Promise<void> => {
     for (const object of objects) {
+      if (noCluster && /^Role/.test(object.kind)) {
+        rbac.add(object)
+        continue
+      }
       const path = collectionOf(object)
       await call({ method: 'POST', path, body: object })
       if (!path.includes('/namespaces/')) clusterScoped.push(`${path}/${object.metadata.name}`)
@@ -153,6 +189,8 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
       await call({ method: 'DELETE', path: pathOf(referenceTo(object)) })
       await until(`${object.kind} is gone`, async () => (await kubernetes.find(referenceTo(object))) === undefined)
     },
+    get,
+    post: door.post,
     view: (application) => applications.one({ namespace, application }),
     make: async (object) => {
       const { body } = await call({ method: 'POST', path: collectionOf(object as KubeObject), body: object })
@@ -181,6 +219,7 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
         {},
       ),
     close: async () => {
+      await door.finish()
       for (const path of clusterScoped) await call({ method: 'DELETE', path })
       const own = await kubernetes.find({ kind: 'Namespace', name: namespace })
       if (own) await call({ method: 'DELETE', path: `/api/v1/namespaces/${namespace}` })
@@ -192,16 +231,17 @@ export const openCluster = async (components: readonly string[] = []): Promise<C
 
 const endpointFor = async (
   files: string | undefined,
+  options: EmbeddedApiOptions,
 ): Promise<{ endpoint: ApiServerEndpoint; close(): Promise<void> }> => {
   if (files) return { endpoint: kubeconfigEndpoint(files), close: async () => undefined }
-  const { url, close } = await startEmbeddedApi({ api: createEmbeddedApi(), port: 0 })
+  const { url, close } = await startEmbeddedApi({ api: createEmbeddedApi(options), port: 0 })
   return { endpoint: { server: url, credentials: async () => ({}) }, close }
 }
 
 /** Where objects of a kind are made: its plural is regular, but for policies. */
 const collectionOf = ({ apiVersion, kind, metadata: { namespace } }: KubeObject): string => {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  const isNamespaced = !/^(Cluster|Validating|Mutating)/.test(kind)
+  const isNamespaced = !/^(Cluster|Validating|Mutating|Namespace)/.test(kind)
   const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies')
   return `${root}${isNamespaced ? `/namespaces/${namespace}` : ''}/${plural}`
 }

@@ -1,22 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
 import { defined } from '../../src/base/own-value.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { buildCombination, folder } from '../knative/builds.ts'
-import { KubeObject } from '../knative/kinds.ts'
+import { buildCombination } from '../knative/builds.ts'
 import { until } from '../process/helpers.ts'
+import { admissionIn } from './admission.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
-
-type Rule = { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }
-
-const update = (resources: string[], resourceNames?: string[]): Rule => ({
-  apiGroups: ['meshstep.dev'],
-  resources,
-  verbs: ['update'],
-  ...(resourceNames && { resourceNames }),
-})
+import { bound, configMaps, type Rule, update } from './rbac.ts'
 
 const effects = ['workload', 'policies', 'mesh', 'root'] as const
 
@@ -36,24 +25,6 @@ const users: Record<string, Rule[]> = {
 let cluster: Cluster
 let serial = 0
 
-const made = (kind: string, name: string, fields: Record<string, unknown>): KubeObject =>
-  KubeObject.parse({
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind,
-    metadata: { name, namespace: cluster.namespace },
-    ...fields,
-  })
-
-const bound = (name: string, rules: Rule[], subject: Record<string, string>): KubeObject[] => [
-  made('Role', name, { rules }),
-  made('RoleBinding', name, {
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name },
-    subjects: [subject],
-  }),
-]
-
-const configMaps: Rule = { apiGroups: [''], resources: ['configmaps'], verbs: ['*'] }
-
 beforeAll(async () => {
   if (noCluster) return
   cluster = await openCluster()
@@ -64,7 +35,9 @@ beforeAll(async () => {
     ...accounts.map((subject) => ({ rules: [], subject: { ...subject, namespace: cluster.namespace } })),
   ]
   await cluster.install([
-    ...writers.flatMap(({ rules, subject }, index) => bound(`writer-${index}`, [configMaps, ...rules], subject)),
+    ...writers.flatMap(({ rules, subject }, index) =>
+      bound(cluster.namespace, `writer-${index}`, [configMaps, ...rules], subject),
+    ),
     ...buildCombination(['authentication'], cluster.namespace).filter(({ kind }) => kind.startsWith('Validating')),
   ])
   await until('documents are guarded', async () =>
@@ -286,9 +259,7 @@ describe.skipIf(noCluster)(`who writes ConfigMaps ${noCluster ?? ''}`, () => {
   })
 
   test('the API server writes the author down, and the groups, where it is told to', async () => {
-    const text = readFileSync(join(folder, 'components/authentication/authors.yaml'), 'utf8')
-    const installed = text.replaceAll(/\bnamespace$/gm, cluster.namespace)
-    await cluster.install(parseAllDocuments(installed).map((document) => KubeObject.parse(document.toJS())))
+    await cluster.install(admissionIn('authors.yaml', cluster.namespace))
     await until('authors are written down', async () => {
       const one = await cluster
         .as('details')
