@@ -37,7 +37,7 @@ const CLIENTS: Pick<Query, 'from' | 'address'>[] = [
 
 /** Every request that somebody may think of. */
 const REQUESTS = CLIENTS.flatMap((client) =>
-  SUBJECTS.filter((to) => to !== client.from).flatMap((to) =>
+  SUBJECTS.flatMap((to) =>
     (['service', 'pod'] as const).flatMap((via) =>
       [80, 81, 8080].flatMap((port) =>
         ['GET', 'HEAD', 'POST', 'PUT'].flatMap((method) =>

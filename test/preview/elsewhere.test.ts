@@ -1,32 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { createMemo } from '../../src/base/memo.ts'
-import { failureOf } from '../../src/cli/plan.ts'
-import { features } from '../../src/features.ts'
 import { ApiError } from '../../src/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { compareAccess } from '../../src/preview/compare.ts'
 import { findDifference } from '../../src/preview/difference/difference.ts'
 import { createWorld, type World } from '../../src/preview/difference/world.ts'
-import type { Plan } from '../../src/preview/preview.ts'
 import { related, requires } from '../helpers/beacon-world.ts'
 import { application, waypoint } from '../helpers/mesh.ts'
 import { event } from '../helpers/world.ts'
 import { custom, pods, service } from '../istio/bookinfo.ts'
+import { codeOf, ISTIO, lines, namespace, ON_MESH, onMesh, planned } from './compared.ts'
 import { DENY_EVERYTHING, largeWorld } from './large.ts'
 import { createPlace, type Place } from './planned.ts'
 import { reading } from './reading.ts'
 
-const ON_MESH = { 'istio.io/dataplane-mode': 'ambient' }
-
 const inPb = (name: string) => application(name, { namespace: 'pb', labels: ON_MESH })
-
-const ISTIO: KubernetesObject = {
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name: 'istio', namespace: 'istio-system' },
-  data: { mesh: 'trustDomain: cluster.local\n' },
-}
 
 const DB = { application: 'db' }
 
@@ -57,10 +45,6 @@ const allowing = (methods: readonly string[]) => ({
   ...DB,
   config: { policies: [{ type: 'app', relation: 'use', endpoints: [{ methods }] }] },
 })
-
-const lines = ({ access }: Plan): string[] => access.map(({ line }) => line)
-
-const codeOf = (plan: Plan): number => failureOf(plan, 'lose')?.code ?? 0
 
 describe('a plan names what is lost in other namespaces', () => {
   test('where the mesh is hardened', async () => {
@@ -105,28 +89,6 @@ describe('a plan names what is lost in other namespaces', () => {
   })
 })
 
-type Options = Partial<Parameters<typeof compareAccess>[1]>
-
-/** The plan that makes `after` out of `before`, in a cluster of these objects. */
-const planned = async (
-  cluster: readonly KubernetesObject[],
-  forked: { before?: readonly KubernetesObject[]; after?: readonly KubernetesObject[] },
-  options: Options = {},
-): Promise<Plan> => ({
-  ...(await compareAccess(
-    { before: [], after: [], ...forked },
-    {
-      ...{ memories: features.memories, kubernetes: reading(cluster) },
-      ...{ near: new Set<string>(['shop']), hasTime: () => true, ...options },
-    },
-  )),
-  ...{ steps: [], outcomes: [], objects: [], expectations: [] },
-})
-
-const namespace = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
-
-const onMesh = (name: string, of = 'shop') => application(name, { namespace: of, labels: ON_MESH })
-
 describe('a plan that much changes for', () => {
   const names = Array.from({ length: 80 }, (_, index) => `app-${String(index).padStart(2, '0')}`)
   const crowd = [ISTIO, namespace('shop'), ...names.flatMap((name) => onMesh(name))]
@@ -139,7 +101,7 @@ describe('a plan that much changes for', () => {
       '- everybody of shop → shop/app-79 :9080',
       '- everybody of shop → shop/app-79 (pods) :9080',
     ])
-    expect(plan.access[2]).toMatchObject({ clients: ['shop/*'], to: 'shop/app-79', port: 9080, count: 79 })
+    expect(plan.access[2]).toMatchObject({ clients: ['shop/*'], to: 'shop/app-79', port: 9080, count: 80 })
     expect(codeOf(plan)).toBe(2)
   })
 
@@ -151,7 +113,7 @@ describe('a plan that much changes for', () => {
     expect(plan.access.find(({ clients }) => clients)).toMatchObject({
       clients: ['shop/*'],
       notClients: ['shop/app-03'],
-      count: 78,
+      count: 79,
     })
   })
 
@@ -162,6 +124,7 @@ describe('a plan that much changes for', () => {
     const plan = await planned([...own, ...far], { after: [denied] })
     expect(lines(plan).filter((line) => !line.includes('(pods)'))).toEqual([
       '- (outside the mesh) → db :9080',
+      '- db → db :9080',
       '- web → db :9080',
       '- everybody of pa → shop/db :9080',
     ])
@@ -349,7 +312,11 @@ describe('a plan knows', () => {
   test('a port that nothing names, where policies name all others', async () => {
     const rules = [{ to: [{ operation: { notPorts: ['9080'] } }] }]
     const plan = await planned(cluster, { after: [custom('no', { ...pods('db'), action: 'DENY', rules })] })
-    expect(lines(plan)).toEqual(['- (outside the mesh) → db (pods) :(not 9080)', '- web → db (pods) :(not 9080)'])
+    expect(lines(plan)).toEqual([
+      '- (outside the mesh) → db (pods) :(not 9080)',
+      '- db → db (pods) :(not 9080)',
+      '- web → db (pods) :(not 9080)',
+    ])
     expect(plan.access[0]).toMatchObject({ notPorts: [9080] })
   })
 

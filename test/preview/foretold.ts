@@ -19,11 +19,9 @@ const isAbout = (one: AccessChange, { from, address, to, via, port, method, path
   isMeant(one.path, one.notPaths, path, matchesPath) &&
   isMeant(one.host, one.notHosts, host, matchesText)
 
-const isClient = ({ from, clients = [], notClients = [], to }: AccessChange, name: string): boolean =>
+const isClient = ({ from, clients = [], notClients = [] }: AccessChange, name: string): boolean =>
   from === name ||
-  (name !== to &&
-    !notClients.includes(name) &&
-    (clients.includes(name) || clients.includes(`${name.replace(/\/.*/, '')}/*`)))
+  (!notClients.includes(name) && (clients.includes(name) || clients.includes(`${name.replace(/\/.*/, '')}/*`)))
 
 const isOutside = ({ from, clients, address, notAddresses = [] }: AccessChange, client: string): boolean =>
   from === undefined &&

@@ -13,15 +13,14 @@ export type Class = {
   readonly example: Client
 }
 
-/** Divides clients into classes, for a target that these policies decide for; `self` is no client of itself. */
-export type Classify = (policies: readonly KubernetesObject[], accounts: readonly string[], self: string) => Class[]
+/** Divides clients into classes, for a target that these policies decide for. */
+export type Classify = (policies: readonly KubernetesObject[], accounts: readonly string[]) => Class[]
 
 /**
  * Prepares the division of clients. It costs as much as policies name: those that name nobody in particular are told apart once, for all targets
  * whose policies have the same patterns.
  */
 export const createClassify = (clients: readonly Client[], trustDomains: readonly string[]): Classify => {
-  const byName = indexOf(clients, ({ name }) => (name === undefined ? [] : [name]))
   const byAccount = indexOf(clients, ({ faces }) => new Set(faces.flatMap((face) => accountOf(face) ?? [])))
   const known = new Map<
     string,
@@ -48,20 +47,17 @@ export const createClassify = (clients: readonly Client[], trustDomains: readonl
     return made
   }
 
-  return (policies, accounts, self) => {
+  return (policies, accounts) => {
     const { groups, groupOf } = grouped(policies)
     const lists = listsOf(policies, accounts)
     const named = under(byAccount, lists.keys())
-    const selves = new Set(byName.get(self) ?? [])
-    const byLists = Map.groupBy(
-      named.filter((one) => !selves.has(one)),
-      (one) =>
-        JSON.stringify([
-          groups.indexOf(groupOf.get(one) ?? []),
-          ...one.faces.map((face) => lists.get(accountOf(face) ?? '')),
-        ]),
+    const byLists = Map.groupBy(named, (one) =>
+      JSON.stringify([
+        groups.indexOf(groupOf.get(one) ?? []),
+        ...one.faces.map((face) => lists.get(accountOf(face) ?? '')),
+      ]),
     )
-    const takenOf = Map.groupBy(new Set([...named, ...selves]), (one) => groupOf.get(one))
+    const takenOf = Map.groupBy(named, (one) => groupOf.get(one))
     return [
       ...[...byLists.values()].map((some) => ({ group: groupOf.get(some[0] as Client) ?? some, some, except: NOBODY })),
       ...groups.map((group) => ({ group, some: group, except: new Set(takenOf.get(group) ?? []) })),

@@ -1,8 +1,9 @@
 import { resolveClient } from '../../authorization/client.ts'
 import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds.ts'
-import { isOnMesh, type ObservedPods, serviceAccountName, typicalPod } from '../../authorization/pods.ts'
+import { isOnMesh, type ObservedPods, type PodLike, serviceAccountName, typicalPod } from '../../authorization/pods.ts'
 import type { Query } from '../../authorization/query.ts'
 import { Refused } from '../../base/errors.ts'
+import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { ENROLMENT_LABEL } from '../../istio/names.ts'
 import type { ObservedClient, World } from './world.ts'
@@ -35,12 +36,36 @@ export type Client = {
 
 /** An application or a Gateway as a client, in both worlds. */
 export const clientOf = async (subject: Subject, worlds: readonly [World, World]): Promise<Client> => {
-  const faces = [await faceOf(subject, worlds[0]), await faceOf(subject, worlds[1])] as const
-  return { name: subjectName(subject), namespace: subject.namespace, subject, faces }
+  const name = subjectName(subject)
+  const faceIn = async (world: World) => faceOf({ from: subject }, await world.observeClient(subject), world, name)
+  const faces = [await faceIn(worlds[0]), await faceIn(worlds[1])] as const
+  return { name, namespace: subject.namespace, subject, faces }
 }
 
-/** A client that runs as an account, where no pods are known that do. */
-export const accountClient = ({ namespace, serviceAccount }: Account, name: string): Client => {
+/**
+ * Whoever runs as an account beside the applications: the pods that do, and where there are none in a world, as of a job between two runs, one that
+ * would if it `isNamed`. That one is on the mesh, by itself where its namespace never is.
+ */
+export const accountClient = (account: Account, worlds: readonly [World, World], isNamed: boolean): Client => {
+  const { namespace, serviceAccount } = account
+  const isAmbient = worlds.some(
+    (world) => ownValue(world.namespace(namespace)?.metadata.labels, ENROLMENT_LABEL) === 'ambient',
+  )
+  const labels = { ...(!isAmbient && { [ENROLMENT_LABEL]: 'ambient' }) }
+  const next: readonly PodLike[] = [{ metadata: { labels }, spec: { serviceAccountName: serviceAccount } }]
+  const name = `${namespace}/sa/${serviceAccount}`
+  const query = { from: { namespace, application: serviceAccount } }
+  const faceIn = (world: World): Face | undefined => {
+    const running = world.lone.runningAs(account) ?? (isNamed ? next : undefined)
+    const observed = { from: running && { running }, fromNamespace: world.namespace(namespace), mesh: undefined }
+    return faceOf(query, observed, world, name)
+  }
+  return { name, namespace, faces: [faceIn(worlds[0]), faceIn(worlds[1])] }
+}
+
+/** Whoever else is in a namespace that cannot be read. */
+export const anybodyIn = (namespace: string): Client => {
+  const serviceAccount = ANYBODY_ELSE
   const labels = { [ENROLMENT_LABEL]: 'ambient' }
   const face = {
     query: { from: { namespace, application: serviceAccount } },
@@ -52,8 +77,11 @@ export const accountClient = ({ namespace, serviceAccount }: Account, name: stri
     account: { namespace, serviceAccount },
     kind: KIND_OF_ACCOUNTS,
   }
-  return { name, namespace, faces: [face, face] }
+  return { name: `${namespace}/*`, namespace, faces: [face, face] }
 }
+
+/** No account is called so. */
+const ANYBODY_ELSE = 'anybody.else'
 
 /** A client of which nothing is known but that it is outside the mesh. */
 export const outsideClient = (
@@ -67,12 +95,16 @@ export const outsideClient = (
 
 const KIND_OF_ACCOUNTS = JSON.stringify([true, false, [], null, ''])
 
-const faceOf = async (subject: Subject, world: World): Promise<Face | undefined> => {
-  const observed = await world.observeClient(subject)
+const faceOf = (
+  query: { readonly from: Subject },
+  observed: ObservedClient,
+  world: World,
+  name: string,
+): Face | undefined => {
   const { from: pods, fromNamespace, mesh } = observed
-  const query = { from: subject }
+  const { namespace } = query.from
   if (pods === undefined) return undefined
-  const { from, isGateway, doubts } = resolved({ ...query, to: subject, port: 1, via: 'service' }, observed) ?? {}
+  const { from, isGateway, doubts } = resolved({ ...query, to: query.from, port: 1, via: 'service' }, observed) ?? {}
   if (from === undefined) return undefined
   const labels = fromNamespace?.metadata.labels ?? {}
   const kinds = kindsOfPods(pods, labels, CLIENT_ASPECTS)
@@ -80,13 +112,13 @@ const faceOf = async (subject: Subject, world: World): Promise<Face | undefined>
   return {
     query,
     observed,
-    ...(serviceAccount !== undefined && { account: { namespace: subject.namespace, serviceAccount } }),
+    ...(serviceAccount !== undefined && { account: { namespace, serviceAccount } }),
     kind: JSON.stringify([
       serviceAccount !== undefined,
       isGateway,
-      [...(doubts ?? []), ...(serviceAccount === undefined ? [] : world.doubtsAbout(subject.namespace))],
+      [...(doubts ?? []), ...(serviceAccount === undefined ? [] : world.doubtsAbout(namespace))],
       mesh ?? null,
-      kinds.length > 1 ? [subjectName(subject), kinds.map((one) => kindText(one, labels))] : '',
+      kinds.length > 1 ? [name, kinds.map((one) => kindText(one, labels))] : '',
     ]),
   }
 }

@@ -102,7 +102,7 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
     const sides = [await worlds[0].observe(to), await worlds[1].observe(to)] as const
     const isSame = isAlike(...sides, worlds)
     if (isSame && changed.length === 0) return []
-    const classes = classesFor(to, sides, isSame ? classifyChanged : classifyAll, !isSame)
+    const classes = classesFor(sides, isSame ? classifyChanged : classifyAll, !isSame)
     if (classes.length === 0) return []
     const ports = portsOf(to, sides)
     const compared = ports.map((port) => compareAt(to, port, { worlds, sides, classes, options }))
@@ -119,14 +119,15 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
   }
 }
 
-/** Applications, and Gateways that take traffic from outside, of either world. */
+/** Applications, Gateways that take traffic from outside, and pods that are of neither, of either world. */
 const subjectsIn = (worlds: Worlds): Subject[] => {
   const objects = worlds.flatMap((world) => world.objects)
   const gateways = objects.flatMap(({ kind, metadata: { namespace = '', name } }) =>
     kind === 'Gateway' ? [{ namespace, application: name }] : [],
   )
   const ingress = gateways.filter((one) => worlds.some((world) => findIngress(world.gateway(one), one)))
-  const byName = new Map([...applicationsIn(objects), ...ingress].map((one) => [subjectName(one), one]))
+  const lone = worlds.flatMap((world) => world.lone.subjects)
+  const byName = new Map([...applicationsIn(objects), ...ingress, ...lone].map((one) => [subjectName(one), one]))
   return [...byName.values()].toSorted((one, other) => (subjectName(one) < subjectName(other) ? -1 : 1))
 }
 
@@ -138,19 +139,14 @@ const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before
 
 const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
-const classesFor = (
-  to: Subject,
-  sides: readonly ObservedTarget[],
-  classify: Classify,
-  hasOutside: boolean,
-): Class[] => {
+const classesFor = (sides: readonly ObservedTarget[], classify: Classify, hasOutside: boolean): Class[] => {
   const policies = [...new Set(sides.flatMap((side) => side.policies ?? []))]
   // with auto-allow there are policies for the accounts of waypoints
   const accounts = sides.flatMap((side) => (side.gateways ?? []).map(accountOfWaypoint))
   const outside = hasOutside ? outsideClients(policies.flatMap((one) => sourcesOf(one).blocks)) : []
   return [
     ...outside.map((one) => ({ group: outside, some: [one], except: new Set<Client>(), example: one })),
-    ...classify(policies, accounts, subjectName(to)),
+    ...classify(policies, accounts),
   ]
 }
 

@@ -129,10 +129,7 @@ const sizesOf = (clients: readonly Client[]): ReadonlyMap<string, number> =>
 const tellMany = (found: Found, groups: readonly Class[], sizes: ReadonlyMap<string, number>): AccessChange => {
   const count = countOf(groups)
   const names = namesOf(groups, sizes)
-  const self = subjectName(found.to)
-  const excepted = groups.flatMap(({ except }) =>
-    [...except].flatMap(({ name }) => (name === self ? [] : (name ?? []))),
-  )
+  const excepted = groups.flatMap(({ except }) => [...except].flatMap(({ name }) => name ?? []))
   const spaces = new Set(names.map((name) => name.replace(/\/.*/, '')))
   const of = spaces.size === 1 ? [...spaces].join('') : `${spaces.size} namespaces`
   const isWhole = names.every((name) => name.endsWith('/*'))

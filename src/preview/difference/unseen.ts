@@ -1,9 +1,9 @@
-import { isGateway, isOnMesh, type PodLike, serviceAccountName } from '../../authorization/pods.ts'
+import { type PodLike, podTemplate, serviceAccountName } from '../../authorization/pods.ts'
+import { ownValue } from '../../base/own-value.ts'
 import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
-import { controllerNamed } from '../../kubernetes/pods.ts'
-import { type Account, accountClient, type Client } from './clients.ts'
+import { type Account, accountClient, anybodyIn, type Client } from './clients.ts'
 import type { Cluster } from './cluster.ts'
 import { decidingText } from './concise.ts'
 import { accountName, sourcesOf } from './sources.ts'
@@ -12,48 +12,42 @@ import type { World } from './world.ts'
 type Worlds = readonly [World, World]
 
 /**
- * Clients of which no application is known: pods that no workload of ours has, accounts that policies name in namespaces that cannot be read, or are of
- * another cluster, and whoever else is in those that cannot be read.
+ * Clients of which no application is known: pods that no workload of ours has, accounts that policies name and that no application runs as, as those of
+ * jobs between two runs, or in namespaces that cannot be read, or of another cluster, and whoever else is in those that cannot be read.
  */
 export const unseenClients = (worlds: Worlds, { unread }: Pick<Cluster, 'unread'>): Client[] => {
   const namespaces = [...unread.keys()].filter((name) => name !== '')
-  const known = new Set(
-    worlds.flatMap(({ objects }) => objects.flatMap(namespaceOf)).filter((name) => !unread.has(name)),
-  )
+  const known = new Set(worlds.flatMap(({ objects }) => objects.flatMap(accountsOf).map(accountName)))
   const policies = new Set(worlds.flatMap((world) => ofKind(world, 'AuthorizationPolicy')))
-  const named = [...policies].flatMap((one) => sourcesOf(one).accounts).map(({ name }) => accountIn(name))
-  const accounts = [...named.filter(({ namespace }) => !known.has(namespace)), ...worlds.flatMap(accountsOfPods)]
-  const distinct = new Map(accounts.map((one) => [accountName(one), one]))
+  const named = new Set([...policies].flatMap((one) => sourcesOf(one).accounts).map(({ name }) => name))
+  const lone = worlds.flatMap(({ lone: { accounts } }) => accounts.map(accountName))
+  const apart = [...named].filter((name) => !known.has(name))
   return [
-    ...[...distinct.values()].map((one) => accountClient(one, `${one.namespace}/sa/${one.serviceAccount}`)),
-    ...namespaces.map((namespace) => accountClient({ namespace, serviceAccount: ANYBODY_ELSE }, `${namespace}/*`)),
+    ...[...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name))),
+    ...namespaces.map(anybodyIn),
   ]
 }
 
-/** No account is called so. */
-const ANYBODY_ELSE = 'anybody.else'
-
-const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject): string[] =>
-  kind === 'Namespace' ? [name] : namespace === undefined || kind === 'AuthorizationPolicy' ? [] : [namespace]
+/** The accounts that an application or a Gateway runs as. */
+const accountsOf = (object: KubernetesObject): Account[] => {
+  const { kind, metadata, spec } = object
+  const { namespace = '' } = metadata
+  if (kind === 'Gateway') {
+    const own = ownValue(metadata.annotations, 'gateway.istio.io/service-account')
+    // waypoints run as the first of these, others as the second
+    const names = own === undefined ? [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`] : [own]
+    return names.map((serviceAccount) => ({ namespace, serviceAccount }))
+  }
+  if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object as PodLike) }]
+  const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'
+  return isWorkload ? [{ namespace, serviceAccount: serviceAccountName(podTemplate(object)) }] : []
+}
 
 const ofKind = ({ objects }: World, kind: Kind): KubernetesObject[] => objects.filter((one) => one.kind === kind)
 
 const accountIn = (name: string): Account => {
   const [namespace = '', serviceAccount = ''] = name.split('/')
   return { namespace, serviceAccount }
-}
-
-/** Of pods on the mesh that are of no StatefulSet, no Deployment and no Gateway: jobs, daemons, and pods by themselves. */
-const accountsOfPods = (world: World): Account[] => {
-  const labels = new Map(ofKind(world, 'Namespace').map(({ metadata }) => [metadata.name, metadata.labels ?? {}]))
-  return ofKind(world, 'Pod').flatMap((pod) => {
-    const { namespace = '' } = pod.metadata
-    const isOfWorkload = ['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? '')
-    const like = pod as PodLike
-    return isOfWorkload || isGateway(like) || !isOnMesh(like, labels.get(namespace) ?? {})
-      ? []
-      : [{ namespace, serviceAccount: serviceAccountName(like) }]
-  })
 }
 
 /** The targets that cannot be compared, as a change may concern objects that cannot be read. */

@@ -12,6 +12,7 @@ import type { State } from '../../state/state.ts'
 import type { Cluster, Said } from './cluster.ts'
 import { distinctPods, selectedKeys } from './distinct-pods.ts'
 import { indexOf } from './index-of.ts'
+import { type LonePods, lonePods } from './lone-pods.ts'
 import { createRelevance } from './relevant.ts'
 
 /** The part of a cluster that is read about the target of a request. */
@@ -35,6 +36,9 @@ export type World = {
   /** Reads all that decides about requests to a target, whoever sends them. */
   observe(to: Subject): Promise<ObservedTarget>
   observeClient(from: Subject): Promise<ObservedClient>
+  readonly lone: LonePods
+  /** A namespace, where it can be read. */
+  namespace(name: string): KubernetesObject | undefined
   /** The reasons why nothing is certain about applications on the mesh in a namespace. */
   doubtsAbout(namespace: string): readonly string[]
   /** Joins the two to what `observeForQuery` would read for one question. */
@@ -63,19 +67,25 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
   const relevant = createRelevance(objects, roots)
   const reader = createReader(objects, find)
   const keys = selectedKeys(objects)
+  const lone = lonePods(objects)
   const ofKind = (kind: Kind, some: readonly KubernetesObject[]) => (absent.has(kind) ? undefined : some)
   const classes = objects.filter(({ kind }) => kind === 'GatewayClass')
   const gatewayClasses = unread.get('')?.includes('GatewayClass') ? 'unreadable' : classes
   const meshOf = (subject: Subject | undefined) => subject && said.get(subjectName(subject))?.mesh
 
   const world: World = {
-    ...{ objects, roots, trustDomains: [...trustDomains] },
+    ...{ objects, roots, trustDomains: [...trustDomains], lone },
+    namespace: (name) => find({ kind: 'Namespace', name }),
     gateway: ({ namespace, application: name }) => [find({ kind: 'Gateway', namespace, name }) ?? []].flat(),
     observe: async (to) => {
       const { namespace, application: name } = to
-      const toNamespace = find({ kind: 'Namespace', name: namespace })
+      const toNamespace = world.namespace(namespace)
       const service = find({ kind: 'Service', namespace, name })
-      const all = (await findPods(reader, to)) ?? (await findOtherPods(reader, to, world.gateway(to), service))
+      const running = lone.named(to)
+      const all =
+        (await findPods(reader, to)) ??
+        (await findOtherPods(reader, to, world.gateway(to), service)) ??
+        (running && { running })
       const pods = all && distinctPods(all, keys)
       const labels = (pods ? allPods(pods) : []).map(podLabels)
       const found = relevant({ namespace, name, labels, namespaceLabels: toNamespace?.metadata.labels ?? {} })
@@ -90,7 +100,7 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
     },
     observeClient: async (from) => {
       const pods = (await findPods(reader, from)) ?? (await findOtherPods(reader, from, world.gateway(from)))
-      const fromNamespace = find({ kind: 'Namespace', name: from.namespace })
+      const fromNamespace = world.namespace(from.namespace)
       return {
         from: pods && distinctPods(pods, keys),
         fromNamespace,
@@ -98,7 +108,7 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
       }
     },
     doubtsAbout: (namespace) => {
-      const found = find({ kind: 'Namespace', name: namespace })
+      const found = world.namespace(namespace)
       const configs = roots.flatMap((root) => find(meshConfigReference(root)) ?? [])
       return found ? configs.flatMap((config) => undiscovered(config, found) ?? []) : []
     },

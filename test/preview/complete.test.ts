@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { application } from '../helpers/mesh.ts'
+import { custom, pods, service } from '../istio/bookinfo.ts'
+import { codeOf, ISTIO, lines, namespace, ON_MESH, onMesh, planned } from './compared.ts'
+
+const cluster = [ISTIO, namespace('shop'), ...onMesh('db'), ...onMesh('web')]
+
+const allowing = (...principals: string[]) =>
+  custom('allowed', { ...pods('db'), action: 'ALLOW', rules: [{ from: [{ source: { principals } }] }] })
+
+const account = (name: string, of = 'shop') => `cluster.local/ns/${of}/sa/${name}`
+
+/** A pod that no StatefulSet and no Deployment has: one by itself, or of `owner`. */
+const pod = (
+  name: string,
+  {
+    of = 'shop',
+    labels = {},
+    owner,
+    spec = {},
+  }: { of?: string; labels?: Record<string, string>; owner?: string; spec?: object } = {},
+): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name,
+    namespace: of,
+    labels: { role: 'alone', ...labels },
+    ...(owner !== undefined && {
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: owner, uid: owner, controller: true }],
+    }),
+  },
+  spec: { serviceAccountName: 'backup', containers: [{ name: 'c', ports: [{ containerPort: 9100 }] }], ...spec },
+  status: { phase: 'Running' },
+})
+
+describe('a plan tells what is lost by', () => {
+  test('an application that talks to itself', async () => {
+    const allowed = allowing(account('db'))
+    const plan = await planned([...cluster, allowed], { before: [allowed], after: [allowing(account('nobody'))] })
+    expect(lines(plan)).toContain('- db → db :9080')
+    expect(lines(plan)).toContain('- db → db (pods) :9080')
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('an account that a policy names, and that no pod runs as at the moment: a job between two runs', async () => {
+    const allowed = allowing(account('web'), account('nightly'))
+    const plan = await planned([...cluster, allowed], { before: [allowed], after: [allowing(account('web'))] })
+    expect(lines(plan)).toEqual(['- shop/sa/nightly → shop/db :9080', '- shop/sa/nightly → shop/db (pods) :9080'])
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('a pod without a workload, whose namespace leaves the mesh', async () => {
+    const jobs = { ...namespace('jobs'), metadata: { name: 'jobs', labels: ON_MESH } }
+    const allowed = allowing(account('backup', 'jobs'))
+    const plan = await planned([...cluster, jobs, pod('backup-1', { of: 'jobs' }), allowed], {
+      before: [jobs],
+      after: [namespace('jobs')],
+    })
+    expect(lines(plan)).toContain('- jobs/sa/backup → shop/db :9080')
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('a pod without a workload, whose namespace joins the mesh, and which passes a waypoint from then on', async () => {
+    const led = application('api', { labels: { ...ON_MESH, 'istio.io/use-waypoint': 'w' } })
+    const gateway: KubernetesObject = {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'Gateway',
+      metadata: { name: 'w', namespace: 'shop', labels: { 'istio.io/waypoint-for': 'service' } },
+      spec: { gatewayClassName: 'istio-waypoint', listeners: [{ name: 'mesh', port: 15_008, protocol: 'HBONE' }] },
+      status: { addresses: [{ type: 'IPAddress', value: '10.9.9.9' }] },
+    }
+    const rules = [{ from: [{ source: { principals: [account('web')] } }] }]
+    const guard = custom('guard', { ...service('api'), action: 'ALLOW', rules })
+    const jobs = { ...namespace('jobs'), metadata: { name: 'jobs', labels: ON_MESH } }
+    const plan = await planned(
+      [ISTIO, namespace('shop'), ...led, gateway, guard, namespace('jobs'), pod('backup-1', { of: 'jobs' })],
+      { before: [namespace('jobs')], after: [jobs] },
+      { autoAllowWaypoint: false },
+    )
+    expect(lines(plan)).toEqual(['- jobs/sa/backup → shop/api :9080'])
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('whoever talks to pods that neither a workload nor a Service has', async () => {
+    const denied = custom('closed', { selector: { matchLabels: { role: 'alone' } }, action: 'DENY', rules: [{}] })
+    const alone = pod('toolbox', { labels: ON_MESH })
+    const plan = await planned([...cluster, alone], { after: [denied] })
+    expect(lines(plan)).toContain('- web → toolbox (pods) :9100')
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('whoever talks to the pods of a DaemonSet, which are told by its name', async () => {
+    const denied = custom('closed', { selector: { matchLabels: { role: 'alone' } }, action: 'DENY', rules: [{}] })
+    const each = ['a', 'b'].map((one) => pod(`exporter-${one}`, { labels: ON_MESH, owner: 'exporter' }))
+    const plan = await planned([...cluster, ...each], { after: [denied] })
+    expect(lines(plan).filter((line) => line.startsWith('- web'))).toEqual(['- web → exporter (pods) :9100'])
+  })
+
+  test('a pod alone that leaves the mesh', async () => {
+    const allowed = allowing(account('backup'))
+    const before = pod('toolbox', { labels: ON_MESH })
+    const plan = await planned([...cluster, before, allowed], { before: [before], after: [pod('toolbox')] })
+    expect(lines(plan)).toContain('- shop/sa/backup → shop/db :9080')
+    expect(codeOf(plan)).toBe(2)
+  })
+})
