@@ -67,6 +67,9 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
   }
 }
 
+/** Tells if answers may be others: also where pods alone change, which are told of no plan. */
+export const decidesOtherwise = ({ before, after }: Forked): boolean => changedObjects(before, after).some(isDeciding)
+
 /** Both sides of a cluster: what a plan has read or made stands for what is there. */
 const sidesOf = (
   cluster: Cluster,

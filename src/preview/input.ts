@@ -31,8 +31,10 @@ export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock
   if (type.startsWith('application/cloudevents') || headers['ce-type'] !== undefined)
     return { events: [readEvent({ headers, body })], objects: [], expectations: [] }
   const documents = await documentsIn(textOf(body), clock)
-  if (documents.length === 0) throw new Refused(400, 'the body is empty: expected events or documents')
-  return proposalOf(documents.map((document, index) => contentOf(document, index)))
+  const proposal = proposalOf(documents.map((document, index) => contentOf(document, index)))
+  if (Object.values(proposal).every(({ length }) => length === 0))
+    throw new Refused(400, 'the body is empty: expected events or documents')
+  return proposal
 }
 
 const batchIn = (text: string): unknown[] => {

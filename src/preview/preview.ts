@@ -81,7 +81,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     const { trace = {} } = asked
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, given.objects) : undefined
     const proposal = { ...given, ...(authored && { objects: authored.objects }) }
-    const { createFork, compareAccess } = await import('./fork.ts')
+    const { createFork, compareAccess, decidesOtherwise } = await import('./fork.ts')
     const fork = createFork(async (path) => {
       const headers = { ...trace, accept: 'application/json' }
       const answer = await transport({ method: 'GET', path, headers, timeoutMilliseconds: deadline - clock.now() })
@@ -98,10 +98,11 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     const { changes, hidden } = await visibleChanges(sender, all)
     const after = createKubernetes({ transport: servedBy(fork.after), clock, deadline })
     const { autoAllowWaypoint } = asked
+    const forked = fork.objects()
     const compared =
-      all.length === 0
+      all.length === 0 && !decidesOtherwise(forked)
         ? NOTHING
-        : await compareAccess(fork.objects(), {
+        : await compareAccess(forked, {
             ...{ memories, kubernetes, autoAllowWaypoint },
             ...(sender && { sees: (about) => maySee(sender, about) }),
             near: namespacesOf(proposal, steps, all),

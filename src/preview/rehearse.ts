@@ -13,6 +13,7 @@ import type { EventFunction } from '../reconcile/event-function.ts'
 import { createHandler, type Handle } from '../reconcile/handle.ts'
 import { createQueue } from '../reconcile/queue.ts'
 import { createStep } from '../reconcile/step.ts'
+import { KUBECTL, takenOver } from './client-side.ts'
 import type { Proposal } from './input.ts'
 import { servedBy } from './served-by.ts'
 import { type Told, told } from './told.ts'
@@ -107,9 +108,17 @@ const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletio
   const title = nameOf({ kind, ...metadata })
   if (!isKind(kind)) throw new Refused(400, `${title}: a plan knows no objects of this kind`)
   try {
-    if (!isDeletion) return void (await kubernetes.apply(object, 'kubectl', { force: true }))
-    const found = await kubernetes.find({ kind, namespace: metadata.namespace, name: metadata.name })
+    const reference = { kind, namespace: metadata.namespace, name: metadata.name }
+    const found = await kubernetes.find(reference)
+    if (!isDeletion) {
+      const managedFields = found && takenOver(found)
+      const taking = { op: 'add', path: '/metadata/managedFields', value: managedFields } as const
+      if (managedFields) await kubernetes.patch(reference, [taking], KUBECTL)
+      return void (await kubernetes.apply(object, KUBECTL, { force: true }))
+    }
     if (found === undefined) throw new Refused(400, `${title} does not exist`)
+    if (kind === 'Namespace')
+      throw new Refused(400, `${title}: a plan does not follow what goes with it: name what is in it, each by itself`)
     await kubernetes.remove(found)
   } catch (error) {
     throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error

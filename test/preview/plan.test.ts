@@ -12,6 +12,7 @@ import { related, requires } from '../helpers/beacon-world.ts'
 import { application } from '../helpers/mesh.ts'
 import { event } from '../helpers/world.ts'
 import { custom, pods } from '../istio/bookinfo.ts'
+import { onMesh } from './compared.ts'
 import { createPlace, type Place } from './planned.ts'
 
 const DB = { application: 'db' }
@@ -215,6 +216,81 @@ const permitting = (
     const about = [`${namespace}/${application}`, effect].filter((part) => part !== undefined).join(' ')
     if (!allows(about)) throw new Refused(403, `you may not update ${about}`)
   },
+})
+
+describe('a plan of documents', () => {
+  const API = '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies/old'
+  const denying = custom('old', {
+    ...pods('db'),
+    action: 'DENY',
+    rules: [{ from: [{ source: { namespaces: ['x'] } }] }],
+  })
+  const { action: _, ...spec } = denying.spec
+
+  /** As `kubectl apply` does, without server-side apply. */
+  const applied = (place: Place, object: KubernetesObject, manager = 'kubectl-client-side-apply'): void => {
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(object) }
+    place.api.seed([{ ...object, metadata: { ...object.metadata, annotations } }], { manager })
+  }
+
+  test('takes away what kubectl applied, and is not given any more', async () => {
+    const place = createPlace(['db', 'web'])
+    place.api.seed([...onMesh('api')])
+    applied(place, custom('old', { ...denying.spec, ...pods('api') }))
+    const plan = await place.plan({ objects: [custom('old', { ...spec, ...pods('api') })] })
+    expect(plan.objects.map(({ object }) => object)).toEqual(['AuthorizationPolicy shop/old'])
+    expect(plan.objects[0]?.diff).toContain('-  action: DENY')
+    expect(plan.objects[0]?.diff).not.toContain('last-applied')
+    expect(lines(plan)).toContain('- (outside the mesh) → api :9080')
+  })
+
+  test('whoever applied it before, and in objects of which parts are named, as ports', async () => {
+    const place = createPlace([])
+    const [workload, exposed] = onMesh('api')
+    place.api.seed(workload ? [workload] : [])
+    applied(place, exposed as KubernetesObject, 'argocd-controller')
+    const ports = [{ port: 9090, targetPort: 9080 }]
+    const changed = { ...exposed, spec: { ...exposed?.spec, ports } } as KubernetesObject
+    const plan = await place.plan({ objects: [changed] })
+    expect(plan.objects[0]?.after?.spec?.ports).toMatchObject(ports)
+    expect(plan.objects[0]?.after?.spec?.ports).toHaveLength(1)
+  })
+
+  test('keeps what somebody else has written', async () => {
+    const place = createPlace([])
+    applied(place, denying)
+    const body = JSON.stringify({ metadata: { labels: { team: 'blue' } } })
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    place.api.handle({ method: 'PATCH', path: `${API}?fieldManager=somebody`, headers, body })
+    const plan = await place.plan({ objects: [custom('old', spec)] })
+    expect(plan.objects[0]?.after?.metadata.labels).toEqual({ team: 'blue' })
+  })
+
+  test('compares access where pods alone change', async () => {
+    const place = createPlace([])
+    place.api.seed([...onMesh('db'), ...onMesh('web')])
+    const alone = (labels: Record<string, string>): KubernetesObject => ({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'toolbox', namespace: 'shop', labels },
+      spec: { serviceAccountName: 'toolbox', containers: [{ name: 'c', image: 'x:1' }] },
+    })
+    const principals = ['cluster.local/ns/shop/sa/toolbox']
+    place.api.seed([
+      alone({ 'istio.io/dataplane-mode': 'ambient' }),
+      custom('allowed', { ...pods('db'), action: 'ALLOW', rules: [{ from: [{ source: { principals } }] }] }),
+    ])
+    const plan = await place.plan({ objects: [alone({ 'istio.io/dataplane-mode': 'none' })] })
+    expect(lines(plan)).toContain('- shop/sa/toolbox → shop/db :9080')
+  })
+
+  test('does not delete a namespace, as it would not follow all that goes with it', async () => {
+    const place = createPlace(['db'])
+    const namespace: KubernetesObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }
+    await expect(
+      place.preview({ events: [], objects: [namespace], expectations: [] }, { isDeletion: true }),
+    ).rejects.toThrow('Namespace shop: a plan does not follow what goes with it')
+  })
 })
 
 describe('whoever asks for a plan', () => {
@@ -449,6 +525,8 @@ describe('POST /plan', () => {
       /expected \{namespace\}\/\{application\}/,
     ],
     ['nothing', '', 'application/yaml', '/plan', /the body is empty/],
+    ['documents without content', '---\n---\n', 'application/yaml', '/plan', /the body is empty/],
+    ['a list of nothing', '{apiVersion: v1, kind: List, items: []}', 'application/yaml', '/plan', /the body is empty/],
     ...[
       ['brackets without end', '['.repeat(2_000_000), /^document 1: expected at most 64 levels at line 1, column/],
       [
@@ -479,7 +557,7 @@ describe('POST /plan', () => {
     ['an alias bomb', `a: &a [1]\nb: [${'*a,'.repeat(200)}]`, 'application/yaml', '/plan', /document 1/],
     [
       'another flag',
-      'expect: []',
+      'expect: [{ from: shop/web, to: shop/db, port: 80, allowed: true }]',
       'application/yaml',
       '/plan?force=true',
       /query: expected delete or autoAllowWaypoint/,
