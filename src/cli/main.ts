@@ -65,8 +65,10 @@ for (const command of [
   command(program)
 for (const command of program.commands) command.exitOverride()
 
-// whoever reads may have enough
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+// whoever reads may have enough, and the code is that of what was found nevertheless
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+  setImmediate(() => process.exit(code === 'EPIPE' ? process.exitCode : 1)),
+)
 
 try {
   await program.parseAsync()

@@ -83,6 +83,14 @@ test('a port that is taken is refused with 1', async () => {
   expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: port \d+ cannot be opened: .*EADDRINUSE/)])
 })
 
+test('whoever reads may have enough, and the code says what was found nevertheless', async () => {
+  const shadow = { apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy', metadata: { name: 'a' } }
+  const input = JSON.stringify({ ...shadow, spec: { selector: { matchLabels: {} } } })
+  const { child, ended } = begin(['lint', '-f', '-', '-o', 'sarif'], { input })
+  child.stdout?.destroy()
+  expect((await ended).code).toBe(2)
+})
+
 describe('the command', () => {
   test('shows the applications of all namespaces', async () => {
     const { run } = await withMesh()
@@ -96,6 +104,13 @@ describe('the command', () => {
       ...{ code: 1, stdout: '' },
       stderr: expect.stringContaining('--all-namespaces and details: expected one of them'),
     })
+  })
+
+  test('takes no file for expectations that has none', async () => {
+    const { run } = await withMesh()
+    const account = '{ apiVersion: v1, kind: ServiceAccount, metadata: { name: x, namespace: bookinfo } }'
+    const { code, stdout, stderr } = await run(['expect', '-f', '-'], account)
+    expect([code, stdout, stderr]).toEqual([1, '', 'error: -: expected an `expect` list, got none\n'])
   })
 
   test('takes no empty file for an empty config', async () => {

@@ -18,6 +18,7 @@ export const expect = (program: Command): void => {
       withServer(command, async ({ server, format }) => {
         const documents = (await Promise.all(file.map(readInput))).join('\n---\n')
         const { expectations } = await server.post<Plan>('/plan', 'application/yaml', documents)
+        if (expectations.length === 0) throw new Failure(`${file.join(', ')}: expected an \`expect\` list, got none`)
         printAs(format, expectations, (all) =>
           all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),
         )
