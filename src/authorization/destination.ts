@@ -31,6 +31,8 @@ export type Destination = {
   readonly partly?: string | undefined
   /** Reasons why no answer is certain. */
   readonly doubts: readonly string[]
+  /** The reason why it is not known which pods are behind the Service. */
+  readonly unknownPods?: string | undefined
 }
 
 /** Resolves the destination: a Service, pods, or the proxy of a Gateway. Throws Refused, 404, for an unknown one. */
@@ -56,16 +58,21 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
     doubts: [
       ...(observed.to && someMayHaveSidecar(observed.to, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
       ...found.filter((one) => isAbout(one.service, service, pod)).flatMap(({ doubt }) => doubt ?? []),
-      ...[doubt, service && podsDoubt(service, pod, query.to), lacking].filter((one) => one !== undefined),
+      ...[doubt, nameDoubt(service), lacking].filter((one) => one !== undefined),
     ],
+    unknownPods: service && podsDoubt(service, pod, query.to),
   }
 }
 
+/** Returns the reason why it is not known what a Service stands for, if any. */
+const nameDoubt = (service: KubernetesObject | undefined): string | undefined =>
+  service?.spec?.type === 'ExternalName'
+    ? 'the Service is of type ExternalName: it stands for another name, which is not followed here'
+    : undefined
+
 /** Returns the reason why it is not known which pods a Service leads to, if any. */
 const podsDoubt = ({ spec }: KubernetesObject, pod: PodLike | undefined, to: Subject): string | undefined => {
-  const { type, selector = {} } = (spec ?? {}) as { type?: string; selector?: Readonly<Record<string, string>> }
-  if (type === 'ExternalName')
-    return 'the Service is of type ExternalName: it stands for another name, which is not followed here'
+  const { selector = {} } = (spec ?? {}) as { selector?: Readonly<Record<string, string>> }
   if (Object.keys(selector).length === 0) return 'the Service has no selector: where it leads to is not known here'
   if (pod === undefined) return 'the Service selects no pods'
   return hasLabels(podLabels(pod), selector)

@@ -55,8 +55,10 @@ export const evaluate = (
 ): Decision => {
   const decision = decide(request, snapshot, requesters)
   const isOther: IsOther = (...one) => isOtherwise(decide(...one, requesters), decision)
+  const isRefusedBefore = decision.at === 'waypoint' && decision.decided && !decision.allowed
   const doubt =
     snapshot.doubts?.[0] ??
+    (isRefusedBefore ? undefined : snapshot.unknownPods) ??
     podsDoubt(request, snapshot, isOther) ??
     canaryDoubt(request, snapshot, isOther) ??
     rootDoubt(request, snapshot, isOther)

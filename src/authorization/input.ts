@@ -31,6 +31,7 @@ export const buildInput = (query: Query, observed: ObservedCluster): EvaluationI
     ...readPolicies(observed),
     ...mesh,
     doubts: [...doubtsOf(ends), ...discoveryDoubts(ends, observed)],
+    unknownPods: destination.unknownPods,
     services: destination.services,
     workloads: destination.workloads,
     autoAllowWaypoint,
@@ -78,7 +79,7 @@ const resolveOthers = (
   observed: ObservedCluster,
   ends: Ends,
   snapshot: ClusterSnapshot,
-): Pick<ClusterSnapshot, 'doubts' | 'others' | 'differing'> => {
+): Pick<ClusterSnapshot, 'doubts' | 'unknownPods' | 'others' | 'differing'> => {
   const { from, to, fromNamespace, toNamespace } = observed
   const client = [fromNamespace?.metadata.labels ?? {}, CLIENT_ASPECTS] as const
   const destination = [toNamespace?.metadata.labels ?? {}, destinationAspects(snapshot)] as const
@@ -91,6 +92,8 @@ const resolveOthers = (
   const others = pairs.map((pair) => resolveEnds(query, pair))
   return {
     doubts: [...new Set([...(snapshot.doubts ?? []), ...others.flatMap(doubtsOf)])],
+    unknownPods:
+      snapshot.unknownPods ?? others.find(({ destination }) => destination.unknownPods)?.destination.unknownPods,
     others: others.map((other) => ({
       from: other.client.from,
       to: other.destination.to,

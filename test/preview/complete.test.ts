@@ -35,6 +35,15 @@ const pod = (
   status: { phase: 'Running' },
 })
 
+/** The waypoint `w` of `shop`. */
+const gateway: KubernetesObject = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'Gateway',
+  metadata: { name: 'w', namespace: 'shop', labels: { 'istio.io/waypoint-for': 'service' } },
+  spec: { gatewayClassName: 'istio-waypoint', listeners: [{ name: 'mesh', port: 15_008, protocol: 'HBONE' }] },
+  status: { addresses: [{ type: 'IPAddress', value: '10.9.9.9' }] },
+}
+
 describe('a plan tells what is lost by', () => {
   test('an application that talks to itself', async () => {
     const allowed = allowing(account('db'))
@@ -64,13 +73,6 @@ describe('a plan tells what is lost by', () => {
 
   test('a pod without a workload, whose namespace joins the mesh, and which passes a waypoint from then on', async () => {
     const led = application('api', { labels: { ...ON_MESH, 'istio.io/use-waypoint': 'w' } })
-    const gateway: KubernetesObject = {
-      apiVersion: 'gateway.networking.k8s.io/v1',
-      kind: 'Gateway',
-      metadata: { name: 'w', namespace: 'shop', labels: { 'istio.io/waypoint-for': 'service' } },
-      spec: { gatewayClassName: 'istio-waypoint', listeners: [{ name: 'mesh', port: 15_008, protocol: 'HBONE' }] },
-      status: { addresses: [{ type: 'IPAddress', value: '10.9.9.9' }] },
-    }
     const rules = [{ from: [{ source: { principals: [account('web')] } }] }]
     const guard = custom('guard', { ...service('api'), action: 'ALLOW', rules })
     const jobs = { ...namespace('jobs'), metadata: { name: 'jobs', labels: ON_MESH } }
@@ -104,5 +106,21 @@ describe('a plan tells what is lost by', () => {
     const plan = await planned([...cluster, before, allowed], { before: [before], after: [pod('toolbox')] })
     expect(lines(plan)).toContain('- shop/sa/backup → shop/db :9080')
     expect(codeOf(plan)).toBe(2)
+  })
+
+  test.each([
+    ['that selects no pods of the moment', { selector: { job: 'nightly' } }],
+    ['without a selector, whose endpoints somebody else writes', {}],
+  ])('clients of a Service %s, at its waypoint', async (_, spec) => {
+    const exposed: KubernetesObject = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'outer', namespace: 'shop', labels: { 'istio.io/use-waypoint': 'w' } },
+      spec: { ports: [{ port: 80 }], ...spec },
+    }
+    const closed = custom('closed', { ...service('outer'), action: 'DENY', rules: [{}] })
+    const plan = await planned([...cluster, gateway, exposed], { after: [closed] })
+    expect(lines(plan)).toContain('? web → outer :80 (undecided → denied)')
+    expect(codeOf(plan)).toBe(3)
   })
 })

@@ -53,6 +53,8 @@ export type ClusterSnapshot = {
   readonly peerAuthentications?: readonly PeerAuthentication[] | undefined
   /** Reasons why no answer is certain, whatever the policies say. @default none */
   readonly doubts?: readonly string[] | undefined
+  /** The reason why it is not known which pods are behind the Service: what its waypoint refuses is certain nevertheless. @default none */
+  readonly unknownPods?: string | undefined
   /** One for each other kind of pods that may take part: what depends on which do is undecided. @default none */
   readonly others?: readonly OtherPods[] | undefined
   /** The ways in which the pods of a side differ, in words. @default none */

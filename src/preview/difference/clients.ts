@@ -43,7 +43,7 @@ export const clientOf = async (subject: Subject, worlds: readonly [World, World]
 }
 
 /**
- * Whoever runs as an account beside the applications: the pods that do, and where there are none in a world, as of a job between two runs, one that
+ * Makes a client of those that run as an account beside the applications: the pods that do, and where there are none in a world, as of a job between two runs, one that
  * would if it `isNamed`. That one is on the mesh, by itself where its namespace never is.
  */
 export const accountClient = (account: Account, worlds: readonly [World, World], isNamed: boolean): Client => {
@@ -63,7 +63,7 @@ export const accountClient = (account: Account, worlds: readonly [World, World],
   return { name, namespace, faces: [faceIn(worlds[0]), faceIn(worlds[1])] }
 }
 
-/** Whoever else is in a namespace that cannot be read. */
+/** Makes a client of all others in a namespace that cannot be read. */
 export const anybodyIn = (namespace: string): Client => {
   const serviceAccount = ANYBODY_ELSE
   const labels = { [ENROLMENT_LABEL]: 'ambient' }
