@@ -16,9 +16,12 @@ import { canonicalHash } from '../base/canonical-hash.ts'
 import { type AuthorizationPolicy, type Rule, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { principalsIn } from '../istio/effect.ts'
 import { principal } from '../istio/names.ts'
-import { portsIn, witnessesOf } from '../preview/witnesses.ts'
+import type { portsIn, witnessesOf } from '../preview/witnesses.ts'
 import type { Cluster } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
+
+/** Tells requests apart, as plans do: a bundle of its own has it. */
+type Apart = { readonly portsIn: typeof portsIn; readonly witnessesOf: typeof witnessesOf }
 
 /** A proxy, and what is behind it. */
 type Target = {
@@ -32,8 +35,8 @@ type Target = {
  * ALLOW policies that a DENY policy of the same proxy refuses something of, or that one which lets in everybody makes idle. It is asked for each
  * proxy, of the clients and requests that its policies tell apart, whoever is there.
  */
-export const hiddenFindings = (cluster: Cluster): Found[] => {
-  const found = targetsIn(cluster).flatMap((target) => findingsAt(target, cluster))
+export const hiddenFindings = (cluster: Cluster, apart: Apart): Found[] => {
+  const found = targetsIn(cluster).flatMap((target) => findingsAt(target, cluster, apart))
   return [...new Map(found.map((one) => [`${one.rule} ${one.about} ${one.message}`, one])).values()]
 }
 
@@ -73,7 +76,7 @@ const targetsIn = (cluster: Cluster): Target[] => {
   return [...distinct.values()]
 }
 
-const findingsAt = (target: Target, cluster: Cluster): Found[] => {
+const findingsAt = (target: Target, cluster: Cluster, apart: Apart): Found[] => {
   const { trustDomains } = cluster.istio
   const envoy = { trustDomain: trustDomains?.own ?? 'cluster.local', aliases: trustDomains?.aliases ?? [] }
   const point = (context: RequestContext, protocol?: 'http' | 'tcp'): EnforcementPoint => ({
@@ -96,25 +99,32 @@ const findingsAt = (target: Target, cluster: Cluster): Found[] => {
             ),
           ],
     ),
-    ...allows.flatMap((allow) => denies.flatMap((deny) => hiddenBy(deny, allow, target, point, envoy.trustDomain))),
+    ...allows.flatMap((allow) =>
+      denies.flatMap((deny) => hiddenBy(deny, allow, { target, point, trustDomain: envoy.trustDomain, apart })),
+    ),
   ]
 }
 
 const isForEverybody = ({ spec: { rules = [] } }: AuthorizationPolicy): boolean =>
   rules.some(({ from = [], to = [], when = [] }) => from.length + to.length + when.length === 0)
 
+type Asked = {
+  readonly target: Target
+  readonly point: (context: RequestContext, protocol?: 'http' | 'tcp') => EnforcementPoint
+  readonly trustDomain: string
+  readonly apart: Apart
+}
+
 const hiddenBy = (
   deny: AuthorizationPolicy,
   allow: AuthorizationPolicy,
-  target: Target,
-  point: (context: RequestContext, protocol?: 'http' | 'tcp') => EnforcementPoint,
-  trustDomain: string,
+  { target, point, trustDomain, apart }: Asked,
 ): Found[] => {
   const both = [allow, deny]
-  const { hosts, methods, paths } = witnessesOf(both)
+  const { hosts, methods, paths } = apart.witnessesOf(both)
   const ports = [
     ...target.ports,
-    ...(target.at === 'ztunnel' ? portsIn(both).map((port) => ({ port, protocol: undefined })) : []),
+    ...(target.at === 'ztunnel' ? apart.portsIn(both).map((port) => ({ port, protocol: undefined })) : []),
   ]
   const requests = ports.flatMap(({ port, protocol }) =>
     hosts.flatMap((host) =>

@@ -62,6 +62,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
     const cluster = await readCluster(kubernetes, namespace)
+    const apart = await import('../preview/fork.ts')
     const found: Found[] = [
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await lostFindings(kubernetes, namespace, stored)),
@@ -75,7 +76,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
       ...(await unenforcedFindings(features.mesh, kubernetes, cluster.policies, clock)),
       ...policyFindings(cluster),
       ...(await accountFindings(kubernetes, cluster)),
-      ...hiddenFindings(cluster),
+      ...hiddenFindings(cluster, apart),
       ...(await waypointFindings(kubernetes, cluster)),
       ...(await expectationFindings(memories, kubernetes, states)),
     ]

@@ -42,7 +42,7 @@ export const compareCells = (pair: Pair): Compared => {
     return { before: old.is, after: now.is }
   }
   const seen = pair.some((side) => side && seesHttp(side))
-  const { hosts, methods, paths } = witnessesOf(
+  const { hosts, methods, paths, isWhole } = witnessesOf(
     seen ? pair.flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []) : [],
   )
   const byHost = hosts.map((host) => ({
@@ -63,8 +63,11 @@ export const compareCells = (pair: Pair): Compared => {
         const alike = byHost.filter((other) => text(other) === text(one)).flatMap(({ host }) => host.label ?? [])
         return merged(one.cells, named('host', 'notHosts', one.host, alike))
       })
+  if (!isWhole) doubts.add(TOO_MANY)
   return { changes, doubt: [...doubts][0] }
 }
+
+const TOO_MANY = 'policies name more paths that cross one another than are told apart'
 
 /** Returns the input of an evaluation; undefined where there is nothing to be asked. */
 export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {

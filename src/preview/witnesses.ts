@@ -1,5 +1,6 @@
 import { matchesPath } from '../authorization/evaluate/path.ts'
 import { matchesGlob, matchesText } from '../authorization/evaluate/text.ts'
+import { createMemo } from '../base/memo.ts'
 import { perObject } from '../base/per-object.ts'
 import {
   type AuthorizationPolicy,
@@ -7,6 +8,7 @@ import {
   type Operation,
   type OperationField,
 } from '../istio/authorization-policy.ts'
+import { overlapsOf } from './overlaps.ts'
 
 /**
  * A value that stands for all that policies do not tell apart from it: of what matches `label`, or of all where there is none, what matches none of
@@ -20,7 +22,10 @@ export type Witness = {
 
 /** A field of an operation that has witnesses: each port is asked for by itself. */
 type Field = Exclude<OperationField, 'ports'>
-type Witnesses = { readonly [field in Field]: readonly Witness[] }
+type Witnesses = { readonly [field in Field]: readonly Witness[] } & {
+  /** False where policies name more paths that cross one another than are told apart. */
+  readonly isWhole: boolean
+}
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']
 
@@ -64,24 +69,47 @@ const FILLERS = ['x', 'qz', '0-0']
  * Hosts, methods and paths on either side of what the policies say: one for each set of patterns that something matches together, and one that
  * matches none.
  */
-export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => ({
-  hosts: witnesses('hosts', policies),
-  methods: witnesses('methods', policies),
-  paths: witnesses('paths', policies),
-})
+export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => {
+  const paths = witnesses('paths', policies)
+  return {
+    hosts: witnesses('hosts', policies).all,
+    methods: witnesses('methods', policies).all,
+    paths: paths.all,
+    isWhole: paths.isWhole,
+  }
+}
 
-const witnesses = (field: Field, policies: readonly AuthorizationPolicy[]): Witness[] => {
-  const named = namedIn(policies, field)
+type Told = { readonly all: readonly Witness[]; readonly isWhole: boolean }
+
+const witnesses = (field: Field, policies: readonly AuthorizationPolicy[]): Told =>
+  known(JSON.stringify([field, namedIn(policies, field)]), readWitnesses)
+
+/** The same few policies are asked about for many clients and ports. */
+const known = createMemo(256 * 1024)
+
+const readWitnesses = (text: string): Told => {
+  const [field, named] = JSON.parse(text) as [Field, string[]]
+  return witnessesFor(field, named)
+}
+
+const witnessesFor = (field: Field, named: readonly string[]): Told => {
   const { matches, of, others } = TEXTS[field]
   // a host is asked for only where it matters, as most policies name none
-  if (named.length === 0) return [{ value: field === 'hosts' ? undefined : others[0], not: [] }]
+  if (named.length === 0) return { all: [{ value: field === 'hosts' ? undefined : others[0], not: [] }], isWhole: true }
   const matched = (value: string) => named.filter((pattern) => matches(pattern, value))
   const least = (values: readonly string[]) =>
     values.toSorted((one, other) => matched(one).length - matched(other).length)[0] ?? ''
-  const labelled = [...named, ...overlaps(named)].map((label) => ({
-    label,
-    value: least(FILLERS.map((filler) => of(label, filler))),
-  }))
+  const { overlaps: crossing, isWhole } = field === 'paths' ? overlapsOf(named) : NONE
+  const labelled = [
+    ...[...named, ...overlaps(named)].map((label) => ({
+      label,
+      value: least(FILLERS.map((filler) => of(label, filler))),
+    })),
+    ...crossing.map(({ patterns, value }) => ({
+      label: patterns.join(BOTH),
+      value,
+    })),
+  ]
   const found = new Map<string, Witness>()
   for (const { label, value } of labelled) {
     const set = matched(value)
@@ -90,22 +118,33 @@ const witnesses = (field: Field, policies: readonly AuthorizationPolicy[]): Witn
   }
   const other = others.find((value) => matched(value).length === 0)
   const all = [...found.values()]
-  return [
-    ...all.map((one) => ({ ...one, not: narrower(one, all, matches) })),
-    ...(other === undefined ? [] : [{ value: other, not: named }]),
-  ]
+  return {
+    all: [
+      ...all.map((one) => ({ ...one, not: narrower(one, all, matches) })),
+      ...(other === undefined ? [] : [{ value: other, not: named }]),
+    ],
+    isWhole,
+  }
 }
+
+const NONE = { overlaps: [], isWhole: true }
 
 /** The patterns of others that match something of this one's, and not its own example. */
 const narrower = ({ label = '', value }: Witness, all: readonly Witness[], matches: Text['matches']): string[] =>
   all.flatMap((other) =>
     other.label !== undefined &&
     other.label !== label &&
-    (isOverlap(label) ? matchesGlob : matches)(label, other.value ?? '') &&
-    !matches(other.label, value ?? '')
+    matchesLabel(label, other.value ?? '', matches) &&
+    !matchesLabel(other.label, value ?? '', matches)
       ? [other.label]
       : [],
   )
+
+/** Between patterns that all match: none has a blank. */
+const BOTH = ' & '
+
+const matchesLabel = (label: string, value: string, matches: Text['matches']): boolean =>
+  label.split(BOTH).every((pattern) => (isOverlap(pattern) ? matchesGlob : matches)(pattern, value))
 
 /** Made of two patterns: a `*` between others is none of Istio's. */
 const isOverlap = (label: string): boolean => /[^*{]\*[^*}]/.test(label)

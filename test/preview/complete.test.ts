@@ -123,4 +123,25 @@ describe('a plan tells what is lost by', () => {
     expect(lines(plan)).toContain('? web → outer :80 (undecided → denied)')
     expect(codeOf(plan)).toBe(3)
   })
+
+  test.each([
+    ['an ending', '/a/{*}', '*.js', '*.js & /a/{*}'],
+    ['a beginning', '{**}/b', '/a/*', '/a/* & {**}/b'],
+    ['another template', '/a/{*}', '/{*}/b', '/a/{*} & /{*}/b'],
+  ])('requests that match a path template and %s', async (_, path, denied, both) => {
+    const led = application('api', { labels: { ...ON_MESH, 'istio.io/use-waypoint': 'w' } })
+    const allowed = custom('allowed', {
+      ...service('api'),
+      action: 'ALLOW',
+      rules: [{ to: [{ operation: { paths: [path] } }] }],
+    })
+    const closed = custom('closed', {
+      ...service('api'),
+      action: 'DENY',
+      rules: [{ to: [{ operation: { paths: [denied] } }] }],
+    })
+    const plan = await planned([...cluster, ...led, gateway, allowed], { after: [closed] })
+    expect(lines(plan)).toContain(`- web → api :9080 ${both}`)
+    expect(codeOf(plan)).toBe(2)
+  })
 })

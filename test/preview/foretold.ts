@@ -44,6 +44,7 @@ const isMeant = (
   value: string | undefined,
   matches: Matches,
 ): boolean => {
-  const isMatch = (pattern: string) => (/[^*{]\*[^*}]/.test(pattern) ? matchesGlob : matches)(pattern, value ?? '')
+  const isMatch = (label: string) =>
+    label.split(' & ').every((pattern) => (/[^*{]\*[^*}]/.test(pattern) ? matchesGlob : matches)(pattern, value ?? ''))
   return (label === undefined || isMatch(label)) && !not.some(isMatch)
 }

@@ -97,6 +97,8 @@ const operation = some(
   { notPaths: ['/a/b*'] },
   { hosts: ['shop.example', '*.example'] },
   { methods: ['GET'], paths: ['/a/{*}/c'] },
+  { paths: ['/a/{*}'] },
+  { notPaths: ['{**}/c', '/{*}/x.html'] },
 )
 const condition = some(
   { key: 'source.namespace', values: ['pa'] },
