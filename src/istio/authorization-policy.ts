@@ -130,8 +130,10 @@ export type UnreadablePolicy = {
 
 /** Parses a policy. An unknown field makes it unreadable: without it a rule could match more than it does. */
 export const readAuthorizationPolicy = perObject(
-  ({ metadata, spec = {} }: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
+  ({ metadata, spec: given }: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
     const { namespace = '', name } = metadata
+    // null is as absent
+    const spec = given ?? {}
     const read = AuthorizationPolicySpec.safeParse(spec)
     if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
     const { action: _, provider: __, rules: ___, ...attachment } = spec

@@ -1,8 +1,16 @@
 import { joinOr } from '../base/printed.ts'
 import { nameOf } from '../kubernetes/objects.ts'
-import { type AuthorizationPolicy, isForNoPods, isForPods, type Rule, targetsOf } from './authorization-policy.ts'
+import {
+  type AuthorizationPolicy,
+  isForNoPods,
+  isForPods,
+  type Operation,
+  type Rule,
+  type Source,
+  targetsOf,
+} from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
-import { HTTP_OPERATION } from './view.ts'
+import { asTcpSees, hasFields } from './view.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
 /** A part of a policy that has no effect, or another than expected: what kind of mistake it is, and what happens, as of the policy. */
@@ -93,15 +101,17 @@ const atWaypoints = ({ spec: { action = 'ALLOW', rules = [] } }: AuthorizationPo
   ),
 ]
 
-const CONNECTION = ['ports', 'notPorts'] as const
-
-const isOnlyHttp = ({ from = [], to = [], when: conditions = [] }: Rule): boolean =>
-  from.length === 0 &&
-  conditions.length === 0 &&
-  to.some(
-    ({ operation = {} }) =>
-      HTTP_OPERATION.some((name) => operation[name]?.length) && !CONNECTION.some((name) => operation[name]?.length),
+/** Tells if nothing of a DENY is left that narrows it, where nobody sees HTTP. */
+const isOnlyHttp = (rule: Rule): boolean => {
+  const seen = asTcpSees(rule, 'DENY')
+  if ('never' in seen || seen.rule === rule) return false
+  const { from = [], to = [], when: conditions = [] } = seen.rule
+  const isOpen = (parts: readonly (Source | Operation | undefined)[]) =>
+    parts.length === 0 || parts.some((part) => !part || !hasFields(part))
+  return (
+    conditions.length === 0 && isOpen(from.map(({ source }) => source)) && isOpen(to.map(({ operation }) => operation))
   )
+}
 
 const targetEffects = ({ metadata, spec }: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] =>
   targetsOf(spec).flatMap(({ kind, name, namespace = '' }) => {

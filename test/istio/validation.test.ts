@@ -88,6 +88,16 @@ describe('what has no effect, or another one, is told', () => {
       'on ports that carry TCP',
     ],
     [
+      'a DENY of a header at a Service',
+      policy({ ...of('Service'), action: 'DENY', rules: [{ when: [{ key: 'request.headers[x]', values: ['a'] }] }] }),
+      'on ports that carry TCP',
+    ],
+    [
+      'a DENY of requests without a token at a Service',
+      policy({ ...of('Service'), action: 'DENY', rules: from({ notRequestPrincipals: ['*'] }) }),
+      'on ports that carry TCP',
+    ],
+    [
       'a GatewayClass elsewhere than in the root namespace',
       policy(of('GatewayClass', 'istio-waypoint')),
       'has no effect for the GatewayClass istio-waypoint: it would in the root namespace, istio-system',
@@ -111,6 +121,15 @@ describe('what has no effect, or another one, is told', () => {
 
   test.each<[string, ReturnType<typeof policy>]>([
     ['methods at a Service', policy({ ...of('Service'), rules: get })],
+    ['everybody, denied at a Service', policy({ ...of('Service'), action: 'DENY', rules: [{}] })],
+    [
+      'a client without a token, denied at a Service',
+      policy({
+        ...of('Service'),
+        action: 'DENY',
+        rules: from({ namespaces: ['a'], notRequestPrincipals: ['*'] }),
+      }),
+    ],
     ['ports at pods', policy({ selector, rules: [{ to: [{ operation: { ports: ['80'] } }] }] })],
     ['nothing at pods', policy({ selector })],
     ['all waypoints', policy(of('GatewayClass', 'istio-waypoint'), 'istio-system')],
