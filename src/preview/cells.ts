@@ -17,6 +17,8 @@ export type Change = {
   readonly notHosts?: readonly string[]
   readonly notMethods?: readonly string[]
   readonly notPaths?: readonly string[]
+  /** Connections that carry no HTTP, where these answer otherwise. */
+  readonly carries?: 'tcp'
   readonly before: Verdict
   readonly after: Verdict
 }
@@ -30,13 +32,15 @@ export type Compared = {
   readonly doubt?: string | undefined
 }
 
+type Verdicts = { readonly before: Verdict; readonly after: Verdict }
+
 type Cell = { readonly method: Witness; readonly path: Witness; readonly before: Verdict; readonly after: Verdict }
 
 /** Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. */
 export const compareCells = (pair: Pair): Compared => {
   const doubts = new Set<string>()
   const [before, after] = pair
-  const decide = (request: Request): Pick<Cell, 'before' | 'after'> => {
+  const decide = (request: Request): Verdicts => {
     const [old, now] = [verdictOf(before, request), verdictOf(after, request)]
     if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request)) doubts.add(now.sentence)
     return { before: old.is, after: now.is }
@@ -64,7 +68,17 @@ export const compareCells = (pair: Pair): Compared => {
         return merged(one.cells, named('host', 'notHosts', one.host, alike))
       })
   if (!isWhole) doubts.add(TOO_MANY)
-  return { changes, doubt: [...doubts][0] }
+  return { changes: [...changes, ...(seen ? plain(pair, changes, decide) : [])], doubt: [...doubts][0] }
+}
+
+/** The change of connections without HTTP, where a port declares no protocol, unless all that it carries changes alike. */
+const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request) => Verdicts): Change[] => {
+  if (pair.every((side) => side?.request.to.protocol === 'http')) return []
+  const verdicts = decide({ carries: 'tcp' })
+  const [first] = changes
+  const isAlone = changes.length === 1 && first && Object.keys(first).length === Object.keys(verdicts).length
+  const isTold = isAlone && first.before === verdicts.before && first.after === verdicts.after
+  return verdicts.before === verdicts.after || isTold ? [] : [{ carries: 'tcp', ...verdicts }]
 }
 
 const TOO_MANY = 'policies name more paths that cross one another than are told apart'
@@ -79,7 +93,7 @@ export const inputOrNothing = (...asked: Parameters<typeof buildInput>): Evaluat
   }
 }
 
-type Request = Partial<Pick<EvaluationInput['request'], 'host' | 'method' | 'path'>>
+type Request = Partial<Pick<EvaluationInput['request'], 'host' | 'method' | 'path' | 'carries'>>
 
 const verdictOf = (
   side: EvaluationInput | undefined,

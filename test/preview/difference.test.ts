@@ -86,6 +86,11 @@ const hasPort = (objects: readonly KubernetesObject[], { to, via, port }: Query)
   return via === 'service' || isPod ? numbers.includes(port) || (isPod && port === 8080) : false
 }
 
+/** Who is on neither side sends nothing, and is not in what is said of everybody of a namespace. */
+const isThere = (objects: readonly KubernetesObject[], { from }: Query): boolean =>
+  from === undefined ||
+  objects.some(({ metadata }) => metadata.namespace === from.namespace && metadata.name === from.application)
+
 type Specs = readonly [Spec, Spec]
 
 /** What a plan would say of a change. */
@@ -100,7 +105,10 @@ const changesOf = async (specs: Specs, nth: number): Promise<{ plan: Plan; seen:
   const [before, after] = [objectsOf(specs[0]), objectsOf(specs[1])]
   const plan = await planOf(before, after)
   const [old, now] = [createOracle(before), createOracle(after)]
-  const asked = REQUESTS.filter((query, index) => index % STRIDE === nth && hasPort([...before, ...after], query))
+  const objects = [...before, ...after]
+  const asked = REQUESTS.filter(
+    (query, index) => index % STRIDE === nth && hasPort(objects, query) && isThere(objects, query),
+  )
   const seen = new Set<string>()
   for (const query of asked) {
     const answers = [await old(query), await now(query)]

@@ -13,6 +13,8 @@ export const foretold = (access: readonly AccessChange[], query: Query): string[
 const isAbout = (one: AccessChange, { from, address, to, via, port, method, path, host }: Query): boolean =>
   one.to === `${to.namespace}/${to.application}` &&
   one.via === via &&
+  // a question with a method and a path is about HTTP
+  one.carries === undefined &&
   (one.port === undefined ? !(one.notPorts ?? []).includes(port) : one.port === port) &&
   (from ? isClient(one, `${from.namespace}/${from.application}`) : isOutside(one, address ?? '')) &&
   isMeant(one.method, one.notMethods, method, matchesText) &&

@@ -104,6 +104,8 @@ export type AccessRequest = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
+  /** What the connection carries, where the port declares no protocol. @default HTTP where the request has attributes of it, else either */
+  readonly carries?: 'tcp' | undefined
 }
 
 /** Tells if `labels` include all of `wanted`. */

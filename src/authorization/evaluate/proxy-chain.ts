@@ -90,12 +90,12 @@ const findWorkload = (
 }
 
 const requestContext = (
-  { from, port, method, path, host }: AccessRequest,
+  { from, port, method, path, host, carries }: AccessRequest,
   { trustDomain }: ClusterSnapshot,
 ): RequestContext => {
   const { namespace, serviceAccount, address } = from
   const identity = serviceAccount === undefined ? undefined : { trustDomain, namespace, serviceAccount }
-  return { identity, address, port, method, path, host }
+  return { identity, address, port, method, path, host, carries }
 }
 
 type Envoy = Pick<EnforcementPoint, 'context' | 'protocol' | 'perhaps' | 'enforcesDryRuns'>
@@ -109,7 +109,7 @@ const envoy = (
   const isHttp = [context.method, context.path, context.host].some((value) => value !== undefined)
   return {
     context: { ...context, envoy: { trustDomain, aliases } },
-    protocol: protocol ?? (isHttp ? 'http' : undefined),
+    protocol: protocol ?? context.carries ?? (isHttp ? 'http' : undefined),
     perhaps: [],
     enforcesDryRuns,
   }

@@ -106,13 +106,13 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
     if (classes.length === 0) return []
     const ports = portsOf(to, sides)
     const compared = ports.map((port) => compareAt(to, port, { worlds, sides, classes, options }))
-    // of a Service that leads to nothing that is known, nothing can be known
+    // of a Service that leads to nothing that is known, nothing can be known; what decides about it is compared all the same
     const hasPods = sides.some((side) => side.to && allPods(side.to).length > 0)
     return [
       {
         to,
         found: compared.flatMap(({ found }) => found),
-        doubt: hasPods ? compared.flatMap(({ doubt }) => doubt ?? [])[0] : undefined,
+        doubt: hasPods || !isSame ? compared.flatMap(({ doubt }) => doubt ?? [])[0] : undefined,
         questions: ports.length * classes.length,
       },
     ]

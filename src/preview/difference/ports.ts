@@ -2,7 +2,7 @@ import { Gateway } from '../../authorization/gateway.ts'
 import { readPeerAuthentications } from '../../authorization/peer-authentications.ts'
 import { allPods, isGateway } from '../../authorization/pods.ts'
 import type { Subject } from '../../base/subject.ts'
-import { isForPods, readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { type AuthorizationPolicySpec, readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
 import { portsIn } from '../witnesses.ts'
 import type { ObservedTarget } from './world.ts'
 
@@ -48,13 +48,17 @@ const namedPorts = ({ policies = [], peerAuthentications = [] }: ObservedTarget)
   ...portsIn(
     policies.flatMap((object) => {
       const read = readAuthorizationPolicy(object)
-      return 'policy' in read && isForPods(read.policy.spec) ? [read.policy] : []
+      return 'policy' in read && !isForServices(read.policy.spec) ? [read.policy] : []
     }),
   ),
   ...readPeerAuthentications({ peerAuthentications }).peerAuthentications.flatMap(({ ports }) =>
     Object.keys(ports).map(Number),
   ),
 ]
+
+/** Policies of pods, and those of a waypoint, which may be that of pods. */
+const isForServices = ({ targetRefs = [] }: AuthorizationPolicySpec): boolean =>
+  targetRefs.length > 0 && targetRefs.every(({ kind }) => kind === 'Service')
 
 /** Of the Gateway that a target is. */
 const listenersOf = ({ namespace, application }: Subject, { to, gateways = [] }: ObservedTarget): number[] => {

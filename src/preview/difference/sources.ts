@@ -12,12 +12,14 @@ export type Sources = {
   readonly patterns: readonly Pattern[]
   /** Blocks of addresses. */
   readonly blocks: readonly string[]
+  /** The trust domains of principals, and those that are named by themselves. */
+  readonly trustDomains: readonly string[]
 }
 
 /** An account by its whole name, `namespace/account`. Accounts of one list, in one trust domain, are treated alike. */
 type NamedAccount = { readonly name: string; readonly list: string }
 
-type Pattern = { readonly of: 'principal' | 'namespace'; readonly text: string }
+export type Pattern = { readonly of: 'principal' | 'namespace'; readonly text: string }
 
 export const accountName = ({ namespace, serviceAccount }: Account): string => `${namespace}/${serviceAccount}`
 
@@ -38,11 +40,19 @@ export const sourcesOf = perObject((object: KubernetesObject): Sources => {
         : [],
     ),
     blocks: lists.flatMap(({ of, texts }) => (of === 'block' ? texts : [])),
+    trustDomains: lists
+      .flatMap(({ of, texts }) =>
+        of === 'domain' ? texts : of === 'principal' ? texts.flatMap((text) => text.split('/', 1)) : [],
+      )
+      .filter((domain) => domain !== '' && !domain.includes('*')),
   }
 })
 
 /** A list of a rule: whatever matches one of its texts is treated alike. */
-type List = { readonly of: 'principal' | 'namespace' | 'account' | 'block'; readonly texts: readonly string[] }
+type List = {
+  readonly of: 'principal' | 'namespace' | 'account' | 'block' | 'domain'
+  readonly texts: readonly string[]
+}
 
 const listsIn = ({ from = [], when = [] }: Rule): List[] => [
   ...from.flatMap(({ source = {} }): List[] => [
@@ -51,6 +61,7 @@ const listsIn = ({ from = [], when = [] }: Rule): List[] => [
     { of: 'namespace', texts: [...(source.namespaces ?? []), ...(source.notNamespaces ?? [])] },
     { of: 'account', texts: source.serviceAccounts ?? [] },
     { of: 'account', texts: source.notServiceAccounts ?? [] },
+    { of: 'domain', texts: [...(source.trustDomains ?? []), ...(source.notTrustDomains ?? [])] },
     { of: 'block', texts: [...(source.ipBlocks ?? []), ...(source.notIpBlocks ?? [])] },
   ]),
   ...when.flatMap(({ key, values = [], notValues = [] }): List[] => {
@@ -69,6 +80,7 @@ const CONDITIONS: Readonly<Record<string, List['of']>> = {
   'source.namespace': 'namespace',
   'source.serviceAccount': 'account',
   'source.ip': 'block',
+  'source.trustDomain': 'domain',
 }
 
 /** `shop/web` of `cluster.local/ns/shop/sa/web`: whatever the trust domain, no other account can match it. */

@@ -193,6 +193,7 @@ export const lineOf = (
     textOf(change.method, change.notMethods),
     `${textOf(change.host, change.notHosts) ?? ''}:${port ?? textOf(undefined, notPorts.map(String)) ?? 'any'}`,
     textOf(change.path, change.notPaths),
+    change.carries && '(TCP without HTTP)',
     sign === '?' ? `(${before} → ${after})` : undefined,
   ]
   return words.filter((word) => word !== undefined).join(' ')

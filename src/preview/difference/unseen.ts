@@ -1,31 +1,40 @@
 import { type PodLike, podTemplate, serviceAccountName } from '../../authorization/pods.ts'
 import { ownValue } from '../../base/own-value.ts'
-import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
 import { type Account, accountClient, anybodyIn, type Client } from './clients.ts'
 import type { Cluster } from './cluster.ts'
 import { decidingText } from './concise.ts'
-import { accountName, sourcesOf } from './sources.ts'
+import { accountName, type Pattern, sourcesOf } from './sources.ts'
 import type { World } from './world.ts'
 
 type Worlds = readonly [World, World]
 
 /**
  * Clients of which no application is known: pods that no workload of ours has, accounts that policies name and that no application runs as, as those of
- * jobs between two runs, or in namespaces that cannot be read, or of another cluster, and whoever else is in those that cannot be read.
+ * jobs between two runs, or in namespaces that cannot be read, or of another cluster; and whoever else is in those that
+ * cannot be read, and in namespaces that policies name and nobody is known to run in.
  */
 export const unseenClients = (worlds: Worlds, { unread }: Pick<Cluster, 'unread'>): Client[] => {
-  const namespaces = [...unread.keys()].filter((name) => name !== '')
-  const known = new Set(worlds.flatMap(({ objects }) => objects.flatMap(accountsOf).map(accountName)))
+  const accounts = worlds.flatMap(({ objects }) => objects.flatMap(accountsOf))
+  const known = new Set(accounts.map(accountName))
   const policies = new Set(worlds.flatMap((world) => ofKind(world, 'AuthorizationPolicy')))
   const named = new Set([...policies].flatMap((one) => sourcesOf(one).accounts).map(({ name }) => name))
   const lone = worlds.flatMap(({ lone: { accounts } }) => accounts.map(accountName))
+  const homes = new Set(accounts.map(({ namespace }) => namespace))
+  const foreign = [...policies].flatMap((one) => sourcesOf(one).patterns).flatMap(namespaceIn)
+  const namespaces = [...unread.keys(), ...foreign.filter((name) => !homes.has(name))].filter((name) => name !== '')
   const apart = [...named].filter((name) => !known.has(name))
   return [
     ...[...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name))),
-    ...namespaces.map(anybodyIn),
+    ...[...new Set(namespaces)].map(anybodyIn),
   ]
+}
+
+/** The one namespace that a pattern is about, if it is about one. */
+const namespaceIn = ({ of, text }: Pattern): string[] => {
+  const name = of === 'namespace' ? text : (/\/ns\/([^/]+)\//.exec(text)?.[1] ?? '')
+  return name === '' || name.includes('*') ? [] : [name]
 }
 
 /** The accounts that an application or a Gateway runs as. */
@@ -78,15 +87,9 @@ export const unseenTargets = (
   ]
 }
 
-/** The trust domains that a policy names, but for patterns and Istio's word for the own one. */
-const trustDomainsIn = (object: KubernetesObject): string[] => {
-  if (object.kind !== 'AuthorizationPolicy') return []
-  const read = readAuthorizationPolicy(object)
-  const rules = 'policy' in read ? (read.policy.spec.rules ?? []) : []
-  const sources = rules.flatMap(({ from = [] }) => from.map(({ source = {} }) => source))
-  const named = sources.flatMap(({ principals = [], notPrincipals = [] }) => [...principals, ...notPrincipals])
-  return named.flatMap((text) => /^([^*/]+)\/ns\//.exec(text)?.[1] ?? []).filter((one) => one !== 'cluster.local')
-}
+/** The trust domains that a policy names, but for Istio's word for the own one. */
+const trustDomainsIn = (object: KubernetesObject): string[] =>
+  object.kind === 'AuthorizationPolicy' ? sourcesOf(object).trustDomains.filter((one) => one !== 'cluster.local') : []
 
 /** The objects that decide otherwise on the other side, as they are on both. */
 export const changedObjects = (
