@@ -21,12 +21,11 @@ import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
 import { readCluster } from './cluster.ts'
-import { endpointFindings } from './endpoints.ts'
 import { type Finding, type Found, unallowed } from './finding.ts'
-import { hiddenFindings } from './hidden.ts'
 import { policyFindings } from './policies.ts'
-import { unenforcedFindings } from './unenforced.ts'
-import { waitFindings } from './waits.ts'
+import { relationEndpointFindings } from './relation-endpoints.ts'
+import { shadowingFindings } from './shadowing.ts'
+import { unenforcedFindings, waitFindings } from './waits.ts'
 import { waypointFindings } from './waypoints.ts'
 import { workloadFindings } from './workloads.ts'
 
@@ -66,16 +65,16 @@ export const createLint = (dependencies: Dependencies): Lint => {
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await lostFindings(kubernetes, namespace, stored)),
       ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
-      ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
+      ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
       ...(await waitFindings(
         { features, kubernetes, clock, environment },
         states.map(({ subject }) => subject),
       )),
       ...workloadFindings(features, cluster, states),
-      ...(await unenforcedFindings(features.mesh, kubernetes, cluster.policies, clock)),
+      ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies)),
       ...policyFindings(cluster),
       ...(await accountFindings(kubernetes, cluster)),
-      ...hiddenFindings(cluster),
+      ...shadowingFindings(cluster),
       ...(await waypointFindings(kubernetes, cluster)),
       ...(await expectationFindings(memories, kubernetes, states)),
     ]

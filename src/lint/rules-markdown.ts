@@ -1,7 +1,7 @@
 import { RULES } from './rules.ts'
 
 /** The page of docs about all findings, in Markdown. */
-export const lintPage = (): string => `# Findings
+export const rulesMarkdown = (): string => `# Findings
 
 Made by \`npm run schemas\`. \`meshstep lint\` names what is probably not meant in a namespace, and \`meshstep lint -f FILE…\` in the AuthorizationPolicies of files, without a cluster.
 Each finding has an id, which has a section here.

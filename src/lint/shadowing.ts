@@ -32,7 +32,7 @@ type Target = {
  * ALLOW policies that a DENY policy of the same proxy refuses something of, or that one which lets in everybody makes idle. It is asked for each
  * proxy, of the clients and requests that its policies tell apart, whoever is there.
  */
-export const hiddenFindings = (cluster: Cluster): Found[] => {
+export const shadowingFindings = (cluster: Cluster): Found[] => {
   const found = targetsIn(cluster).flatMap((target) => findingsAt(target, cluster))
   return [...new Map(found.map((one) => [`${one.rule} ${one.about} ${one.message}`, one])).values()]
 }
