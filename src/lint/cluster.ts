@@ -17,8 +17,8 @@ export type Cluster = {
   readonly gateways: readonly KubernetesObject[]
   /** AuthorizationPolicies of the namespace. */
   readonly policies: readonly KubernetesObject[]
-  /** Those of the root namespace, where that is another one and they may be listed. */
-  readonly rootPolicies: readonly KubernetesObject[]
+  /** Those of the root namespace, where that is another one; undefined where they may not be listed. */
+  readonly rootPolicies: readonly KubernetesObject[] | undefined
   readonly istio: Istio
 }
 
@@ -44,11 +44,11 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
     readIstio(kubernetes),
   ])
   const isRoot = istio.rootNamespace === namespace
-  const rootPolicies = isRoot ? [] : await readable(kubernetes.list('AuthorizationPolicy', istio.rootNamespace))
+  const rootPolicies = isRoot ? [] : await listReadable(kubernetes, 'AuthorizationPolicy', istio.rootNamespace)
   return {
     ...{ namespace, home, services, policies: policies ?? [], istio },
     ...{ workloads: [...statefulSets, ...deployments], pods: pods.filter(isLive) },
-    ...{ gateways: gateways ?? [], rootPolicies: rootPolicies ?? [] },
+    ...{ gateways: gateways ?? [], rootPolicies },
   }
 }
 
@@ -63,9 +63,10 @@ const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
 /** Undefined where it may not be read, or its kind is not known. */
 const readable = async <T>(reading: Promise<T>): Promise<T | undefined> => await ifPermitted(ifServed(reading))
 
-/** Lists a kind in a namespace, or in all; undefined where that may not be done. */
+/** Lists a kind in a namespace, or in all; undefined where that may not be done. There is none of a kind that is not served. */
 export const listReadable = async (
   kubernetes: Kubernetes,
   kind: Kind,
   namespace: string | undefined,
-): Promise<KubernetesObject[] | undefined> => await readable(kubernetes.list(kind, namespace))
+): Promise<readonly KubernetesObject[] | undefined> =>
+  await ifPermitted(ifServed(kubernetes.list(kind, namespace)).then((objects) => objects ?? []))

@@ -18,9 +18,8 @@ export const RULES = {
   },
   'allow-hidden': {
     level: 'warning',
-    title: 'A DENY refuses what an ALLOW lets in',
-    meaning:
-      'Of all that an ALLOW policy names, something is refused by a DENY policy of the same proxy. A DENY always wins.',
+    title: 'A rule of an ALLOW lets in nobody any more',
+    meaning: 'DENY policies of the same proxies refuse each request that the rule matches. A DENY always wins.',
     remedy: 'Take away the one that is not meant, or narrow it.',
   },
   'audit-unseen': {
@@ -30,6 +29,13 @@ export const RULES = {
       'Policies are dry runs. Waypoints and Gateways count and log what these would refuse, and nothing reads that here, as no metrics server is named. A ztunnel is told of none.',
     remedy:
       'Look for istio_requests_total and rbac shadow results where the metrics of the proxies are kept, and at the log of the waypoint, before enforcement is switched on. Explain says what each dry run would do.',
+  },
+  'deny-idle': {
+    level: 'note',
+    title: 'A DENY refuses nothing that is let in',
+    meaning:
+      'No ALLOW policy of the same proxies lets in what it names, and so it is refused without the DENY as well.',
+    remedy: 'Correct it, if it was to refuse something. As a guard against policies to come it may stay.',
   },
   'deny-on-tcp': {
     level: 'warning',
@@ -123,7 +129,7 @@ export const RULES = {
     level: 'warning',
     title: 'An ALLOW has no effect beside one that lets in everybody',
     meaning:
-      'Of all ALLOW policies of a proxy one must match. One without conditions matches everything, and so the others restrict nobody.',
+      'Of all ALLOW policies of a proxy one must match. One without conditions matches everything, and so the others restrict nobody, nor does one without rules, which is to refuse all.',
     remedy: 'Take away the one that lets in everybody, or the other one.',
   },
   'policy-unenforced': {
