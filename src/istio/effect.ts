@@ -22,8 +22,11 @@ export type PolicyEffect = {
 export const effectWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
   policyEffects(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
 
-/** Lists the same with the kind of each. Root namespaces are those that may be Istio's. */
-export const policyEffects = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] => [
+/** Lists the same with the kind of each. Root namespaces are those that may be Istio's; undefined where it may be any. */
+export const policyEffects = (
+  policy: AuthorizationPolicy,
+  rootNamespaces: readonly string[] | undefined,
+): PolicyEffect[] => [
   ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
   ...targetEffects(policy, rootNamespaces),
   ...principalEffects(policy),
@@ -103,7 +106,10 @@ const isOnlyHttp = ({ from = [], to = [], when: conditions = [] }: Rule): boolea
       HTTP_OPERATION.some((name) => operation[name]?.length) && !CONNECTION.some((name) => operation[name]?.length),
   )
 
-const targetEffects = ({ metadata, spec }: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] =>
+const targetEffects = (
+  { metadata, spec }: AuthorizationPolicy,
+  rootNamespaces: readonly string[] = [metadata.namespace],
+): PolicyEffect[] =>
   targetsOf(spec).flatMap(({ kind, name, namespace = '' }) => {
     if (kind !== 'GatewayClass')
       return when(

@@ -62,6 +62,9 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
     const cluster = await readCluster(kubernetes, namespace)
     const found: Found[] = [
+      ...cluster.unread.map((message) => ({
+        ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
+      })),
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await lostFindings(kubernetes, namespace, stored)),
       ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),

@@ -27,7 +27,9 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
   return [
-    ...policyEffects(policy, [cluster.istio.rootNamespace]).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...policyEffects(policy, cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]).map(({ id, says }) =>
+      foundIn(object, id, `it ${says}`),
+    ),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
@@ -49,17 +51,20 @@ const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] =>
       return target.kind === 'Service' ? atService(policy, found, cluster) : []
     })
 
-const atService = (policy: AuthorizationPolicy, service: KubernetesObject, { home, gateways }: Cluster): Found[] => {
-  const { namespace, name } = service.metadata
-  const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = findWaypoint(
-    service,
-    home?.metadata ?? {},
-    gateways,
-  )
+const atService = (policy: AuthorizationPolicy, service: KubernetesObject, cluster: Cluster): Found[] => {
+  const bypassed = bypassReason(service, cluster)
   return [
-    ...(waypoint ? [] : [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)]),
+    ...(bypassed ? [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)] : []),
     ...portFindings(policy, service),
   ]
+}
+
+/** Returns the reason why no waypoint enforces what is for a Service, if any is known. */
+const bypassReason = (service: KubernetesObject, { home, gateways }: Cluster): string | undefined => {
+  if (gateways === undefined) return undefined
+  const { namespace, name } = service.metadata
+  const { waypoint, bypassed } = findWaypoint(service, home?.metadata ?? {}, gateways)
+  return waypoint ? undefined : (bypassed ?? `no label names a waypoint for the Service ${namespace}/${name}`)
 }
 
 const portFindings = (policy: AuthorizationPolicy, { metadata, spec }: KubernetesObject): Found[] => {

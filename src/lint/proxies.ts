@@ -49,7 +49,7 @@ const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => ({
 
 type Attached = Pick<MeshProxy, 'at' | 'of' | 'ports'> & { readonly policies: readonly AuthorizationPolicy[] }
 
-const waypointsIn = ({ namespace, home, services, gateways }: Cluster, snapshot: ClusterSnapshot): Attached[] =>
+const waypointsIn = ({ namespace, home, services, gateways = [] }: Cluster, snapshot: ClusterSnapshot): Attached[] =>
   services.flatMap((service): Attached[] => {
     const { name } = service.metadata
     const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)

@@ -105,6 +105,13 @@ export const RULES = {
       'The ConfigMap in which an application is remembered is not what meshstep wrote. It is left as it is, and no step is taken.',
     remedy: 'Restore it, or delete it and tell its config and relations again.',
   },
+  'partly-read': {
+    level: 'note',
+    title: 'Something may not be read here',
+    meaning:
+      'What asks has no right to read it. Nothing is said of what depends on it: that is neither right nor wrong.',
+    remedy: 'Give the right to list it, or take the other findings as a part of what there is.',
+  },
   'pods-unlabelled': {
     level: 'warning',
     title: 'Pods do not wear the labels of their template',

@@ -7,7 +7,7 @@ import { type Found, foundIn } from './finding.ts'
 
 /** Waypoints of the namespace that no label names. Those of other namespaces are read only where one may count, and may be. */
 export const waypointFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise<Found[]> => {
-  const { namespace, gateways, home, services, pods } = cluster
+  const { namespace, gateways = [], home, services, pods } = cluster
   const own = gateways.filter(
     ({ metadata, spec }) => metadata.namespace === namespace && spec?.gatewayClassName === 'istio-waypoint',
   )

@@ -14,6 +14,7 @@ export const clusterOf = (objects: readonly KubernetesObject[], changes: Partial
     policies: of('AuthorizationPolicy'),
     rootPolicies: [],
     istio: { rootNamespace: 'istio-system' },
+    unread: [],
     ...changes,
   }
 }
