@@ -82,3 +82,15 @@ export const listReadable = async (
   namespace: string | undefined,
 ): Promise<readonly KubernetesObject[] | undefined> =>
   await ifPermitted(ifServed(kubernetes.list(kind, namespace)).then((objects) => objects ?? []))
+
+/** The next pod of a workload, which may have none now, as its template makes it. */
+const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
+  const { metadata = {}, ...rest } = (spec?.template ?? {}) as Partial<KubernetesObject>
+  return { ...rest, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, ...(namespace && { namespace }) } }
+}
+
+/** The live pods, and the next one of each workload. */
+export const podsAndNext = ({ pods, workloads }: Pick<Cluster, 'pods' | 'workloads'>): KubernetesObject[] => [
+  ...pods,
+  ...workloads.map(nextPod),
+]

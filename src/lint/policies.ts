@@ -12,7 +12,7 @@ import { isDryRun } from '../istio/dry-run.ts'
 import { policyEffects } from '../istio/effect.ts'
 import { isOlder, LOWEST, versionName } from '../istio/version.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Cluster } from './cluster.ts'
+import { type Cluster, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
 /** AuthorizationPolicies of which something has no effect, or another than it says. */
@@ -78,10 +78,11 @@ const portFindings = (policy: AuthorizationPolicy, { metadata, spec }: Kubernete
   )
 }
 
-const selecting = (policy: AuthorizationPolicy, { namespace, pods, istio }: Cluster): Found[] => {
+const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
+  const { namespace, istio } = cluster
   const { selector } = policy.spec
   const isElsewhere = namespace === istio.rootNamespace
-  const isMatched = pods.some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
+  const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
   return selector && !isElsewhere && !isMatched
     ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]
     : []

@@ -11,7 +11,7 @@ import { gatewayName, isOnMesh, podLabels, serviceAccountName } from '../authori
 import { detectProtocol, type ServicePortSpec } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type AuthorizationPolicy, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
-import type { Cluster } from './cluster.ts'
+import { type Cluster, podsAndNext } from './cluster.ts'
 
 type Port = { readonly port: number; readonly protocol?: 'http' | 'tcp' | undefined }
 
@@ -62,8 +62,9 @@ const waypointsIn = ({ namespace, home, services, gateways = [] }: Cluster, snap
     return [{ at: 'waypoint', of: `Service ${namespace}/${name}`, policies, ports }]
   })
 
-const ztunnelsIn = ({ namespace, home, pods }: Cluster, snapshot: ClusterSnapshot): Attached[] =>
-  pods
+const ztunnelsIn = (cluster: Cluster, snapshot: ClusterSnapshot): Attached[] => {
+  const { namespace, home } = cluster
+  return podsAndNext(cluster)
     .filter((pod) => isOnMesh(pod, home?.metadata.labels ?? {}) && gatewayName(pod) === undefined)
     .map((pod) => {
       const workload = { namespace, name: pod.metadata.name, labels: podLabels(pod), onMesh: true }
@@ -74,6 +75,7 @@ const ztunnelsIn = ({ namespace, home, pods }: Cluster, snapshot: ClusterSnapsho
         ...{ policies, ports: [{ port: 80 }] },
       }
     })
+}
 
 const proxyOf = ({ at, of, policies, ports }: Attached, snapshot: ReturnType<typeof snapshotOf>): MeshProxy => {
   const { trustDomain, trustDomainAliases: aliases } = snapshot

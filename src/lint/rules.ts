@@ -148,7 +148,7 @@ export const RULES = {
   'policy-unmatched': {
     level: 'warning',
     title: 'No request can match a policy',
-    meaning: 'Its target does not exist, or it selects no pods.',
+    meaning: 'Its target does not exist, or it selects no pods, nor those that a workload would make.',
     remedy: 'Correct the target.',
   },
   'policy-unreadable': {
@@ -208,14 +208,14 @@ export const RULES = {
     level: 'error',
     title: 'Something waits for longer than a resync',
     meaning:
-      'A resync looks at everything again each quarter of an hour. What still waits then waits for somebody who has not acted.',
+      'A resync looks at everything again each quarter of an hour, and may take as long. What waits for more than half an hour waits for somebody who has not acted.',
     remedy: 'Do what the message says ends it.',
   },
   'waypoint-unused': {
     level: 'note',
     title: 'Nothing leads to a waypoint',
     meaning:
-      'No label of a Service, of a pod or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
+      'No label of a Service, of a ServiceEntry, of a pod or its template, or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
     remedy: 'Lead something to it, or delete it.',
   },
   'workload-twice': {

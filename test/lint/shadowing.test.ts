@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import type { Cluster } from '../../src/lint/cluster.ts'
 import { shadowingFindings } from '../../src/lint/shadowing.ts'
-import { clusterOf, pod, serviceAtWaypoint, waypoint } from './cluster.ts'
+import { clusterOf, deployment, pod, serviceAtWaypoint, waypoint } from './cluster.ts'
 import { forPods, forService, policy } from './place.ts'
 
 const WEB = 'cluster.local/ns/shop/sa/web'
@@ -116,7 +116,11 @@ describe('an ALLOW that restricts nobody beside one that lets in everybody', () 
     ])
   })
 
-  test('is not told where it still restricts other pods', () => {
-    expect(found([allow([], {}), open(forPods('web'))])).toEqual([])
+  test.each([
+    ['other pods', pod('other')],
+    ['pods to come, of a workload that is scaled to nothing', deployment('other')],
+  ])('is not told where it still restricts %s', (_, other) => {
+    const objects = [pod('web'), other, allow([], {}), open(forPods('web'))]
+    expect(shadowingFindings(clusterOf(objects))).toEqual([])
   })
 })
