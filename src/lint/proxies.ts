@@ -11,6 +11,7 @@ import { gatewayName, isOnMesh, podLabels, serviceAccountName } from '../authori
 import { detectProtocol, type ServicePortSpec } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type AuthorizationPolicy, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { isHeadless } from '../kubernetes/services.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
 
 type Port = { readonly port: number; readonly protocol?: 'http' | 'tcp' | undefined }
@@ -53,7 +54,8 @@ const waypointsIn = ({ namespace, home, services, gateways = [] }: Cluster, snap
   services.flatMap((service): Attached[] => {
     const { name } = service.metadata
     const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)
-    if (waypoint === undefined) return []
+    // what is for a headless Service goes straight to the pods
+    if (waypoint === undefined || isHeadless(service)) return []
     const { policies } = waypointPolicies(snapshot, { namespace, name }, waypoint)
     const ports = ((service.spec?.ports ?? []) as ServicePortSpec[]).flatMap((one): Port[] => {
       const protocol = detectProtocol(one)
