@@ -113,7 +113,7 @@ const targetEffects = (
   targetsOf(spec).flatMap(({ kind, name, namespace = '' }) => {
     if (kind !== 'GatewayClass')
       return when(
-        !['', metadata.namespace].includes(namespace),
+        metadata.namespace !== '' && !['', metadata.namespace].includes(namespace),
         'target-outside-namespace',
         `has no effect for the ${kind} ${namespace}/${name}: a policy reaches targets of its own namespace alone`,
       )

@@ -21,7 +21,7 @@ import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
 import { readCluster } from './cluster.ts'
-import { type Finding, type Found, unallowed } from './finding.ts'
+import { type Finding, type Found, unallowed, unknownAllowed } from './finding.ts'
 import { policyFindings } from './policies.ts'
 import { relationEndpointFindings } from './relation-endpoints.ts'
 import { shadowingFindings } from './shadowing.ts'
@@ -76,6 +76,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
       ...workloadFindings(features, cluster, states),
       ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies)),
       ...policyFindings(cluster),
+      ...[...cluster.policies, ...(cluster.home ? [cluster.home] : [])].flatMap((one) => unknownAllowed(one)),
       ...(await accountFindings(kubernetes, cluster)),
       ...shadowingFindings(cluster),
       ...(await waypointFindings(kubernetes, cluster)),

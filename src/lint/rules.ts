@@ -22,6 +22,12 @@ export const RULES = {
     meaning: 'DENY policies of the same proxies refuse each request that the rule matches. A DENY always wins.',
     remedy: 'Take away the one that is not meant, or narrow it.',
   },
+  'allow-unknown': {
+    level: 'warning',
+    title: 'An id is allowed that no finding has',
+    meaning: 'An annotation or a comment allows it, and so allows nothing.',
+    remedy: 'Correct the id, or take it away.',
+  },
   'audit-unseen': {
     level: 'note',
     title: 'What dry runs would refuse is not seen here',
