@@ -61,6 +61,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
     const cluster = await readCluster(kubernetes, namespace)
+    const ofPolicies = policyFindings(cluster)
     const found: Found[] = [
       ...cluster.unread.map((message) => ({
         ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
@@ -74,8 +75,10 @@ export const createLint = (dependencies: Dependencies): Lint => {
         states.map(({ subject }) => subject),
       )),
       ...workloadFindings(features, cluster, states),
-      ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies)),
-      ...policyFindings(cluster),
+      ...ofPolicies,
+      ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies, (one) =>
+        isTold(one, ofPolicies),
+      )),
       ...[...cluster.policies, ...(cluster.home ? [cluster.home] : [])].flatMap((one) => unknownAllowed(one)),
       ...(await accountFindings(kubernetes, cluster)),
       ...shadowingFindings(cluster),
@@ -90,6 +93,17 @@ export const createLint = (dependencies: Dependencies): Lint => {
     return await answerUser(authorization, (asker) => lint(parsed.data.namespace, asker))
   }
 }
+
+/** The reasons for which Istio refuses a policy, each of which is found by itself. */
+const REFUSED: readonly Found['rule'][] = [
+  'policy-ineffective',
+  'policy-unenforced',
+  'policy-unmatched',
+  'target-outside-namespace',
+]
+
+const isTold = ({ metadata }: KubernetesObject, found: readonly Found[]): boolean =>
+  found.some((one) => REFUSED.includes(one.rule) && one.in?.metadata.name === metadata.name)
 
 const lostFindings = async (
   kubernetes: Kubernetes,
@@ -118,10 +132,12 @@ const documentFindings = async (
   kubernetes: Kubernetes,
   namespace: string,
   authorizeAuthor: AuthorizeAuthor | undefined,
-): Promise<Finding[]> => {
+): Promise<Found[]> => {
   const refused = await refusedDocuments(features, kubernetes, authorizeAuthor, namespace)
-  return refused.map(({ name, problem }) => ({
+  const objects = await Promise.all(refused.map(({ name }) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
+  return refused.map(({ name, problem }, index) => ({
     ...{ rule: 'document-refused', about: `ConfigMap ${namespace}/${name}`, message: problem },
+    ...(objects[index] && { in: objects[index] }),
   }))
 }
 

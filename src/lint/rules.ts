@@ -148,7 +148,8 @@ export const RULES = {
   'policy-unenforced': {
     level: 'warning',
     title: 'Nothing enforces a policy',
-    meaning: 'It refers to a Service that is led to no waypoint that takes traffic.',
+    meaning:
+      'It refers to a Service that is led to no waypoint that takes traffic, or Istio says in its status that it does not take it.',
     remedy: 'Give the Service a waypoint, or wait for it to be ready.',
   },
   'policy-unmatched': {

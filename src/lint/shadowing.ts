@@ -20,8 +20,7 @@ export const shadowingFindings = (cluster: Cluster): Found[] => {
   if (cluster.namespace === cluster.istio.rootNamespace) return []
   const proxies = proxiesIn(cluster)
   const read = cluster.policies.map(readAuthorizationPolicy)
-  const isWhole =
-    cluster.rootPolicies !== undefined && !cluster.istio.isUnread && read.every((one) => 'policy' in one)
+  const isWhole = cluster.rootPolicies !== undefined && !cluster.istio.isUnread && read.every((one) => 'policy' in one)
   return read.flatMap((one) => {
     if (!('policy' in one)) return []
     const { policy } = one

@@ -34,15 +34,22 @@ export const waitFindings = async (dependencies: Dependencies, subjects: readonl
   return findings
 }
 
-/** Policies of others that the mesh has not taken yet; those of applications are among their waits. */
+/** Policies of others that the mesh refuses, or has not taken yet; those of applications are among their waits. */
 export const unenforcedFindings = async (
   { features: { mesh }, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
   policies: readonly KubernetesObject[],
+  isTold: (refused: KubernetesObject) => boolean,
 ): Promise<Found[]> => {
   const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, MANAGED_BY) === 'meshstep'
-  const found = mesh.unenforced(policies).filter(({ is, object }) => is === 'pending' && !isOurs(object))
+  const found = mesh
+    .unenforced(policies)
+    .filter(({ is, object }) => !isOurs(object) && !(is === 'refused' && isTold(object)))
   const waits = await withCauses(mesh, kubernetes, found)
-  return waits.map((wait) => ({ rule: waitRule(wait, clock), about: wait.held, message: describeWait(wait) }))
+  return found.map(({ is, object }, index) => {
+    const wait = waits[index] as Wait
+    const rule = is === 'refused' ? 'policy-unenforced' : waitRule(wait, clock)
+    return { rule, about: wait.held, message: describeWait(wait), in: object }
+  })
 }
 
 /** The time after which a resync has looked at everything again, with as much for its own time. */
