@@ -11,7 +11,7 @@ const lintWithout = async (forbidden: RegExp) => {
   const place = await granted()
   place.api.seed([
     policy('at-gateway', {
-      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'beacon-shop-waypoint' }],
+      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'shop-beacon-waypoint' }],
       rules: [{ from: [{ source: { namespaces: ['shop'] } }] }],
     }),
     policy('at-service', { ...forService('db'), rules: [{ from: [{ source: { namespaces: ['shop'] } }] }] }),
