@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { lintPage } from './src/lint/page.ts'
+import { rulesMarkdown } from './src/lint/rules-markdown.ts'
 import { referenceFiles } from './src/schemas/reference-files.ts'
 
 await rm('docs/reference', { recursive: true, force: true })
 await mkdir('docs/reference')
 for (const [name, text] of Object.entries(referenceFiles())) await writeFile(`docs/reference/${name}`, text)
-await writeFile('docs/lint.md', lintPage())
+await writeFile('docs/lint.md', rulesMarkdown())

@@ -30,8 +30,11 @@ export type PolicyEffect = {
 export const effectWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
   policyEffects(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
 
-/** Lists the same with the kind of each. Root namespaces are those that may be Istio's. */
-export const policyEffects = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] => [
+/** Lists the same with the kind of each. Root namespaces are those that may be Istio's; undefined where it may be any. */
+export const policyEffects = (
+  policy: AuthorizationPolicy,
+  rootNamespaces: readonly string[] | undefined,
+): PolicyEffect[] => [
   ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
   ...targetEffects(policy, rootNamespaces),
   ...principalEffects(policy),
@@ -113,11 +116,14 @@ const isOnlyHttp = (rule: Rule): boolean => {
   )
 }
 
-const targetEffects = ({ metadata, spec }: AuthorizationPolicy, rootNamespaces: readonly string[]): PolicyEffect[] =>
+const targetEffects = (
+  { metadata, spec }: AuthorizationPolicy,
+  rootNamespaces: readonly string[] = [metadata.namespace],
+): PolicyEffect[] =>
   targetsOf(spec).flatMap(({ kind, name, namespace = '' }) => {
     if (kind !== 'GatewayClass')
       return when(
-        !['', metadata.namespace].includes(namespace),
+        metadata.namespace !== '' && !['', metadata.namespace].includes(namespace),
         'target-outside-namespace',
         `has no effect for the ${kind} ${namespace}/${name}: a policy reaches targets of its own namespace alone`,
       )

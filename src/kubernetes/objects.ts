@@ -42,6 +42,7 @@ const resources = {
   PodDisruptionBudget: { apiVersion: 'policy/v1', plural: 'poddisruptionbudgets' },
   AuthorizationPolicy: { apiVersion: 'security.istio.io/v1', plural: 'authorizationpolicies' },
   PeerAuthentication: { apiVersion: 'security.istio.io/v1', plural: 'peerauthentications' },
+  ServiceEntry: { apiVersion: 'networking.istio.io/v1', plural: 'serviceentries' },
   Gateway: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gateways' },
   GatewayClass: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gatewayclasses', clusterScoped: true },
   Event: { apiVersion: 'events.k8s.io/v1', plural: 'events' },

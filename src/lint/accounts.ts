@@ -88,7 +88,7 @@ const accountsIn = async (
   const lists = await Promise.all(
     (['StatefulSet', 'Deployment', 'Pod'] as const).map((kind) => listReadable(kubernetes, kind, namespace)),
   )
-  if (lists.includes(undefined)) return undefined
+  if (gateways === undefined || lists.includes(undefined)) return undefined
   const own = gateways.filter(({ metadata }) => metadata.namespace === namespace)
   return new Set([
     ...lists.flatMap((objects) => objects ?? []).map((object) => specOf(object).serviceAccountName ?? 'default'),

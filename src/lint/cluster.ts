@@ -2,7 +2,7 @@ import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../istio/me
 import type { IstioVersion } from '../istio/version.ts'
 import { ifPermitted, ifServed } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
+import { type Kind, type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { isLive } from '../kubernetes/pods.ts'
 
 /** A namespace and what its findings depend on elsewhere. */
@@ -13,19 +13,23 @@ export type Cluster = {
   readonly workloads: readonly KubernetesObject[]
   /** Live ones. */
   readonly pods: readonly KubernetesObject[]
-  /** Of all namespaces, as far as they may be listed. */
-  readonly gateways: readonly KubernetesObject[]
+  /** Of all namespaces; undefined where they may not be listed. */
+  readonly gateways: readonly KubernetesObject[] | undefined
   /** AuthorizationPolicies of the namespace. */
   readonly policies: readonly KubernetesObject[]
-  /** Those of the root namespace, where that is another one and they may be listed. */
-  readonly rootPolicies: readonly KubernetesObject[]
+  /** Those of the root namespace, where that is another one; undefined where they may not be listed. */
+  readonly rootPolicies: readonly KubernetesObject[] | undefined
   readonly istio: Istio
+  /** Sentences on what may not be read. */
+  readonly unread: readonly string[]
 }
 
 export type Istio = {
   /** The ConfigMap with Istio's own config; absent where it may not be read. */
   readonly config?: KubernetesObject | undefined
   readonly rootNamespace: string
+  /** It may have any root namespace, as its config may not be read. */
+  readonly isUnread?: true
   /** Absent where Istio's own config cannot be read. */
   readonly trustDomains?: { readonly own: string; readonly aliases: readonly string[] } | undefined
   readonly version?: IstioVersion | undefined
@@ -39,33 +43,54 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
     kubernetes.list('StatefulSet', namespace),
     kubernetes.list('Deployment', namespace),
     kubernetes.list('Pod', namespace),
-    readable(kubernetes.list('Gateway', undefined)),
+    listReadable(kubernetes, 'Gateway', undefined),
     ifServed(kubernetes.list('AuthorizationPolicy', namespace)),
     readIstio(kubernetes),
   ])
   const isRoot = istio.rootNamespace === namespace
-  const rootPolicies = isRoot ? [] : await readable(kubernetes.list('AuthorizationPolicy', istio.rootNamespace))
+  const rootPolicies = isRoot ? [] : await listReadable(kubernetes, 'AuthorizationPolicy', istio.rootNamespace)
   return {
     ...{ namespace, home, services, policies: policies ?? [], istio },
     ...{ workloads: [...statefulSets, ...deployments], pods: pods.filter(isLive) },
-    ...{ gateways: gateways ?? [], rootPolicies: rootPolicies ?? [] },
+    ...{ gateways, rootPolicies },
+    unread: [
+      ...(istio.isUnread
+        ? [`${nameOf(meshConfigReference())} may not be read: what depends on it is not looked at`]
+        : []),
+      ...(gateways ? [] : [unlisted('Gateways of all namespaces')]),
+      ...(rootPolicies ? [] : [unlisted(`AuthorizationPolicies of ${istio.rootNamespace}`)]),
+    ],
   }
 }
 
+const unlisted = (objects: string): string => `${objects} may not be listed: what depends on them is not looked at`
+
 const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
-  const config = await readable(kubernetes.find(meshConfigReference()))
+  const found = await ifPermitted(kubernetes.find(meshConfigReference()).then((config) => ({ config })))
+  if (found === undefined) return { rootNamespace: ROOT_NAMESPACE, isUnread: true }
+  const { config } = found
   const read = config && readMeshConfig(config)
   if (read === undefined) return { rootNamespace: ROOT_NAMESPACE }
   const { rootNamespace, trustDomain: own, trustDomainAliases: aliases, version } = read
   return { config, rootNamespace, trustDomains: { own, aliases }, version }
 }
 
-/** Undefined where it may not be read, or its kind is not known. */
-const readable = async <T>(reading: Promise<T>): Promise<T | undefined> => await ifPermitted(ifServed(reading))
-
-/** Lists a kind in a namespace, or in all; undefined where that may not be done. */
+/** Lists a kind in a namespace, or in all; undefined where that may not be done. There is none of a kind that is not served. */
 export const listReadable = async (
   kubernetes: Kubernetes,
   kind: Kind,
   namespace: string | undefined,
-): Promise<KubernetesObject[] | undefined> => await readable(kubernetes.list(kind, namespace))
+): Promise<readonly KubernetesObject[] | undefined> =>
+  await ifPermitted(ifServed(kubernetes.list(kind, namespace)).then((objects) => objects ?? []))
+
+/** The next pod of a workload, which may have none now, as its template makes it. */
+const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
+  const { metadata = {}, ...rest } = (spec?.template ?? {}) as Partial<KubernetesObject>
+  return { ...rest, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, ...(namespace && { namespace }) } }
+}
+
+/** The live pods, and the next one of each workload. */
+export const podsAndNext = ({ pods, workloads }: Pick<Cluster, 'pods' | 'workloads'>): KubernetesObject[] => [
+  ...pods,
+  ...workloads.map(nextPod),
+]

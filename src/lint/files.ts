@@ -1,17 +1,16 @@
 import { composeYaml } from '../base/yaml.ts'
 import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { policyEffects } from '../istio/effect.ts'
-import { ROOT_NAMESPACE } from '../istio/mesh-config.ts'
 import { policyProblems } from '../istio/validation.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { ALLOW, type Finding, foundIn, unallowed } from './finding.ts'
+import { ALLOW, allowedBy, type Finding, foundIn, unallowed, unknownAllowed } from './finding.ts'
 
 /** A finding in a file, and the line at which its document begins. */
 export type FileFinding = Finding & { readonly file: string; readonly line: number }
 
 /**
  * Finds what policies in a text say otherwise than they mean, as far as they tell themselves: no cluster is asked. A comment in a document,
- * `# meshstep: allow ID, ID`, or its annotation, allows what is meant so. Throws InvalidYaml.
+ * `# meshstep: allow ID, ID because …`, or its annotation, allows what is meant so. Throws InvalidYaml.
  */
 export const fileFindings = (text: string, file: string): FileFinding[] => {
   let end = 0
@@ -21,9 +20,11 @@ export const fileFindings = (text: string, file: string): FileFinding[] => {
     const own = text.slice(end, next)
     const line = text.slice(0, start).split('\n').length
     end = next
-    return objectsIn(document.toJS({ maxAliasCount: 100 })).flatMap((object) =>
-      unallowed(findingsIn(object), commentsOf(own)).map((finding) => ({ ...finding, file, line })),
-    )
+    const comments = commentsOf(own)
+    return objectsIn(document.toJS({ maxAliasCount: 100 })).flatMap((object) => {
+      const found = [...findingsIn(object), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
+      return unallowed(found, comments).map((finding) => ({ ...finding, file, line }))
+    })
   })
 }
 
@@ -45,7 +46,7 @@ const objectsIn = (value: unknown): KubernetesObject[] => {
 
 /** The comments of a document, as the object that a Namespace is in a cluster. */
 const commentsOf = (text: string): KubernetesObject => {
-  const allowed = [...text.matchAll(/#\s*meshstep:\s*allow\s+([-\w, ]+)/g)].map(([, ids]) => ids)
+  const allowed = [...text.matchAll(/#\s*meshstep:\s*allow\s+(.+)/g)].flatMap(([, ids = '']) => allowedBy(ids))
   return { apiVersion: '', kind: '', metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
 }
 
@@ -56,6 +57,6 @@ const findingsIn = (object: KubernetesObject) => {
     ...policyProblems(read.policy).map(({ path, message }) =>
       foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`),
     ),
-    ...policyEffects(read.policy, [ROOT_NAMESPACE]).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...policyEffects(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
   ]
 }

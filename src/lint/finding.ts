@@ -1,6 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import type { RuleId } from './rules.ts'
+import { RULES, type RuleId } from './rules.ts'
 
 /** A probable mistake: its id, the application or object that it is about, and what to do. */
 export type Finding = { readonly rule: RuleId; readonly about: string; readonly message: string }
@@ -13,7 +13,7 @@ export const foundIn = (object: KubernetesObject, rule: RuleId, message: string)
   in: object,
 })
 
-/** On an object or its Namespace: ids of findings that are meant to be so, separated by commas. */
+/** On an object or its Namespace: ids of findings that are meant to be so, separated by commas; a reason may follow. */
 export const ALLOW = 'meshstep.dev/allow'
 
 /** The findings that neither their object nor their Namespace allows. */
@@ -22,5 +22,15 @@ export const unallowed = (found: readonly Found[], home: KubernetesObject | unde
     .filter((one) => ![one.in, home].some((object) => allowedIn(object).includes(one.rule)))
     .map(({ in: _, ...finding }) => finding)
 
+/** Ids that an object allows and no finding has. */
+export const unknownAllowed = (object: KubernetesObject, allowing = object): Found[] =>
+  allowedIn(allowing)
+    .filter((id) => !Object.hasOwn(RULES, id))
+    .map((id) => foundIn(object, 'allow-unknown', `${id.slice(0, 60)} is the id of no finding: it allows nothing`))
+
 const allowedIn = (object: KubernetesObject | undefined): string[] =>
-  (ownValue(object?.metadata.annotations, ALLOW) ?? '').split(',').map((id) => id.trim())
+  allowedBy(ownValue(object?.metadata.annotations, ALLOW) ?? '')
+
+/** The ids at the beginning of a text: `selects-all, port-unknown because of the proxy`. */
+export const allowedBy = (text: string): string[] =>
+  (/^\s*[-\w]+(?:\s*,\s*[-\w]+)*/.exec(text)?.[0] ?? '').split(',').flatMap((id) => id.trim() || [])

@@ -21,12 +21,11 @@ import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
 import { readCluster } from './cluster.ts'
-import { endpointFindings } from './endpoints.ts'
-import { type Finding, type Found, unallowed } from './finding.ts'
-import { hiddenFindings } from './hidden.ts'
+import { type Finding, type Found, unallowed, unknownAllowed } from './finding.ts'
 import { policyFindings } from './policies.ts'
-import { unenforcedFindings } from './unenforced.ts'
-import { waitFindings } from './waits.ts'
+import { relationEndpointFindings } from './relation-endpoints.ts'
+import { shadowingFindings } from './shadowing.ts'
+import { unenforcedFindings, waitFindings } from './waits.ts'
 import { waypointFindings } from './waypoints.ts'
 import { workloadFindings } from './workloads.ts'
 
@@ -62,21 +61,27 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
     const cluster = await readCluster(kubernetes, namespace)
-    const apart = await import('../preview/fork.ts')
+    const ofPolicies = policyFindings(cluster)
     const found: Found[] = [
+      ...cluster.unread.map((message) => ({
+        ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
+      })),
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
       ...(await lostFindings(kubernetes, namespace, stored)),
       ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
-      ...states.flatMap(({ subject, state }) => endpointFindings(subject, state)),
+      ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
       ...(await waitFindings(
         { features, kubernetes, clock, environment },
         states.map(({ subject }) => subject),
       )),
       ...workloadFindings(features, cluster, states),
-      ...(await unenforcedFindings(features.mesh, kubernetes, cluster.policies, clock)),
-      ...policyFindings(cluster),
+      ...ofPolicies,
+      ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies, (one) =>
+        isTold(one, ofPolicies),
+      )),
+      ...[...cluster.policies, ...(cluster.home ? [cluster.home] : [])].flatMap((one) => unknownAllowed(one)),
       ...(await accountFindings(kubernetes, cluster)),
-      ...hiddenFindings(cluster, apart),
+      ...shadowingFindings(cluster),
       ...(await waypointFindings(kubernetes, cluster)),
       ...(await expectationFindings(memories, kubernetes, states)),
     ]
@@ -88,6 +93,17 @@ export const createLint = (dependencies: Dependencies): Lint => {
     return await answerUser(authorization, (asker) => lint(parsed.data.namespace, asker))
   }
 }
+
+/** The reasons for which Istio refuses a policy, each of which is found by itself. */
+const REFUSED: readonly Found['rule'][] = [
+  'policy-ineffective',
+  'policy-unenforced',
+  'policy-unmatched',
+  'target-outside-namespace',
+]
+
+const isTold = ({ metadata }: KubernetesObject, found: readonly Found[]): boolean =>
+  found.some((one) => REFUSED.includes(one.rule) && one.in?.metadata.name === metadata.name)
 
 const lostFindings = async (
   kubernetes: Kubernetes,
@@ -116,10 +132,12 @@ const documentFindings = async (
   kubernetes: Kubernetes,
   namespace: string,
   authorizeAuthor: AuthorizeAuthor | undefined,
-): Promise<Finding[]> => {
+): Promise<Found[]> => {
   const refused = await refusedDocuments(features, kubernetes, authorizeAuthor, namespace)
-  return refused.map(({ name, problem }) => ({
+  const objects = await Promise.all(refused.map(({ name }) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
+  return refused.map(({ name, problem }, index) => ({
     ...{ rule: 'document-refused', about: `ConfigMap ${namespace}/${name}`, message: problem },
+    ...(objects[index] && { in: objects[index] }),
   }))
 }
 

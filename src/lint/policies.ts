@@ -6,13 +6,15 @@ import {
   type AuthorizationPolicy,
   isForPods,
   readAuthorizationPolicy,
+  type TargetRef,
   targetsOf,
 } from '../istio/authorization-policy.ts'
 import { isDryRun } from '../istio/dry-run.ts'
 import { policyEffects } from '../istio/effect.ts'
 import { isOlder, LOWEST, versionName } from '../istio/version.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Cluster } from './cluster.ts'
+import { isHeadless } from '../kubernetes/services.ts'
+import { type Cluster, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
 /** AuthorizationPolicies of which something has no effect, or another than it says. */
@@ -27,56 +29,73 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
   return [
-    ...policyEffects(policy, [cluster.istio.rootNamespace]).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...policyEffects(policy, cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]).map(({ id, says }) =>
+      foundIn(object, id, `it ${says}`),
+    ),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
 
-const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] =>
-  targetsOf(policy.spec)
-    // one of another namespace is told as such
-    .filter(({ namespace = '' }) => ['', cluster.namespace].includes(namespace))
-    .flatMap((target) => {
-      const objects = ownValue({ Gateway: cluster.gateways, Service: cluster.services }, target.kind)
-      if (objects === undefined) return []
-      const isMeant = ({ metadata }: KubernetesObject) =>
-        metadata.name === target.name && metadata.namespace === cluster.namespace
-      const found = objects.find(isMeant)
-      if (found === undefined) {
-        const name = `${target.kind} ${cluster.namespace}/${target.name}`
-        return [foundIn(policy, 'policy-unmatched', `its ${name} does not exist: no request can match it`)]
-      }
-      return target.kind === 'Service' ? atService(policy, found, cluster) : []
-    })
-
-const atService = (policy: AuthorizationPolicy, service: KubernetesObject, { home, gateways }: Cluster): Found[] => {
-  const { namespace, name } = service.metadata
-  const { waypoint, bypassed = `no label names a waypoint for the Service ${namespace}/${name}` } = findWaypoint(
-    service,
-    home?.metadata ?? {},
-    gateways,
-  )
+const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
+  // one of another namespace is told as such
+  const targets = targetsOf(policy.spec).filter(({ namespace = '' }) => ['', cluster.namespace].includes(namespace))
+  const found = targets.map((target) => ({ target, objects: objectsOf(target, cluster) }))
+  const services = found.flatMap(({ target, objects = [] }) => (target.kind === 'Service' ? objects : []))
   return [
-    ...(waypoint ? [] : [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)]),
-    ...portFindings(policy, service),
+    ...found.flatMap(({ target: { kind, name }, objects }) =>
+      objects?.length === 0
+        ? [
+            foundIn(
+              policy,
+              'policy-unmatched',
+              `its ${kind} ${cluster.namespace}/${name} does not exist: no request can match it`,
+            ),
+          ]
+        : [],
+    ),
+    ...services.flatMap((service) => {
+      const bypassed = bypassReason(service, cluster)
+      return bypassed ? [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)] : []
+    }),
+    // a port may be that of any target
+    ...(services.length === targetsOf(policy.spec).length ? portFindings(policy, services) : []),
   ]
 }
 
-const portFindings = (policy: AuthorizationPolicy, { metadata, spec }: KubernetesObject): Found[] => {
-  const known = (spec?.ports ?? []) as ServicePortSpec[]
-  const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
-  const lacking = new Set(
-    operations.flatMap(({ ports = [] }) => ports).filter((port) => !known.some((one) => String(one.port) === port)),
+/** The object that a target reference names, or none; undefined where that is not known. */
+const objectsOf = ({ kind, name }: TargetRef, { namespace, gateways, services }: Cluster) =>
+  ownValue({ Gateway: gateways, Service: services }, kind)?.filter(
+    ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
   )
+
+/** Returns the reason why no waypoint enforces what is for a Service, if any is known. */
+const bypassReason = (service: KubernetesObject, { home, gateways }: Cluster): string | undefined => {
+  const { namespace, name } = service.metadata
+  if (isHeadless(service))
+    return `the Service ${namespace}/${name} has no address of its own: requests go straight to the pods`
+  if (gateways === undefined) return undefined
+  const { waypoint, bypassed } = findWaypoint(service, home?.metadata ?? {}, gateways)
+  return waypoint ? undefined : (bypassed ?? `no label names a waypoint for the Service ${namespace}/${name}`)
+}
+
+const portFindings = (policy: AuthorizationPolicy, services: readonly KubernetesObject[]): Found[] => {
+  const known = services.map(({ metadata, spec }) => ({
+    name: `the Service ${metadata.namespace}/${metadata.name}`,
+    ports: (spec?.ports ?? []) as ServicePortSpec[],
+  }))
+  const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
+  const isKnown = (port: string) => known.some(({ ports }) => ports.some((one) => String(one.port) === port))
+  const lacking = new Set(operations.flatMap(({ ports = [] }) => ports).filter((port) => !isKnown(port)))
   return [...lacking].map((port) =>
-    foundIn(policy, 'port-unknown', `the Service ${metadata.namespace}/${metadata.name} ${lacksPort(known, port)}`),
+    foundIn(policy, 'port-unknown', known.map(({ name, ports }) => `${name} ${lacksPort(ports, port)}`).join('; ')),
   )
 }
 
-const selecting = (policy: AuthorizationPolicy, { namespace, pods, istio }: Cluster): Found[] => {
+const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
+  const { namespace, istio } = cluster
   const { selector } = policy.spec
   const isElsewhere = namespace === istio.rootNamespace
-  const isMatched = pods.some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
+  const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
   return selector && !isElsewhere && !isMatched
     ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]
     : []

@@ -18,10 +18,15 @@ export const RULES = {
   },
   'allow-hidden': {
     level: 'warning',
-    title: 'A DENY refuses what an ALLOW lets in',
-    meaning:
-      'Of all that an ALLOW policy names, something is refused by a DENY policy of the same proxy. A DENY always wins.',
+    title: 'A rule of an ALLOW lets in nobody any more',
+    meaning: 'DENY policies of the same proxies refuse each request that the rule matches. A DENY always wins.',
     remedy: 'Take away the one that is not meant, or narrow it.',
+  },
+  'allow-unknown': {
+    level: 'warning',
+    title: 'An id is allowed that no finding has',
+    meaning: 'An annotation or a comment allows it, and so allows nothing.',
+    remedy: 'Correct the id, or take it away.',
   },
   'audit-unseen': {
     level: 'note',
@@ -30,6 +35,13 @@ export const RULES = {
       'Policies are dry runs. Waypoints and Gateways count and log what these would refuse, and nothing reads that here, as no metrics server is named. A ztunnel is told of none.',
     remedy:
       'Look for istio_requests_total and rbac shadow results where the metrics of the proxies are kept, and at the log of the waypoint, before enforcement is switched on. Explain says what each dry run would do.',
+  },
+  'deny-idle': {
+    level: 'note',
+    title: 'A DENY refuses nothing that is let in',
+    meaning:
+      'No ALLOW policy of the same proxies lets in what it names, and so it is refused without the DENY as well.',
+    remedy: 'Correct it, if it was to refuse something. As a guard against policies to come it may stay.',
   },
   'deny-on-tcp': {
     level: 'warning',
@@ -99,6 +111,13 @@ export const RULES = {
       'The ConfigMap in which an application is remembered is not what meshstep wrote. It is left as it is, and no step is taken.',
     remedy: 'Restore it, or delete it and tell its config and relations again.',
   },
+  'partly-read': {
+    level: 'note',
+    title: 'Something may not be read here',
+    meaning:
+      'What asks has no right to read it. Nothing is said of what depends on it: that is neither right nor wrong.',
+    remedy: 'Give the right to list it, or take the other findings as a part of what there is.',
+  },
   'pods-unlabelled': {
     level: 'warning',
     title: 'Pods do not wear the labels of their template',
@@ -123,19 +142,20 @@ export const RULES = {
     level: 'warning',
     title: 'An ALLOW has no effect beside one that lets in everybody',
     meaning:
-      'Of all ALLOW policies of a proxy one must match. One without conditions matches everything, and so the others restrict nobody.',
+      'Of all ALLOW policies of a proxy one must match. One without conditions matches everything, and so the others restrict nobody, nor does one without rules, which is to refuse all.',
     remedy: 'Take away the one that lets in everybody, or the other one.',
   },
   'policy-unenforced': {
     level: 'warning',
     title: 'Nothing enforces a policy',
-    meaning: 'It refers to a Service that is led to no waypoint that takes traffic.',
+    meaning:
+      'It refers to a Service that is led to no waypoint that takes traffic, or Istio says in its status that it does not take it.',
     remedy: 'Give the Service a waypoint, or wait for it to be ready.',
   },
   'policy-unmatched': {
     level: 'warning',
     title: 'No request can match a policy',
-    meaning: 'Its target does not exist, or it selects no pods.',
+    meaning: 'Its target does not exist, or it selects no pods, nor those that a workload would make.',
     remedy: 'Correct the target.',
   },
   'policy-unreadable': {
@@ -195,14 +215,14 @@ export const RULES = {
     level: 'error',
     title: 'Something waits for longer than a resync',
     meaning:
-      'A resync looks at everything again each quarter of an hour. What still waits then waits for somebody who has not acted.',
+      'A resync looks at everything again each quarter of an hour, and may take as long. What waits for more than half an hour waits for somebody who has not acted.',
     remedy: 'Do what the message says ends it.',
   },
   'waypoint-unused': {
     level: 'note',
     title: 'Nothing leads to a waypoint',
     meaning:
-      'No label of a Service, of a pod or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
+      'No label of a Service, of a ServiceEntry, of a pod or its template, or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
     remedy: 'Lead something to it, or delete it.',
   },
   'workload-twice': {

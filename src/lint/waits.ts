@@ -1,10 +1,14 @@
 import type { Clock } from '../base/clock.ts'
+import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import { describeWait, type Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { MANAGED_BY } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
+import { withCauses } from '../reconcile/not-taken.ts'
 import { LABELS_OF_PODS } from '../reconcile/unlabelled.ts'
 import type { Found } from './finding.ts'
 
@@ -30,11 +34,29 @@ export const waitFindings = async (dependencies: Dependencies, subjects: readonl
   return findings
 }
 
+/** Policies of others that the mesh refuses, or has not taken yet; those of applications are among their waits. */
+export const unenforcedFindings = async (
+  { features: { mesh }, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
+  policies: readonly KubernetesObject[],
+  isTold: (refused: KubernetesObject) => boolean,
+): Promise<Found[]> => {
+  const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, MANAGED_BY) === 'meshstep'
+  const found = mesh
+    .unenforced(policies)
+    .filter(({ is, object }) => !isOurs(object) && !(is === 'refused' && isTold(object)))
+  const waits = await withCauses(mesh, kubernetes, found)
+  return found.map(({ is, object }, index) => {
+    const wait = waits[index] as Wait
+    const rule = is === 'refused' ? 'policy-unenforced' : waitRule(wait, clock)
+    return { rule, about: wait.held, message: describeWait(wait), in: object }
+  })
+}
+
 /** The time after which a resync has looked at everything again, with as much for its own time. */
 const RESYNCED = 30 * 60 * 1000
 
 /** Tells apart what waits since a moment, and what a resync found waiting still; pods that nothing replaces wait for a person. */
-export const waitRule = ({ held, since }: Wait, clock: Pick<Clock, 'now'>): Found['rule'] => {
+const waitRule = ({ held, since }: Wait, clock: Pick<Clock, 'now'>): Found['rule'] => {
   if (held.startsWith(LABELS_OF_PODS)) return 'pods-unlabelled'
   return since !== undefined && clock.now() - Date.parse(since) > RESYNCED ? 'waiting-long' : 'waiting'
 }

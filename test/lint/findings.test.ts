@@ -92,7 +92,12 @@ describe('lint names', () => {
       ],
       /istio-system\/all, at the pods of shop\/db/,
     ],
-    ['a waypoint that nothing leads to', 'waypoint-unused', [waypoint('idle')], /no label of a Service, a pod/],
+    [
+      'a waypoint that nothing leads to',
+      'waypoint-unused',
+      [waypoint('idle')],
+      /no label of a Service, a ServiceEntry, a pod/,
+    ],
     [
       'a selector of nothing',
       'policy-ineffective',

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { fileFindings } from '../../src/lint/files.ts'
-import { lintPage } from '../../src/lint/page.ts'
 import { RULES } from '../../src/lint/rules.ts'
+import { rulesMarkdown } from '../../src/lint/rules-markdown.ts'
 import { sarif } from '../../src/lint/sarif.ts'
 
 const ids = Object.keys(RULES)
@@ -18,7 +18,7 @@ test('each id is in kebab case, in order, and found by some code', () => {
 })
 
 test('the page of docs is the table: npm run schemas writes it', () => {
-  expect(readFileSync('docs/lint.md', 'utf8')).toBe(lintPage())
+  expect(readFileSync('docs/lint.md', 'utf8')).toBe(rulesMarkdown())
 })
 
 const POLICY = `
@@ -44,10 +44,34 @@ test('policies of a file are judged one by one, and the line of each is known', 
 test.each([
   ['a comment before the document', `# meshstep: allow policy-ineffective${POLICY}`],
   ['a comment in the document', POLICY.replace('spec:', '# meshstep: allow policy-ineffective, port-unknown\nspec:')],
+  ['a comment with a reason', `# meshstep: allow policy-ineffective because it is, port-unknown${POLICY}`],
   ['its annotation', POLICY.replace('shop }', 'shop, annotations: { meshstep.dev/allow: policy-ineffective } }')],
 ])('a finding in a file is allowed by %s, and of no other document', (_, text) => {
   const rules = found(`${text}---${POLICY}`).map(([rule]) => rule)
   expect(rules).toEqual(['http-without-waypoint', 'policy-ineffective', 'http-without-waypoint'])
+})
+
+test.each([
+  ['a comment', `# meshstep: allow selects-al${POLICY}`],
+  ['its annotation', POLICY.replace('shop }', 'shop, annotations: { meshstep.dev/allow: selects-al } }')],
+])('an id that nothing has is told where %s allows it', (_, text) => {
+  const told = fileFindings(text, 'a.yaml').find(({ rule }) => rule === 'allow-unknown')
+  expect(told?.message).toBe('selects-al is the id of no finding: it allows nothing')
+})
+
+test('of a file nothing is said that depends on the root namespace, or on a namespace that it does not name', () => {
+  const at = (metadata: string, target: string) => `
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: { name: one${metadata} }
+spec: { targetRefs: [{ ${target} }], rules: [{}] }
+`
+  const ofClass = 'group: gateway.networking.k8s.io, kind: GatewayClass, name: istio-waypoint'
+  expect(found(at(', namespace: mesh-root', ofClass))).toEqual([])
+  expect(found(at('', ofClass))).toEqual([])
+  const elsewhere = 'kind: Service, name: db, namespace: shop'
+  expect(found(at('', elsewhere)).map(([rule]) => rule)).not.toContain('target-outside-namespace')
+  expect(found(at(', namespace: bank', elsewhere)).map(([rule]) => rule)).toContain('target-outside-namespace')
 })
 
 test('what Istio would refuse is found in a file', () => {

@@ -4,7 +4,7 @@ import type { State } from '../state/state.ts'
 import type { Found } from './finding.ts'
 
 /** Endpoints that the config names and no relation has. */
-export const endpointFindings = (subject: Subject, state: State): Found[] =>
+export const relationEndpointFindings = (subject: Subject, state: State): Found[] =>
   unknownEndpoints(state).map((unknown) => ({
     rule: 'endpoint-unknown',
     about: subjectName(subject),
