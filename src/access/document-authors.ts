@@ -63,6 +63,18 @@ export const refusedDocuments = async (
   return judged.flatMap((document) => ('problem' in document ? [document] : []))
 }
 
+/**
+ * What the end of a deleted document may say beyond what that held: rejects with Refused, 403, where its author may not say it, or nobody is
+ * named.
+ */
+export const permitOfAuthor =
+  (authorize: AuthorizeAuthor, document: string, author: Author | undefined) =>
+  async (about: About): Promise<void> => {
+    const problem = author ? await refusalOf([about], (one) => authorize(author, one)) : NO_AUTHOR
+    if (problem !== undefined)
+      throw new Refused(403, `ConfigMap ${document} was deleted, and ends nothing that it did not hold: ${problem}`)
+  }
+
 const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
   const asked = new Map<string, Promise<void>>()
   return (author, about) => {
@@ -84,11 +96,13 @@ const asItsAuthorMay = async (
   const subject = { namespace, application }
   const problem = author
     ? await refusalOf(rightsFor(features, subject, document), (about) => authorize(author, about))
-    : `it names no author: annotate it with ${AUTHOR}, the name of who applies it (kubectl auth whoami), and apply it again`
+    : NO_AUTHOR
   return problem === undefined
     ? document
     : { name, application, problem: `ConfigMap ${name}: ${problem}; ${STAYS}`, isForbidden: true }
 }
+
+const NO_AUTHOR = `it names no author: annotate it with ${AUTHOR}, the name of who applies it (kubectl auth whoami), and apply it again`
 
 /** Lists what the author of a document needs: as much as the sender of an event that says all of it anew. */
 const rightsFor = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject, document: Document): About[] => [

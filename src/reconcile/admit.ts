@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { AuthorizeAuthor } from '../access/document-authors.ts'
 import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
@@ -29,6 +30,7 @@ type Input = {
   readonly now: Date
   /** Without it, whoever may write documents is no concern. */
   readonly guard?: DocumentGuard | undefined
+  readonly authorizeAuthor?: AuthorizeAuthor | undefined
 }
 
 /**
@@ -45,9 +47,10 @@ export const admit = async ({
   found,
   now,
   guard,
+  authorizeAuthor,
 }: Input): Promise<Remembered> => {
   const verdicts = new Map<string, TrialResult>()
-  const permits = createPermits(features, subject)
+  const permits = createPermits(features, subject, authorizeAuthor)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
   const conceal: Conceal = (config) => secrets.conceal(withOwnNames(subject, config))
   const known = workloadsIn(memory.state)

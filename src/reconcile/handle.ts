@@ -6,7 +6,14 @@ import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
-import { fromKnative, holderIn, isFromKnative, referenceIn, withObject } from '../cloudevents/knative/knative.ts'
+import {
+  fromKnative,
+  goneIn,
+  holderIn,
+  isFromKnative,
+  referenceIn,
+  withObject,
+} from '../cloudevents/knative/knative.ts'
 import type { Ignored } from '../cloudevents/knative/translation.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
@@ -91,7 +98,8 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     if (application === undefined)
       return { handled: { function: name, namespace, ...(await resync(namespace, sent, deadline)) } }
     const subject = { namespace, application }
-    const { outcome, due } = await run(subject, { ...change, permit: sender?.authorize, trace }, deadline)
+    const told = { ...change, permit: sender?.authorize, gone: goneIn(sent), trace }
+    const { outcome, due } = await run(subject, told, deadline)
     const followed = { outcome, next: { subject, due, cause: sent } }
     return { handled: { function: name, ...subject, ...outcome }, followed }
   }

@@ -1,11 +1,13 @@
 import type { About } from '../access/access-reviews.ts'
+import { type AuthorizeAuthor, permitOfAuthor } from '../access/document-authors.ts'
 import { neededRights } from '../access/needed-rights.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { State } from '../state/state.ts'
 import type { Change } from './remember.ts'
 
-/** Permissions to ask for what is beyond the application, for each change of its sender. */
+/** Permissions to ask for what is beyond the application, for each change of its sender, and of the author of a deleted document. */
 export type Permits = {
   /** Throws Refused for a change that leads to what its sender may not ask for; notes what is not known yet. */
   check(change: Change, before: State, after: State): void
@@ -13,33 +15,52 @@ export type Permits = {
   ask(): Promise<boolean>
 }
 
-export const createPermits = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject): Permits => {
+/** Without `authorizeAuthor` a document that is deleted counts, whoever wrote it. */
+export const createPermits = (
+  features: Pick<Features, 'effects' | 'uses'>,
+  subject: Subject,
+  authorizeAuthor?: AuthorizeAuthor | undefined,
+): Permits => {
   const known = new Map<Change, Map<string, Error | undefined>>()
-  const noted: { change: Change; about: About }[] = []
+  const noted: { change: Change; key: string; ask: () => Promise<void> }[] = []
+
+  const require = (change: Change, by: string, permit: Permit, [before, after]: readonly [State, State]): void => {
+    for (const about of neededRights(features, subject, before, after)) {
+      const key = JSON.stringify([by, about])
+      const refused = known.get(change)?.get(key)
+      if (refused) throw refused
+      if (!known.get(change)?.has(key)) noted.push({ change, key, ask: () => permit(about) })
+    }
+  }
 
   return {
     check: (change, before, after) => {
-      if (change.permit === undefined) return
-      for (const about of neededRights(features, subject, before, after)) {
-        const key = JSON.stringify(about)
-        const refused = known.get(change)?.get(key)
-        if (refused) throw refused
-        if (!known.get(change)?.has(key)) noted.push({ change, about })
-      }
+      const { permit, gone, look: { document = '' } = {} } = change
+      if (permit) require(change, 'sender', permit, [before, after])
+      if (gone === undefined || authorizeAuthor === undefined) return
+      const held = (state: State) => withoutHeld(document, before, state)
+      require(change, 'author', permitOfAuthor(authorizeAuthor, document, gone.author), [held(before), held(after)])
     },
     ask: async () => {
       const asked = noted.splice(0)
-      for (const { change, about } of asked) {
-        const refused = await refusalOf(change, about)
-        known.set(change, (known.get(change) ?? new Map()).set(JSON.stringify(about), refused))
+      for (const { change, key, ask } of asked) {
+        const refused = await ask().then(
+          () => undefined,
+          (error: Error) => error,
+        )
+        known.set(change, (known.get(change) ?? new Map()).set(key, refused))
       }
       return asked.length > 0
     },
   }
 }
 
-const refusalOf = async ({ permit }: Change, about: About): Promise<Error | undefined> =>
-  await permit?.(about).then(
-    () => undefined,
-    (error: Error) => error,
-  )
+type Permit = (about: About) => Promise<void>
+
+/** Without the relations that a document held before, which are over with it, whatever its author may by now. */
+const withoutHeld = (document: string, before: State, state: State): State => ({
+  ...state,
+  relations: Object.fromEntries(
+    Object.entries(state.relations).filter(([key]) => ownValue(before.relations, key)?.document !== document),
+  ),
+})

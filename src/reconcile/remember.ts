@@ -6,6 +6,7 @@ import type { Mark } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
+import type { Gone } from '../cloudevents/knative/knative.ts'
 import type { Features } from '../feature/combine.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
@@ -45,6 +46,8 @@ export type Change = {
   note?: boolean
   /** Rejects with Refused when the sender may not ask for what is beyond the application. Absent where senders are not known. */
   permit?: ((about: About) => Promise<void>) | undefined
+  /** The document that it tells of was deleted: beyond what that held, it says no more than its author may. */
+  gone?: Gone | undefined
   trace?: Trace
 }
 

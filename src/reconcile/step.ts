@@ -273,6 +273,7 @@ const attempt = async (
     found,
     now,
     guard,
+    authorizeAuthor,
   })
   progress.dropped = [...progress.dropped, ...dropped]
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)

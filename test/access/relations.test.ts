@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { TENANT } from '../helpers/tenant-documents.ts'
-import { config, createTenants, relation, resync, send, write } from '../helpers/tenants.ts'
+import { config, createTenants, erase, relation, remove, resync, send, write } from '../helpers/tenants.ts'
 import { event, type World } from '../helpers/world.ts'
 
 const DATABASE = { id: 3, endpoint: 'db', interface: 'sql', role: 'requires' } as const
@@ -19,6 +19,8 @@ const wordsOf = (world: World, application: string): unknown[] =>
   Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, { word: string }>).map(
     ({ word }) => word,
   )
+
+const forget = (world: World, application: string) => remove(world, `juju-service-mesh-${application}-labels`)
 
 const ended = (data: Record<string, unknown>) => event('relation-broken', { application: 'a', ...data })
 
@@ -44,11 +46,7 @@ describe('a sender for one side of a relation ends nothing that the document of 
 
   test('also where its own memory was lost', async () => {
     const world = await createRelated()
-    world.api.handle({
-      method: 'DELETE',
-      path: '/api/v1/namespaces/shop/configmaps/juju-service-mesh-a-labels',
-      headers: {},
-    })
+    forget(world, 'a')
     for (const data of [
       { relation: MINE, remote: { application: 'b' } },
       { relation: { id: 3 }, remote: { application: 'b' } },
@@ -89,4 +87,68 @@ test('a sender for one application announces no relation of it with another', as
   expect((await send(world, event('relation-changed', told))).status).toBe(403)
   expect([wordsOf(world, 'a'), wordsOf(world, 'beacon')]).toEqual([['told'], []])
   expect((await write(world, config('{}'))).status).toBe(200)
+})
+
+describe('a document that is deleted ends no more than it held, or than its author may end', () => {
+  const TOLD = { application: 'b', relation: DATABASE, remote: { application: 'a', data: {} } }
+  const b = '{ application: b, data: {} }'
+
+  /** The platform told `b` of its relation to `a`, by an event. */
+  const createTold = async (...rights: string[]) => {
+    const all = new Set([`${TENANT}: a`, ...rights.map((right) => `${TENANT}: ${right}`)])
+    const world = createTenants(all, { isOwnSink: true })
+    await world.post(event('relation-changed', TOLD))
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    return { world, rights: all }
+  }
+
+  test.each<[string, string, typeof MINE | { id: number }]>([
+    ['named whole', b, MINE],
+    ['named by its id and the other side', b, { id: 3 }],
+    ['named by its id alone', '{', { id: 3 }],
+  ])('one that was refused ends no relation of others, %s', async (_, remote, about) => {
+    const { world } = await createTold()
+    await write(world, relation(remote, {}, 'a', about as typeof MINE))
+    const { status, text } = await erase(world, 'document')
+    expect({ status, text }).toEqual({
+      status: 403,
+      text: expect.stringMatching(/ConfigMap document .* its author tenant may not update .* shop\/b/),
+    })
+    await resync(world)
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+  })
+
+  test('nor where the memory of its application was lost', async () => {
+    const { world } = await createTold()
+    await write(world, relation(b, {}, 'a', MINE))
+    forget(world, 'a')
+    expect((await erase(world, 'document')).status).toBe(403)
+    await resync(world)
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+  })
+
+  test('nor one that names no author', async () => {
+    const { world } = await createTold('b')
+    await write(world, relation(b, { author: undefined }, 'a', MINE))
+    expect((await erase(world, 'document')).status).toBe(403)
+    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+  })
+
+  test('one that was taken ends what it said, though its author may say that no more', async () => {
+    const { world, rights } = await createTold('b')
+    await write(world, relation(b, {}, 'a', MINE))
+    rights.delete(`${TENANT}: b`)
+    world.clock.advance(11_000)
+    expect((await erase(world, 'document')).status).toBe(200)
+    expect(wordsOf(world, 'a')).toEqual(['ended'])
+  })
+
+  test('one that nobody remembers is over where its author may end it', async () => {
+    const { world } = await createTold('b')
+    await write(world, relation(b, {}, 'a', MINE))
+    forget(world, 'a')
+    forget(world, 'b')
+    expect((await erase(world, 'document')).status).toBe(200)
+    expect(wordsOf(world, 'a')).toEqual(['ended'])
+  })
 })

@@ -142,7 +142,7 @@ const rows: [who: string, what: string, before: Version | undefined, after: Vers
   ['details', 'another’s config that goes', theirs, undefined, `${MAY_NOT} `],
   ['details', 'another’s config as its own', theirs, own, `${MAY_NOT} `],
   ['details', 'its config as another’s', own, by('details', config('productpage', '{}')), `${MAY_NOT} `],
-  ...['!!str details', 'details # or not', '&a details', '|\n details', 'details\nproductpage', ''].map(
+  ...['!!str details', 'details # or not', '&a details', '|\n details', 'details\nproductpage', 'details"', '"details\'', ''].map(
     (name): (typeof rows)[number] => [
       'details',
       `a config of ${JSON.stringify(name)}`,

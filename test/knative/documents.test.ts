@@ -90,6 +90,13 @@ describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () =
       expect(new Set(keys)).toEqual(new Set(['application', 'state']))
     })
 
+    test('the name of the application is plain or quoted whole: any other value asks about all applications', () => {
+      const named = policy?.spec.variables?.find(({ name }) => name === 'named')?.expression ?? ''
+      const pattern = new RegExp(/\.find\(r'(.*?)'\)/.exec(named)?.[1] ?? '')
+      for (const name of ['a', 'a-b1', '"a"', "'a'"]) expect(name).toMatch(pattern)
+      for (const name of ['a"', '"a', "a'", '"a\'', '-a', 'a b', '']) expect(name).not.toMatch(pattern)
+    })
+
     test('who writes a memory needs every permission, for all applications', () => {
       const { variables = [], validations = [] } = policy?.spec ?? {}
       const remembered = variables.find(({ name }) => name === 'remembered')?.expression

@@ -34,6 +34,15 @@ describe('a document that is planned', () => {
     expect(() => authoredBy(JANE, [document({ 'meshstep.dev/author': 'joe' })])).toThrow(/names joe as its author/)
   })
 
+  test('is refused when it names a group that whoever asks is not in', () => {
+    const named = (groups: string) =>
+      document({ 'meshstep.dev/author': 'jane', 'meshstep.dev/author-groups': groups })
+    expect(authoredBy(JANE, [named('team-b')]).objects).toEqual([named('team-b')])
+    expect(() => authoredBy(JANE, [named('team-a,system:masters')])).toThrow(
+      /names the group system:masters .* and you are not in it/,
+    )
+  })
+
   test('is no other object', () => {
     const other = { ...document(), metadata: { name: 'x', namespace: 'shop' } }
     expect(authoredBy(JANE, [other])).toEqual({ objects: [other], messages: [] })

@@ -4,7 +4,7 @@ import { Application, Namespace, ObjectName } from '../../base/names.ts'
 import type { KubernetesObject, Reference } from '../../kubernetes/objects.ts'
 import { isLive } from '../../kubernetes/pods.ts'
 import type { Event } from '../cloud-event.ts'
-import { fromDocument } from './document.ts'
+import { type Author, authorIn, fromDocument } from './document.ts'
 import { type Ignored, Resource, type Translated } from './translation.ts'
 
 const APPLICATION_LABEL = 'app.kubernetes.io/name'
@@ -40,6 +40,14 @@ export const holderIn = ({ type, data }: Event): Holder | undefined => {
 export type Holder = { readonly pod: Reference & { namespace: string }; readonly isLabelled: boolean }
 
 const podOf = ({ spec }: Resource): string | undefined => spec?.holderIdentity?.split('_')[0]
+
+/** The author of the document that an event of Knative's tells is gone; undefined for any other event. */
+export const goneIn = ({ type, data }: Event): Gone | undefined => {
+  const object = type === 'dev.knative.apiserver.resource.delete' ? Resource.safeParse(data).data : undefined
+  return object?.kind === 'ConfigMap' ? { author: authorIn(object) } : undefined
+}
+
+export type Gone = { readonly author: Author | undefined }
 
 /** Such an event in mode Resource, with the object as it is now. */
 export const withObject = (event: Event, object: KubernetesObject): Event => ({
