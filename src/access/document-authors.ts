@@ -64,8 +64,8 @@ export const refusedDocuments = async (
 }
 
 /**
- * What the end of a deleted document may say beyond what that held: rejects with Refused, 403, where its author may not say it, or nobody is
- * named.
+ * Permits what the end of a deleted document says beyond what that held: rejects with Refused, 403, where its author may not say it, or nobody
+ * is named.
  */
 export const permitOfAuthor =
   (authorize: AuthorizeAuthor, document: string, author: Author | undefined) =>

@@ -103,7 +103,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   Service: judgeService,
 }
 
-/** What is refused counts without a generation; what is taken does not. */
+/** A refusal counts without a generation; that something is taken does not. */
 const isCurrent =
   ({ metadata }: KubernetesObject) =>
   ({ observedGeneration: seen }: Condition): boolean =>

@@ -19,7 +19,7 @@ type Port = { readonly port: number; readonly protocol?: 'http' | 'tcp' | undefi
 /** A proxy with what is behind it, and the policies that it enforces. */
 export type MeshProxy = {
   readonly at: 'waypoint' | 'ztunnel'
-  /** What is behind it, for people. */
+  /** The name of what is behind it, for people. */
   readonly of: string
   readonly allows: readonly AuthorizationPolicy[]
   readonly denies: readonly AuthorizationPolicy[]

@@ -104,7 +104,7 @@ export type AccessRequest = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
-  /** What the connection carries, where the port declares no protocol. @default HTTP where the request has attributes of it, else either */
+  /** The content of the connection, where the port declares no protocol. @default HTTP where the request has attributes of it, else either */
   readonly carries?: 'tcp' | undefined
 }
 

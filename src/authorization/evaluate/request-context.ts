@@ -22,7 +22,7 @@ export type RequestContext = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
-  /** What the connection carries, where the port declares no protocol. */
+  /** The content of the connection, where the port declares no protocol. */
   readonly carries?: 'tcp' | undefined
   /** The trust domains of an Envoy, which compares principals and namespaces in its own way; absent at a ztunnel. */
   readonly envoy?: TrustDomains | undefined
