@@ -35,8 +35,7 @@ describe('a document that is planned', () => {
   })
 
   test('is refused when it names a group that whoever asks is not in', () => {
-    const named = (groups: string) =>
-      document({ 'meshstep.dev/author': 'jane', 'meshstep.dev/author-groups': groups })
+    const named = (groups: string) => document({ 'meshstep.dev/author': 'jane', 'meshstep.dev/author-groups': groups })
     expect(authoredBy(JANE, [named('team-b')]).objects).toEqual([named('team-b')])
     expect(() => authoredBy(JANE, [named('team-a,system:masters')])).toThrow(
       /names the group system:masters .* and you are not in it/,
