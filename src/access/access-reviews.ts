@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { createBudget, within } from '../base/budget.ts'
 import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
@@ -52,7 +53,7 @@ export const createAccessReviews = (clock: Clock): AccessReviews => {
     (kubernetes: Kubernetes, asker: User) =>
     (attributes: Attributes, { user = asker, isKept = isAllowed } = {}): Promise<Verdict> =>
       verdicts(
-        JSON.stringify([user, attributes]),
+        hash('sha256', JSON.stringify([user, attributes])),
         () => within(budget, asker.username, () => reviewAccess(kubernetes, user, attributes)),
         isKept,
       )

@@ -64,8 +64,8 @@ export const listDocuments = async (
 }
 
 /** In characters. */
-const sizeOf = ({ data = {} }: KubernetesObject): number =>
-  Object.values(data).reduce((sum, text) => sum + text.length, 0)
+const sizeOf = ({ data = {}, metadata: { annotations = {} } }: KubernetesObject): number =>
+  [...Object.values(data), ...Object.values(annotations)].reduce((sum, text) => sum + text.length, 0)
 
 /** Reads the documents of these names that exist. */
 export const findDocuments = async (

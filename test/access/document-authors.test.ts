@@ -64,6 +64,19 @@ describe('a document acts with the right of its author', () => {
     )
   })
 
+  test('groups that are repeated count once, and no more than 64 do, of 256 characters each', async () => {
+    const world = createTenants(withLabels())
+    const asked: { user: string; groups: string[] }[] = []
+    world.intercept = ({ path, body }) => {
+      if (path.includes('subjectaccessreviews')) asked.push(JSON.parse(body ?? '').spec)
+      return undefined
+    }
+    const groups = ['a', 'a', 'b'.repeat(257), ...Array.from({ length: 100 }, (_, index) => `g${index}`)].join(',')
+    await write(world, config('labels: { tier: red }', { groups }))
+    const counted = asked.find(({ user }) => user === TENANT)?.groups
+    expect(counted).toEqual(['a', ...Array.from({ length: 63 }, (_, index) => `g${index}`)])
+  })
+
   test('one that another changed since counts by the right of that one, and what it said before stays', async () => {
     const world = createTenants(withLabels('admin: a', 'admin: mesh a'))
     await write(world, config(ofMesh, { author: 'admin' }))

@@ -37,12 +37,17 @@ export type Author = { readonly username: string; readonly groups: readonly stri
 export const AUTHOR = 'meshstep.dev/author'
 export const AUTHOR_GROUPS = 'meshstep.dev/author-groups'
 
+/** Bounds the groups of an author, and the characters of each: what is beyond grants nothing. */
+const MOST_GROUPS = 64
+const LONGEST_GROUP = 256
+
 /** The author that a document names. The API server lets nobody name another one, where it is told to. */
 export const authorIn = ({ metadata: { annotations } }: Resource): Author | undefined => {
   const username = ownValue(annotations, AUTHOR)
   if (username === undefined || username === '') return undefined
-  const groups = (ownValue(annotations, AUTHOR_GROUPS) ?? '').split(',').filter((group) => group !== '')
-  return { username, groups }
+  const named = new Set((ownValue(annotations, AUTHOR_GROUPS) ?? '').split(','))
+  const groups = [...named].filter(({ length }) => length > 0 && length <= LONGEST_GROUP)
+  return { username, groups: groups.slice(0, MOST_GROUPS) }
 }
 
 /** The application that a document names, whether or not the rest can be read. Throws Refused. */
