@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import { Refused } from '../base/errors.ts'
+import { Refused, Unavailable } from '../base/errors.ts'
+import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { AUTHOR, type Author } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
@@ -30,7 +31,8 @@ export const createAuthorizeAuthor =
 
 /**
  * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is treated as
- * unreadable. Rejects with Unavailable where the API server does not decide. Authors are asked about in turn, as there may be any number of
+ * unreadable. So is one of another application than `own`, whose author the API server does not decide about: that one's own event waits for it.
+ * Rejects with Unavailable for all others of these. Authors are asked about in turn, as there may be any number of
  * documents, and of each permission once: what was answered counts for this look at the documents, and for no later one.
  */
 export const asAuthorsMay = async (
@@ -38,13 +40,23 @@ export const asAuthorsMay = async (
   authorize: AuthorizeAuthor | undefined,
   namespace: string,
   documents: readonly Document[],
+  own?: string,
 ): Promise<Document[]> => {
   if (authorize === undefined) return [...documents]
   const ask = askingOnce(authorize)
   const judged: Document[] = []
-  for (const document of documents) judged.push(await asItsAuthorMay(features, ask, namespace, document))
+  for (const document of documents)
+    judged.push(
+      await asItsAuthorMay(features, ask, namespace, document).catch((error: unknown) => {
+        if (!(error instanceof Unavailable) || own === undefined || document.application === own) throw error
+        return { ...titleOf(document), problem: `ConfigMap ${document.name}: ${error.message}; ${STAYS}` }
+      }),
+    )
   return judged
 }
+
+const titleOf = ({ name, application }: Document): Pick<Document, 'name' | 'application'> =>
+  defined({ name, application })
 
 /** A document of which nothing is taken, and why. */
 export type RefusedDocument = { readonly name: string; readonly application?: string; readonly problem: string }

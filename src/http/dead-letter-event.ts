@@ -21,7 +21,9 @@ export const deadLetterEvent = (event: Event, reason: string | undefined, now: D
   const { type, id, source } = event
   const annotations = keptLetter(event)
   const note = `${type} ${id} of ${source} was not delivered: ${reason ?? 'no reason was told'}`
-  const digest = createHash('sha256').update(note).digest('hex').slice(0, 16)
+  // a document that is written again and again is one thing to tell
+  const told = isFromKnative(event) ? [type, source, event.subject, event.extensions.name, reason].join('\n') : note
+  const digest = createHash('sha256').update(told).digest('hex').slice(0, 16)
   const name = memoryName(subject.application)
   return {
     apiVersion: apiVersionOf('Event'),

@@ -47,4 +47,4 @@ export const createDeadLetterApp = ({ log, hosts, record = async () => undefined
   return app
 }
 
-const SECRET = ['authorization', 'cookie']
+const SECRET = ['authorization', 'proxy-authorization', 'x-forwarded-authorization', 'cookie']

@@ -20,7 +20,7 @@ export const withAuthors = async (
   const { peers, documents } = given
   const { namespace, application } = subject
   const about = documents.found.filter((one) => isAbout(subject, one))
-  const judged = await asAuthorsMay(features, authorize, namespace, about)
+  const judged = await asAuthorsMay(features, authorize, namespace, about, application)
   const found = [...judged, ...documents.found.filter((one) => !isAbout(subject, one))]
   const isOwn = (name: string) => found.some((one) => one.name === name && one.application === application)
   const missing = changes.flatMap(({ look }) =>

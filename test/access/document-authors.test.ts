@@ -163,6 +163,19 @@ describe('a document acts with the right of its author', () => {
     expect(world.labels('a').template).toMatchObject({ tier: 'blue' })
   })
 
+  test('an author about whom the API server cannot decide holds up no step of another application', async () => {
+    const world = createTenants(new Set(['tenant: a', 'admin: b', 'admin: workload b']))
+    world.intercept = (request) => {
+      if (!request.path.includes('subjectaccessreviews') || !request.body?.includes('"user":"tenant"')) return undefined
+      const { body, ...answer } = world.api.handle(request)
+      const status = { allowed: false, evaluationError: 'webhook: timeout' }
+      return { ...answer, body: JSON.stringify({ ...JSON.parse(body), status }) }
+    }
+    const named = relation('{ application: b, data: {} }', { name: 'to-b' })
+    expect((await write(world, named)).status).toBe(503)
+    expect((await world.post(event('resync', { application: 'b', documents: ['to-b'] }))).status).toBe(200)
+  })
+
   test('an author is asked about once for each permission in ten seconds', async () => {
     const world = createTenants(rights('tenant: mesh a'))
     await write(world, config(ofMesh))

@@ -75,6 +75,16 @@ describe('the Kubernetes Event of a dead letter', () => {
     expect(nameOf('b', now)).not.toBe(nameOf('a', now))
   })
 
+  test('of a document has the same name whenever it is written, and another for another document', () => {
+    const written = fromApiServer('update', document('config', { application: 'web', config: '{' }))
+    const nameOf = (id: string, name: string) =>
+      deadLetterEvent({ ...written, id, subject: `/apis/v1/namespaces/shop/configmaps/${name}` }, 'a', now)?.metadata
+        .name
+    expect(nameOf('1', 'x')).toBeDefined()
+    expect(nameOf('1', 'x')).toBe(nameOf('2', 'x'))
+    expect(nameOf('1', 'x')).not.toBe(nameOf('1', 'y'))
+  })
+
   test('is no longer than the API server takes, also in other letters', () => {
     for (const reason of ['x'.repeat(5000), '\u{1F600}'.repeat(2000)]) {
       const note = String(deadLetterEvent(event('resync', {}), reason, now)?.note)
