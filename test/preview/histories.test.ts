@@ -124,6 +124,8 @@ const foretold = ({ access }: Plan, asked: Record<string, string>, before: Verdi
       change.from === asked.from &&
       change.to === asked.to &&
       change.via === asked.via &&
+      // what is asked is HTTP
+      change.carries === undefined &&
       String(change.port) === asked.port &&
       isMeant(change.method, change.notMethods, method) &&
       isMeant(change.path, change.notPaths, path),
