@@ -246,8 +246,8 @@ const labelOf = (allowed: readonly Access[]): string => {
 const hostOf = ({ host, notHosts = [] }: Access): string =>
   host ?? (notHosts.length > 0 ? `not ${notHosts.join(', ')}` : '')
 
-const methodOf = ({ method, notMethods = [] }: Access): string =>
-  method ?? (notMethods.length > 0 ? `not ${notMethods.join(', ')}` : '')
+const methodOf = ({ method, notMethods = [], carries }: Access): string =>
+  method ?? carries?.toUpperCase() ?? (notMethods.length > 0 ? `not ${notMethods.join(', ')}` : '')
 
 const pathOf = ({ path, notPaths = [] }: Access): string =>
   path ?? (notPaths.length > 0 ? `all but ${notPaths.join(', ')}` : '')
