@@ -5,7 +5,7 @@ import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { findLookup, type Lookups, observeLookups } from '../kubernetes/lookups.ts'
+import { findLookup, observeLookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { type Effective, effective, gateEnrolment } from '../relations/effective.ts'
@@ -97,13 +97,10 @@ const meshConfigs = async (
   { namespace }: Subject,
   { owned = [] }: State,
 ): Promise<KubernetesObject[]> => {
-  const lookups = owned.includes('AuthorizationPolicy')
-    ? await observeLookups(kubernetes, mesh.causeLookups(namespace))
-    : NO_LOOKUPS
+  if (!owned.includes('AuthorizationPolicy')) return []
+  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
   return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
 }
-
-const NO_LOOKUPS: Lookups = new Map()
 
 /** Tells if anything of the application is the mesh's matter. */
 const isMeshed = ({ features: { mesh }, desired: { labels, objects } }: Situation): boolean =>

@@ -2,7 +2,7 @@ import { Gateway } from '../../authorization/gateway.ts'
 import { readPeerAuthentications } from '../../authorization/peer-authentications.ts'
 import { allPods, isGateway } from '../../authorization/pods.ts'
 import type { Subject } from '../../base/subject.ts'
-import { type AuthorizationPolicySpec, readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { type AuthorizationPolicySpec, readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
 import { portsIn } from '../witnesses.ts'
 import type { ObservedTarget } from './world.ts'
 
@@ -17,7 +17,7 @@ export const portsOf = (to: Subject, sides: readonly ObservedTarget[]): AskedPor
   const distinct = (some: readonly number[]) => [...new Set(some)].toSorted((one, other) => one - other)
   const listeners = distinct(sides.flatMap((side) => listenersOf(to, side)))
   if (listeners.length > 0) return listeners.map((port) => ({ via: 'service', port }))
-  const targets = sides.flatMap((side) => targetsOf(to, side))
+  const targets = sides.flatMap((side) => servicePorts(to, side))
   const known = [
     ...sides.flatMap(containerPorts),
     ...targets.flatMap(({ port, targetPort = port }) => (typeof targetPort === 'number' ? [targetPort] : [])),
@@ -36,7 +36,7 @@ const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
 
 type ServicePort = { readonly port: number; readonly targetPort?: number | string }
 
-const targetsOf = ({ application }: Subject, { services }: ObservedTarget): ServicePort[] =>
+const servicePorts = ({ application }: Subject, { services }: ObservedTarget): ServicePort[] =>
   (services.find(({ metadata }) => metadata.name === application)?.spec?.ports ?? []) as ServicePort[]
 
 const containerPorts = ({ to }: ObservedTarget): number[] =>
@@ -57,8 +57,10 @@ const namedPorts = ({ policies = [], peerAuthentications = [] }: ObservedTarget)
 ]
 
 /** Policies of pods, and those of a waypoint, which may be that of pods. */
-const isForServices = ({ targetRefs = [] }: AuthorizationPolicySpec): boolean =>
-  targetRefs.length > 0 && targetRefs.every(({ kind }) => kind === 'Service')
+const isForServices = (spec: AuthorizationPolicySpec): boolean => {
+  const targets = targetsOf(spec)
+  return targets.length > 0 && targets.every(({ kind }) => kind === 'Service')
+}
 
 /** Of the Gateway that a target is. */
 const listenersOf = ({ namespace, application }: Subject, { to, gateways = [] }: ObservedTarget): number[] => {
