@@ -62,7 +62,7 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
     entry,
     rival,
     labels,
-    published: entry.says === undefined ? undefined : ownValue(peer.state.says, entry.says),
+    published: publishedOf(peer, entry, isNear(subject, peer.subject) && own.word === 'told'),
     // within the namespace both words are merged, and the later counts
     isOver: rival !== undefined || !isEstablished(peer.state, isNear(subject, peer.subject) ? asTold(entry) : entry),
     holds: entry.holds === true,
@@ -72,6 +72,14 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
     },
   }
 }
+
+/** What the other side published before the end is no answer to a relation that was told again here: it has yet to hear of that. */
+const publishedOf = (
+  { state }: Pick<ReadablePeer, 'state'>,
+  { says, word }: RelationEntry,
+  isTold: boolean,
+): PublishedData | undefined =>
+  says === undefined || (isTold && word === 'ended') ? undefined : ownValue(state.says, says)
 
 const asTold = (entry: RelationEntry): RelationEntry => ({ ...entry, word: 'told' })
 
@@ -186,12 +194,12 @@ const waitingFor = (
   subject: Subject,
   relation: Relation,
   isReadable: boolean,
-  { entry, published }: OtherSide,
+  { entry }: OtherSide,
 ): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable) {
     // a consumer with a memory says what it asks for as soon as it has a config
-    const isAsked = entry !== undefined && published === undefined && relation.role === 'provides'
+    const isAsked = entry !== undefined && entry.says === undefined && relation.role === 'provides'
     const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
     return relationWait(relation, remote, `waiting for the data of ${who}; what was applied for it stays in effect`)
   }

@@ -26,9 +26,10 @@ const isOfPods = ({ kind, spec }: KubernetesObject): boolean =>
  */
 export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
   {
-    name: 'of two beacons the one to whose waypoint nothing leads guards the pods first, and lets in its own waypoint alone',
+    name: 'of two beacons the one to whose waypoint nothing leads guards first, the pods or the Service, and lets in its own waypoint alone',
     isMet: ({ object, service }) =>
-      isOfPods(object) && service?.metadata.labels?.['istio.io/use-waypoint'] !== waypointOf(object),
+      object.kind === 'AuthorizationPolicy' &&
+      service?.metadata.labels?.['istio.io/use-waypoint'] !== waypointOf(object),
   },
   {
     name: 'of two beacons the one to whose waypoint the Service leads lets go of the pods first, and the other one lets in its own waypoint alone',

@@ -1,5 +1,5 @@
 import { SWITCHED } from './abilities.ts'
-import { labelsOn, principalsIn } from './monitor.ts'
+import { labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import {
   CONFIGURED,
@@ -7,7 +7,9 @@ import {
   cluster,
   config,
   configOf,
+  find,
   forgotten,
+  isAdmitted,
   LABEL_WRITE,
   MEMORY_WRITE,
   mesh,
@@ -20,12 +22,6 @@ const ON = [...CONFIGURED, mesh().told('details')]
 
 const isOnMesh = (object: KubernetesObject | undefined): boolean =>
   object !== undefined && Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
-
-const find = ({ run: { world } }: Script, kind: string, name: string): KubernetesObject | undefined =>
-  world.api.objects().find((object) => object.kind === kind && object.metadata.name === name)
-
-const isAdmitted = ({ run: { world } }: Script, name: string): boolean =>
-  world.api.objects().some((object) => object.kind === 'AuthorizationPolicy' && principalsIn(object).includes(name))
 
 /** From here on productpage may not be refused while details is enrolled, also where a memory was deleted. */
 const guard = (script: Script): void => {

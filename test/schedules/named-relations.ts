@@ -1,5 +1,5 @@
 import { principalsIn } from './monitor.ts'
-import { CONFIGURED, client, cluster, config, mesh, type Named, removed } from './script.ts'
+import { CONFIGURED, client, cluster, config, isAdmitted, mesh, type Named, removed } from './script.ts'
 import { isEnrolled, takeSnapshot } from './snapshot.ts'
 
 const ON = [...CONFIGURED, mesh().told('details')]
@@ -199,6 +199,18 @@ export const relationHistories: readonly Named[] = [
       await sayOnly(mesh().ended('beacon'))
     },
     end: { resync: 'beacon' },
+  },
+  {
+    name: 'a relation that is told to the beacon again grants nothing by what the consumer published before its end',
+    act: async (script) => {
+      const { say, send, start, runOut, expect } = script
+      await say(...CONFIGURED, mesh().told('beacon'))
+      const ends = [...send(mesh().ended('details')), ...send(mesh().ended('beacon'))]
+      const [more] = send(client(9, 'reviews').told('details'))
+      for (const letter of [...ends, ...(more ? [more] : [])]) await runOut(await start(letter))
+      for (const letter of send(mesh().told('beacon'))) await runOut(await start(letter))
+      expect(!isAdmitted(script, 'productpage'), 'the beacon lets in whom details named before, and not reviews')
+    },
   },
   {
     name: 'a word from before the removal of an application does not bring it back',

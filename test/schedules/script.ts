@@ -2,7 +2,9 @@ import type { Actor } from './actor.ts'
 import type { Fact, Order } from './facts.ts'
 import { clientRelation, clusterRelation, meshRelation, type Relation, type Variant } from './fixture.ts'
 import { checkRun, createRun, finish, type Report, type Run, repeatEvents, sidesOfRun } from './history.ts'
+import { principalsIn } from './monitor.ts'
 import { STILL } from './plan.ts'
+import type { KubernetesObject } from './process.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom } from './random.ts'
 import type { Letter } from './world.ts'
@@ -161,6 +163,14 @@ export const forgotten = (side: string): Fact => ({ kind: 'forgotten', side })
 
 /** Configs of the beacon and of details, and a client that details may be used by. */
 export const CONFIGURED = [config('beacon'), config('details'), client().told('details')]
+
+/** Finds an object in the cluster as it is now. */
+export const find = ({ run: { world } }: Script, kind: string, name: string): KubernetesObject | undefined =>
+  world.api.objects().find((object) => object.kind === kind && object.metadata.name === name)
+
+/** Tells if a policy in the cluster names the account of an application. */
+export const isAdmitted = ({ run: { world } }: Script, name: string): boolean =>
+  world.api.objects().some((object) => object.kind === 'AuthorizationPolicy' && principalsIn(object).includes(name))
 
 export const POLICY_WRITE = /^(POST|PATCH|PUT|DELETE) .*\/authorizationpolicies/
 export const LABEL_WRITE = /^PATCH .*\/statefulsets\/details/

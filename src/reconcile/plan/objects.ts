@@ -46,7 +46,7 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
   return {
     operations: [
       ...applies.operations,
-      ...kinds.flatMap(({ same }) => same.flatMap(({ live }) => planTouch(situation, live))),
+      ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planTouch(situation, object)),
       ...planPrune(situation, without(stale, held), leaving),
       ...library.operations,
     ],
@@ -74,6 +74,8 @@ type Pair = ObjectPlan['apply'][number]
 type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
   Pick<PlannedObjects, 'blocked' | 'waiting'> & {
     readonly due: readonly Pair[]
+    /** The live objects that are as desired, or kept for those of whom nothing is known. */
+    readonly staying: readonly KubernetesObject[]
     readonly library: readonly KubernetesObject[]
   }
 
@@ -91,9 +93,12 @@ const compare = (
   const isUnknown = (object: KubernetesObject) =>
     [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
   const isKnown = live !== undefined
+  const owned = plan.stale.filter((object) => isOwnedBy(object, manager))
+  const changing = plan.apply.flatMap((pair) => pair.live ?? [])
   return {
     same: plan.same,
-    stale: plan.stale.filter((object) => isOwnedBy(object, manager) && !isUnknown(object)),
+    stale: owned.filter((object) => !isUnknown(object)),
+    staying: [...plan.same.map((pair) => pair.live), ...[...owned, ...changing].filter(isUnknown)],
     due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
     library: without(without(library, wanted), plan.stale).filter((object) =>
       isLeftover(features, subject, state, object),
