@@ -6,7 +6,7 @@ import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './http
 import { readSettings } from './http/settings.ts'
 import { createKubernetes } from './kubernetes/client.ts'
 import { createTransport } from './kubernetes/transport.ts'
-import { createPublisher } from './reconcile/publish.ts'
+import { createSink } from './reconcile/sink.ts'
 
 const USAGE =
   'npm run resend -- --sink URL (--namespace NAMESPACE, of the cluster that KUBECONFIG names, or --file LOG, - for standard input)'
@@ -29,7 +29,7 @@ const main = async (): Promise<number> => {
     options: { sink: { type: 'string' }, namespace: { type: 'string' }, file: { type: 'string' } },
   })
   if (values.sink === undefined) throw new ConfigurationError(USAGE)
-  const publish = createPublisher({ sink: values.sink, clock })
+  const publish = createSink({ sink: values.sink, clock })
   const { letters, unreadable } = await findLetters(values.namespace, values.file)
   if (letters.length + unreadable === 0) throw new ConfigurationError('There are no dead letters to send again')
   const { sent, failed } = await resend(letters, (letter) => publish(letter, clock.now() + TIMEOUT_MILLISECONDS))

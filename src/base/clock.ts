@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Breathe, createBreathe } from './breathe.ts'
+import { createYieldTurn, type YieldTurn } from './yield-turn.ts'
 
 /** Time and chance as a dependency, so that tests need neither. All times in milliseconds, `now` since the epoch. */
 export type Clock = {
@@ -7,7 +7,7 @@ export type Clock = {
   sleep(milliseconds: number): Promise<void>
   /** At least 0, less than 1. */
   random(): number
-  breathe: Breathe
+  yieldTurn: YieldTurn
 }
 
 export const systemClock: Clock = {
@@ -16,7 +16,7 @@ export const systemClock: Clock = {
     await sleep(milliseconds)
   },
   random: Math.random,
-  breathe: createBreathe(),
+  yieldTurn: createYieldTurn(),
 }
 
 export const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000

@@ -3,7 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Reference } from '../kubernetes/objects.ts'
 import { type ConfigDocument, configDocument } from '../relations/documents.ts'
-import type { Effective } from '../relations/effective.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
 import type { Relation } from '../state/relation.ts'
@@ -41,19 +41,19 @@ export type Features = {
   targets(application: string, config?: Config): LabelTarget[]
   services(application: string, config?: Config): string[]
   kinds(config?: Config): OwnedKind[]
-  lookups(subject: Subject, resolved: Effective): Reference[]
-  labels(subject: Subject, resolved: Effective): DesiredLabels
+  lookups(subject: Subject, resolved: ResolvedRelations): Reference[]
+  labels(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire(input: FeatureInput): readonly Contribution[]
   publications(input: FeatureInput): Publications
-  keeps(resolved: Effective, relation: Relation): boolean
+  keeps(resolved: ResolvedRelations, relation: Relation): boolean
   leaves(state: EffectiveState, relation: Relation): boolean
   isHeldBack(input: FeatureInput): boolean
   dependsOnUnits(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
   derive(state: State, derivation: Derivation): State
-  plan(state: State, resolved: Effective, now: Date): State
+  plan(state: State, resolved: ResolvedRelations, now: Date): State
   announcements(subject: Subject, state: State): Announcement[]
   announced(state: State, numbers: readonly number[]): State
-  reports(subject: Subject, resolved: Effective): ApplicationStatus[]
+  reports(subject: Subject, resolved: ResolvedRelations): ApplicationStatus[]
 }
 
 /** Combines features, in order of precedence, over a mesh. */

@@ -7,7 +7,7 @@ import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
-import type { Effective } from '../relations/effective.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../state/config.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState, OwnedKind, State, StatePart } from '../state/state.ts'
@@ -34,7 +34,7 @@ export type ClusterView = {
 /** The input of an application's desired state. */
 export type FeatureInput = {
   readonly subject: Subject
-  readonly resolved: Effective
+  readonly resolved: ResolvedRelations
   readonly environment: Environment
   readonly seen: ClusterView
 }
@@ -92,7 +92,7 @@ export type Derivation = {
   readonly before: State
   readonly by: SpecSource
   readonly now: Date
-  resolve(state: State): Effective
+  resolve(state: State): ResolvedRelations
 }
 
 /** Objects that another program left of an application. */
@@ -137,13 +137,13 @@ export type Feature = {
   /** The kinds of objects that the config may desire. */
   kinds?(config: Config): readonly OwnedKind[]
   /** The objects of others that the desired state depends on. */
-  lookups?(subject: Subject, resolved: Effective): readonly Reference[]
-  labels?(subject: Subject, resolved: Effective): DesiredLabels
+  lookups?(subject: Subject, resolved: ResolvedRelations): readonly Reference[]
+  labels?(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire?(input: FeatureInput): Contribution
   /** The databags of the application's relations. */
   publications?(input: FeatureInput): Publications
   /** The relation's databag keeps its published data while something is unknown. */
-  keeps?(resolved: Effective, relation: Relation): boolean
+  keeps?(resolved: ResolvedRelations, relation: Relation): boolean
   /** A databag without content withdraws nothing. */
   leaves?(state: EffectiveState, relation: Relation): boolean
   /** Published data or policies wait for what this step writes, and follow in another one. */
@@ -153,13 +153,13 @@ export type Feature = {
   /** Derives the consequences of a change. */
   derive?(state: State, derivation: Derivation): State
   /** Plans announcements, once all data are resolved. */
-  plan?(state: State, resolved: Effective, now: Date): State
+  plan?(state: State, resolved: ResolvedRelations, now: Date): State
   /** The announcements that the sink has not accepted yet. */
   announcements?(subject: Subject, state: State): readonly Announcement[]
   /** Marks announcements as accepted by the sink. */
   announced?(state: State, numbers: readonly number[]): State
   /** The statuses that the application's status combines. */
-  reports?(subject: Subject, resolved: Effective): readonly ApplicationStatus[]
+  reports?(subject: Subject, resolved: ResolvedRelations): readonly ApplicationStatus[]
 }
 /** An event for the sink, and the number to mark it accepted. */
 export type Announcement = { readonly number: number; readonly event: Event }

@@ -9,20 +9,24 @@ import type { Hono } from 'hono'
 import type { Clock } from '../base/clock.ts'
 
 /** Creates a server for an app. */
-export const createServer = (app: Pick<Hono, 'fetch'>, clock: Pick<Clock, 'breathe'>, options: ServerOptions): Server =>
+export const createServer = (
+  app: Pick<Hono, 'fetch'>,
+  clock: Pick<Clock, 'yieldTurn'>,
+  options: ServerOptions,
+): Server =>
   createHttpServer(options, (incoming, outgoing) => {
     answer(app, clock, incoming, outgoing).catch((error: Error) => outgoing.destroy(error))
   })
 
 const answer = async (
   { fetch }: Pick<Hono, 'fetch'>,
-  clock: Pick<Clock, 'breathe'>,
+  clock: Pick<Clock, 'yieldTurn'>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> => {
   const request = requestOf(incoming)
   // of many that come at once, each takes its part of a turn; who asks for liveness does not wait for them
-  if (incoming.method === 'POST') await clock.breathe()
+  if (incoming.method === 'POST') await clock.yieldTurn()
   const { remoteAddress } = incoming.socket
   const response = request === undefined ? BAD_REQUEST : await fetch(request, { remoteAddress })
   outgoing.statusCode = response.status

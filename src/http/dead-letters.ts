@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../base/own-value.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Publish } from '../reconcile/publish.ts'
+import type { SendEvent } from '../reconcile/sink.ts'
 import { redacted } from '../workload/redact.ts'
 
 /** The event itself, in CloudEvents' JSON format, on the Kubernetes Event that tells of it. */
@@ -84,7 +84,7 @@ export type Resent = { readonly sent: readonly Event[]; readonly failed: readonl
 /** Sends dead letters again, one after another, with the ids that they had: what came in the meantime knows them. */
 export const resend = async (
   letters: readonly Event[],
-  publish: (letter: Event) => ReturnType<Publish>,
+  publish: (letter: Event) => ReturnType<SendEvent>,
 ): Promise<Resent> => {
   const sent: Event[] = []
   const failed: { letter: Event; reason: string }[] = []

@@ -27,8 +27,8 @@ import { createPreview, type Preview } from '../preview/preview.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
 import { createFeedback } from '../reconcile/feedback.ts'
 import { createHandler } from '../reconcile/handle.ts'
-import { createPublisher } from '../reconcile/publish.ts'
 import { createQueue } from '../reconcile/queue.ts'
+import { createSink } from '../reconcile/sink.ts'
 import { createStep } from '../reconcile/step.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { createServer } from './adaptor.ts'
@@ -139,7 +139,7 @@ export const createService = ({
   const { authenticate, authorizeAuthor, guard } = accessOf(settings.EVENT_AUDIENCE, connect, isReading)
   let isStopping = false
   const steps = createStepStream({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
-  const publish = settings.K_SINK === undefined ? undefined : createPublisher({ sink: settings.K_SINK, clock })
+  const publish = settings.K_SINK === undefined ? undefined : createSink({ sink: settings.K_SINK, clock })
   const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor })
   const left = new Set<Promise<unknown>>()
   const handle = createHandler({

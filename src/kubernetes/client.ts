@@ -1,7 +1,7 @@
-import type { Breathe } from '../base/breathe.ts'
 import type { Clock } from '../base/clock.ts'
 import { createMemo, type Memo } from '../base/memo.ts'
 import type { Trace } from '../base/trace.ts'
+import type { YieldTurn } from '../base/yield-turn.ts'
 import {
   isInternal,
   isTransient,
@@ -45,7 +45,7 @@ export type Kubernetes = {
   /** Shares values parsed from equal answers. */
   readonly memo: Memo
   /** Gives others a turn between the objects of a list. */
-  readonly breathe: Breathe
+  readonly yieldTurn: YieldTurn
   /** The characters of all answers so far: about what the objects read take. */
   answered(): number
   find(reference: Reference): Promise<KubernetesObject | undefined>
@@ -183,7 +183,7 @@ export const createKubernetes = ({
 
   return {
     memo,
-    breathe: clock.breathe,
+    yieldTurn: clock.yieldTurn,
     answered: () => answered,
     find: async (reference) => {
       try {

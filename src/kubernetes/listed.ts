@@ -51,7 +51,7 @@ export const createListed = (kubernetes: Kubernetes): Listed => {
   const unpack = async (packed: readonly Packed[]): Promise<KubernetesObject[]> => {
     const objects: KubernetesObject[] = []
     for (const { block, line } of packed) {
-      if (objects.length >= TOGETHER) await kubernetes.breathe()
+      if (objects.length >= TOGETHER) await kubernetes.yieldTurn()
       objects.push(JSON.parse(linesOf(block)[line] ?? ''))
     }
     return objects

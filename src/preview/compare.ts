@@ -49,7 +49,7 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
   const worlds = [createWorld(sides[0]), createWorld(sides[1])] as const
   const others = unseenClients(worlds, cluster)
   const goesOn = async () => {
-    await kubernetes.breathe()
+    await kubernetes.yieldTurn()
     return hasTime()
   }
   const difference = await findDifference(worlds, { autoAllowWaypoint, others, goesOn })

@@ -25,7 +25,7 @@ const STRUCTURED = 'application/cloudevents+json'
  * Reads one CloudEvent in either mode, a batch of them, or YAML or JSON documents: Kubernetes objects and lists of them, CloudEvents, and
  * `expect` lists. Throws Refused, 400, naming the document that is neither.
  */
-export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock, 'breathe'>): Promise<Proposal> => {
+export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock, 'yieldTurn'>): Promise<Proposal> => {
   const type = (headers['content-type'] ?? '').toLowerCase()
   if (type.startsWith(BATCH)) return proposalOf(batchIn(textOf(body)))
   if (type.startsWith('application/cloudevents') || headers['ce-type'] !== undefined)
@@ -45,13 +45,13 @@ const batchIn = (text: string): unknown[] => {
   }
 }
 
-const documentsIn = async (text: string, { breathe }: Pick<Clock, 'breathe'>): Promise<Document.Parsed[]> => {
+const documentsIn = async (text: string, { yieldTurn }: Pick<Clock, 'yieldTurn'>): Promise<Document.Parsed[]> => {
   const composing = composeYaml(text, { uniqueKeys: true })
   try {
     for (;;) {
       const { done, value } = composing.next()
       if (done) return value
-      await breathe()
+      await yieldTurn()
     }
   } catch (error) {
     if (error instanceof InvalidYaml)

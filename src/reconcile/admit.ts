@@ -15,18 +15,18 @@ import { type Conceal, createSecretStore } from '../workload/conceal.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
 import { withOwnFiles } from '../workload/names.ts'
 import { type TrialResult, tryWorkload } from '../workload/trial.ts'
-import type { Found } from './look.ts'
+import { type Change, type ChangeResult, type FoldedMemory, foldChanges } from './fold-changes.ts'
 import { createPermits } from './permits.ts'
-import { type Change, type Remembered, remember, type Taken } from './remember.ts'
+import type { Surroundings } from './surroundings.ts'
 
 type Input = {
   readonly features: Features
   readonly kubernetes: Kubernetes
-  readonly clock: Pick<Clock, 'breathe'>
+  readonly clock: Pick<Clock, 'yieldTurn'>
   readonly memory: Memory
   readonly subject: Subject
   readonly changes: readonly Change[]
-  readonly found: Found
+  readonly found: Surroundings
   readonly now: Date
   /** Without it, whoever may write documents is no concern. */
   readonly guard?: DocumentGuard | undefined
@@ -48,7 +48,7 @@ export const admit = async ({
   now,
   guard,
   authorizeAuthor,
-}: Input): Promise<Remembered> => {
+}: Input): Promise<FoldedMemory> => {
   const verdicts = new Map<string, TrialResult>()
   const permits = createPermits(features, subject, authorizeAuthor)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
@@ -70,7 +70,7 @@ export const admit = async ({
       permits.check(change, before, after)
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
-    const remembered = await remember({ features, clock }, memory, subject, changes, judged, now, check, conceal)
+    const remembered = await foldChanges({ features, clock }, memory, subject, changes, judged, now, check, conceal)
     // whoever may not ask for it need not know whether it would be taken
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {
@@ -85,7 +85,7 @@ export const admit = async ({
 /** The reason why nobody asks who writes the documents that were found. */
 const unguardedIn = async (
   { namespace }: Subject,
-  { documents }: Found,
+  { documents }: Surroundings,
   guard: DocumentGuard | undefined,
 ): Promise<string | undefined> => (documents.found.length > 0 ? await guard?.(namespace) : undefined)
 
@@ -125,15 +125,15 @@ const concealedIn = ({ name, application }: Document, config: Config, conceal: C
 
 /** Reports a refused document: to its sender as an error, to others whose changes looked at it as a message. */
 const told = (
-  { state, taken, dropped }: Remembered,
+  { state, taken, dropped }: FoldedMemory,
   { application }: Subject,
   changes: readonly Change[],
-  { documents }: Found,
+  { documents }: Surroundings,
   verdicts: readonly TrialResult[],
   unguarded: string | undefined,
-): Remembered => {
+): FoldedMemory => {
   const notes = verdicts.flatMap((verdict) => (verdict && 'note' in verdict ? [verdict.note] : []))
-  const answer = (one: Taken, index: number): Taken => {
+  const answer = (one: ChangeResult, index: number): ChangeResult => {
     if (one instanceof Error) return one
     const { look } = changes[index] ?? {}
     const own = documents.found.filter((document) => (document.application ?? application) === application)

@@ -2,7 +2,7 @@ import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import { nameOf } from '../kubernetes/objects.ts'
-import type { Effective } from '../relations/effective.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { findChurn } from '../workload/churn/evidence.ts'
@@ -23,7 +23,7 @@ export const applicationStatus = (
   features: Pick<Features, 'reports'>,
   subject: Subject,
   memory: State,
-  resolved: Effective,
+  resolved: ResolvedRelations,
   { running, waiting, now }: Sight,
 ): ApplicationStatus => {
   const { blocked } = resolved

@@ -8,15 +8,15 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import { findLookup, observeLookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
-import { type Effective, effective, gateEnrolment } from '../relations/effective.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
+import { gateEnrolment, type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
 import { namespaceCause, withCauses } from './not-taken.ts'
 import { type Running, withUnits } from './observe-units.ts'
-import { listOwned, missingIn, observeCluster, wornIn } from './observed.ts'
+import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { readSituation } from './situation.ts'
@@ -26,14 +26,14 @@ import { waitsOf } from './waits.ts'
 type Dependencies = {
   features: Features
   kubernetes: Kubernetes
-  clock: Pick<Clock, 'breathe' | 'now'>
+  clock: Pick<Clock, 'yieldTurn' | 'now'>
   environment: Environment
 }
 
 /** The assessment of an application: what a step would find and say of it. */
 export type Assessment = {
   readonly state: State
-  readonly resolved: Effective
+  readonly resolved: ResolvedRelations
   readonly peers: Peers
   readonly running: Running
   readonly labels: DesiredLabels
@@ -52,12 +52,12 @@ export const assess = async (
   const remembered = memory.state
   const read = await readPeers(kubernetes, listRemotes(subject, remembered))
   const peers: Peers = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
-  const seen = effective(subject, remembered, peers)
+  const seen = resolveRelations(subject, remembered, peers)
   const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
   const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
-  const worn = wornIn(subject, targets)
-  const resolved = gateEnrolment(subject, state, effective(subject, state, peers), peers, worn)
+  const workload = workloadLabelsIn(subject, targets)
+  const resolved = gateEnrolment(subject, state, resolveRelations(subject, state, peers), peers, workload)
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR, list: kubernetes.list },
@@ -82,7 +82,16 @@ export const assess = async (
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
   const waiting = waitsOf({
-    ...{ subject, state, resolved, peers, desired, plan: plan(situation), unenforced, worn: situation.worn },
+    ...{
+      subject,
+      state,
+      resolved,
+      peers,
+      desired,
+      plan: plan(situation),
+      unenforced,
+      waitForPods: situation.waitForPods,
+    },
     ...{ running, missing },
   })
   const now = new Date(clock.now())

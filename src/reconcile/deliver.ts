@@ -9,16 +9,16 @@ import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
 import { withEntries } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
-import type { Due } from './due.ts'
+import type { Change } from './fold-changes.ts'
+import type { Outbox } from './outbox.ts'
 import type { Enqueue } from './queue.ts'
-import type { Change } from './remember.ts'
 import type { FollowedStep, Outcome } from './result.ts'
 
 /** The messages due to others because of one application, and the event that its step was for. */
-export type DueOf = { readonly subject: Subject; readonly due: Due; readonly cause: Event }
+export type OutboxOf = { readonly subject: Subject; readonly due: Outbox; readonly cause: Event }
 
 /** A step that was taken in this process, and what its application has to tell in turn. */
-export type Followed = { readonly outcome: Outcome; readonly next: DueOf }
+export type Followed = { readonly outcome: Outcome; readonly next: OutboxOf }
 
 /** Hands an event over; answers with the step of its receiver, where the process is its own sink. */
 export type Send = (event: Event, deadline: number) => Promise<Followed | undefined>
@@ -30,7 +30,7 @@ export type RefusedMessage = { readonly name: string; readonly reason: string }
 export type Delivered = { published: string[]; refused: RefusedMessage[]; effects: FollowedStep[] }
 
 /** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
-export type Deliver = (first: DueOf, deadline: number) => Promise<Delivered>
+export type Deliver = (first: OutboxOf, deadline: number) => Promise<Delivered>
 
 /** Takes work that an answer need not wait for; resolves when the answer may be given. */
 export type Later = (work: Promise<unknown>) => Promise<unknown>
@@ -130,7 +130,7 @@ type Message = {
   readonly announcement?: Announcement
 }
 
-const messagesOf = ({ nudges, announcements }: Due): Message[] => [
+const messagesOf = ({ nudges, announcements }: Outbox): Message[] => [
   ...nudges.map((nudge) => ({ name: nudge.name, event: nudge.event, nudge })),
   ...announcements.map((announcement) => ({
     name: `${announcement.event.type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1')} of ${announcement.event.subject}`,

@@ -4,12 +4,12 @@ import type { Subject } from '../base/subject.ts'
 import {
   announceRelationByDocument,
   endRelationByDocument,
-  heldByOther,
+  handDocumentOver,
   type KnownMarks,
   markNow,
 } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
-import { isBetween, oppositeIdentity } from '../relations/mirror.ts'
+import { isBetween, oppositeIdentity } from '../relations/peer-entry.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 
@@ -40,7 +40,7 @@ export const withDocuments = (
   const told = own.reduce((before, document) => withDocument(before, document, now, known), state)
   return withoutDocument(told, subject, documents).reduce((before, [key, entry]) => {
     const other = found.find((document) => isDeclaredAt(subject, entry, document))
-    return other ? heldByOther(before, key, other.name) : endRelationByDocument(before, key, now)
+    return other ? handDocumentOver(before, key, other.name) : endRelationByDocument(before, key, now)
   }, told)
 }
 

@@ -9,7 +9,7 @@ import { ECHO, parseSource } from '../cloudevents/source.ts'
 import type { KnownMarks } from '../relations/announcements.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
-import type { Change, Folded } from './remember.ts'
+import type { Change, Folded } from './fold-changes.ts'
 
 /** One event type: `POST /{name}` takes it, and `POST /` by its type. */
 export type EventFunction = {

@@ -22,10 +22,10 @@ import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
 import type { Feedback } from './feedback.ts'
-import type { Publish } from './publish.ts'
 import type { Enqueue } from './queue.ts'
 import { type FollowedStep, type Outcome, UNCHANGED, withDelivered } from './result.ts'
 import { createResync } from './resync.ts'
+import type { SendEvent } from './sink.ts'
 import type { Step } from './step.ts'
 
 export type HandlerDependencies = {
@@ -38,7 +38,7 @@ export type HandlerDependencies = {
   /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number, trace?: Trace): Kubernetes
   /** Without it the process is its own sink. */
-  publish?: Publish | undefined
+  publish?: SendEvent | undefined
   /** Without it, whoever reaches the process may send events. */
   authenticate?: Authenticate | undefined
   clock: Clock

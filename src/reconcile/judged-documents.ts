@@ -2,8 +2,8 @@ import { type AuthorizeAuthor, asAuthorsMay } from '../access/document-authors.t
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { isAbout } from '../relations/documents.ts'
-import type { Found } from './look.ts'
-import type { Change } from './remember.ts'
+import type { Change } from './fold-changes.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /**
  * Leaves of what was found what the authors of the documents may say. A document that an event tells of and that was not read counts as
@@ -14,8 +14,8 @@ export const withAuthors = async (
   authorize: AuthorizeAuthor | undefined,
   subject: Subject,
   changes: readonly Change[],
-  given: Found,
-): Promise<Found> => {
+  given: Surroundings,
+): Promise<Surroundings> => {
   if (authorize === undefined) return given
   const { peers, documents } = given
   const { namespace, application } = subject

@@ -3,14 +3,14 @@ import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { readLabels } from '../kubernetes/apply-labels.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
-import { type Effective, effective } from '../relations/effective.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../relations/foreign-labels.ts'
-import { endedBy, knownEnrolments, withCarried } from '../relations/progress.ts'
+import { endedBy, knownEnrolments, withRecoveredLabels } from '../relations/progress.ts'
+import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { Found } from './look.ts'
-import { type Observed, placesOf, wornIn } from './observed.ts'
+import { type Observed, placesOf, workloadLabelsIn } from './observed.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /**
  * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
@@ -39,32 +39,32 @@ export const withObservedLabels = (
   memory: Memory,
   subject: Subject,
   state: State,
-  { seen, observed, found }: { seen: Effective; observed: Observed; found: Found },
-): { carried: State; resolved: Effective } => {
+  { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
+): { carried: State; resolved: ResolvedRelations } => {
   const isLost = memory.stored === undefined && isCarrying(subject, observed)
   if (!isLost && !state.carried) return { carried: state, resolved: seen }
-  const carried = withCarried(state)
-  const resolved = effective(subject, carried, found.peers)
+  const carried = withRecoveredLabels(state)
+  const resolved = resolveRelations(subject, carried, found.peers)
   const { labels } = features.labels(subject, resolved)
   const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
-  const { labels: worn } = wornIn(subject, observed.targets)
+  const workload = workloadLabelsIn(subject, observed.targets)
   const told = [...endedBy(subject, state, found.peers), ...knownEnrolments(subject, state, resolved)]
-  const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, worn))
+  const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
   // what the config asks for, or nobody but the application itself can ask for, needs no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
   if (!isKnown) return { carried, resolved }
   const { carried: _, ...known } = carried
-  return { carried: known, resolved: effective(subject, known, found.peers) }
+  return { carried: known, resolved: resolveRelations(subject, known, found.peers) }
 }
 
 /** The state, and what follows from it, with the endpoints whose relations a lost memory alone knew. */
 export const withLostEndpoints = (
   { stored }: Memory,
   subject: Subject,
-  { carried: state, resolved }: { carried: State; resolved: Effective },
-  { observed, found: { peers } }: { observed: Observed; found: Found },
-): { carried: State; resolved: Effective } => {
+  { carried: state, resolved }: { carried: State; resolved: ResolvedRelations },
+  { observed, found: { peers } }: { observed: Observed; found: Surroundings },
+): { carried: State; resolved: ResolvedRelations } => {
   const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
   const carried = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
   if (carried === state) return { carried, resolved }

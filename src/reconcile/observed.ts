@@ -12,7 +12,7 @@ import { type Lookups, observeLookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isServiceOf } from '../kubernetes/services.ts'
-import type { Effective, Worn } from '../relations/effective.ts'
+import type { ResolvedRelations, WorkloadLabels } from '../relations/resolve-relations.ts'
 import type { OwnedKind, State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
@@ -67,7 +67,7 @@ export const observeCluster = async (
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
-  resolved: Effective,
+  resolved: ResolvedRelations,
   isWhole: boolean,
 ): Promise<Observed> => {
   const found = observeTargets(features, kubernetes, subject, state)
@@ -88,7 +88,10 @@ export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observe
 })
 
 /** Selects the labels of the workload as it is now. */
-export const wornIn = ({ application }: Subject, { current: [workload] }: Pick<Targets, 'current'>): Worn => ({
+export const workloadLabelsIn = (
+  { application }: Subject,
+  { current: [workload] }: Pick<Targets, 'current'>,
+): WorkloadLabels => ({
   labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
   own: workload?.places?.flatMap((place) => [...readLabels(place, fieldManager(application)).holders.own]),
 })

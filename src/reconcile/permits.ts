@@ -5,7 +5,7 @@ import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { State } from '../state/state.ts'
-import type { Change } from './remember.ts'
+import type { Change } from './fold-changes.ts'
 
 /** Permissions to ask for what is beyond the application, for each change of its sender, and of the author of a deleted document. */
 export type Permits = {

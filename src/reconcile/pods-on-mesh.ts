@@ -11,7 +11,7 @@ import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { controllerNamed, isOver, podsOfWorkload } from '../kubernetes/pods.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
-import { remoteSubject } from '../relations/mirror.ts'
+import { remoteSubject } from '../relations/peer-entry.ts'
 import type { Peers } from '../relations/peers.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { Memory } from '../state/memory.ts'
@@ -29,7 +29,7 @@ type Wanted = {
  * Returns the wait for pods for which what guards them, and leads to them, stays, though the application leaves the mesh. A rollout replaces them one after
  * another; those of a template that is not changed yet are all there. Undefined where nothing runs on the mesh, or nothing is to leave it.
  */
-export const wornStill = async (
+export const waitForPodsOnMesh = async (
   { enrolment }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
@@ -47,11 +47,11 @@ export const wornStill = async (
   // pods will go on to start with a label that somebody else holds as well
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? waitingForPods([]) : await wornNow({ enrolment }, kubernetes, subject, targets)
+  return isUnchanged ? waitingForPods([]) : await waitForRemainingPods({ enrolment }, kubernetes, subject, targets)
 }
 
-/** Returns the same as wornStill once templates and pods have been changed. */
-export const wornNow = async (
+/** Returns the same as `waitForPodsOnMesh` once templates and pods have been changed. */
+export const waitForRemainingPods = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,

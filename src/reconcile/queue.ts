@@ -1,12 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
-import { type Due, NOTHING_DUE } from './due.ts'
-import type { Change } from './remember.ts'
+import type { Change } from './fold-changes.ts'
+import { EMPTY_OUTBOX, type Outbox } from './outbox.ts'
 import type { Outcome } from './result.ts'
 import type { Step } from './step.ts'
 
 /** The outcome of one change, and what others are to be told after it. */
-export type Result = { outcome: Outcome; due: Due }
+export type Result = { outcome: Outcome; due: Outbox }
 
 type Waiting = { change: Change; deadline: number; resolve(result: Result): void; reject(error: unknown): void }
 
@@ -21,7 +21,7 @@ type Queue = { waiting: Waiting[]; arrived(one: Waiting): void }
  * is not acknowledged yet: a crash loses nothing that its sender does not send again. Those whose changes were taken together send their next
  * ones at about the same time: with a clock, these are waited for.
  */
-export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'breathe'>): Enqueue => {
+export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'yieldTurn'>): Enqueue => {
   const queues = new Map<string, Queue>()
 
   /** Has a step taken, and answers those whose changes it took. Resolves with their next events, which may come while others are answered. */
@@ -39,7 +39,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
     }
     const failed = (error: unknown) => {
       if (batch.length === 0) join()
-      return { outcomes: batch.map(() => asError(error)), due: NOTHING_DUE }
+      return { outcomes: batch.map(() => asError(error)), due: EMPTY_OUTBOX }
     }
     const { outcomes, due } = await step(subject, { take: join, alone, deadline, trace }).catch(failed)
     const senders = batch.filter(isSent).length
@@ -48,8 +48,8 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'b
     // what follows from a step is sent once, before a sender is answered: no sender waits for a note
     const told = taken.find(isSent) ?? taken[0]
     for (const [index, waiting] of batch.entries()) {
-      if (index > 0) await clock?.breathe()
-      answer(waiting, outcomes[index], waiting === told ? due : NOTHING_DUE)
+      if (index > 0) await clock?.yieldTurn()
+      answer(waiting, outcomes[index], waiting === told ? due : EMPTY_OUTBOX)
     }
     return next
   }
@@ -102,7 +102,7 @@ const arrivalOf = (queue: Queue, senders: number): Promise<void> =>
     }
   })
 
-const answer = ({ resolve, reject }: Waiting, outcome: Outcome | Error | undefined, due: Due): void =>
+const answer = ({ resolve, reject }: Waiting, outcome: Outcome | Error | undefined, due: Outbox): void =>
   outcome === undefined || outcome instanceof Error ? reject(outcome) : resolve({ outcome, due })
 
 const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

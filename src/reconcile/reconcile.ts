@@ -10,33 +10,33 @@ import { isTemplate } from '../kubernetes/apply-labels.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isSettling } from '../policies/unenforced.ts'
-import { type Effective, gateEnrolment, isAwaiting, otherSide } from '../relations/effective.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
-import { withRevisions } from '../relations/mirror.ts'
 import { withSending } from '../relations/nudges.ts'
+import { withRevisions } from '../relations/peer-entry.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import { dueIntents, type Intent, recordProgress, withEntries, workersAwaited } from '../relations/progress.ts'
+import { gateEnrolment, isAwaiting, peerView, type ResolvedRelations } from '../relations/resolve-relations.ts'
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
+import { finalMemory, withFormerKinds, withRefusals } from './final-memory.ts'
 import { withCauses } from './not-taken.ts'
 import { observeRunning, type Running, withUnits } from './observe-units.ts'
-import { type Found, missingIn, type Observed, observeTargets, type Targets, wornIn } from './observed.ts'
+import { type Found, missingIn, type Observed, observeTargets, type Targets, workloadLabelsIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
 import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
-import { wornNow } from './pods-on-mesh.ts'
-import { narrowed, withFormerKinds, withRefusals } from './prune-memory.ts'
+import { waitForRemainingPods } from './pods-on-mesh.ts'
 import type { Conflict } from './result.ts'
 import { readSituation } from './situation.ts'
 import { isLeavingPods } from './unlabelled.ts'
 import { beginnings, hasEnded, waitsOf, withBeginnings } from './waits.ts'
 
 /** The result of bringing the cluster to the memory, and the memory as it is then. */
-export type Settled = {
+export type Reconciled = {
   state: State
   conflicts: readonly Conflict[]
   /** All that is held back until others act. */
@@ -61,7 +61,7 @@ export type Input = {
   /** The memory as it was read; `next` is what it is to be. */
   memory: Memory
   next: State
-  resolved: Effective
+  resolved: ResolvedRelations
   peers: Peers
   /** The applications with unknown requests, which are granted as they are. */
   requesters: readonly string[]
@@ -85,7 +85,7 @@ export type Input = {
 type Step = Dependencies & Input & { situation: Situation }
 
 /** The executed part of a plan, its reports, and the targets as they were then. */
-type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; worn: Wait | undefined }
+type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; waitForPods: Wait | undefined }
 
 /**
  * Saves the memory, brings the cluster to it, and saves how far that came. Answers undefined, or rejects with an error that isStale, when
@@ -97,14 +97,20 @@ type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; worn
  *
  * What was refused before is tried again without saving anything: the memory has it already.
  */
-export const settle = async (outer: Dependencies, input: Input): Promise<Settled | undefined> => {
+export const reconcile = async (outer: Dependencies, input: Input): Promise<Reconciled | undefined> => {
   const { subject, memory, next, peers } = input
   const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
-  const resolved = gateEnrolment(subject, next, input.resolved, peers, wornIn(subject, input.observed.targets))
+  const resolved = gateEnrolment(
+    subject,
+    next,
+    input.resolved,
+    peers,
+    workloadLabelsIn(subject, input.observed.targets),
+  )
   const situation = await readSituation(dependencies, { ...input, resolved })
   const step: Step = { ...dependencies, ...input, resolved, situation }
   // each is some tens of milliseconds where there is much of all: others have a turn in between
-  await outer.clock.breathe()
+  await outer.clock.yieldTurn()
   const first = step.recall('plan', planOf, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, memory.state, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writing === undefined
@@ -119,10 +125,10 @@ const withSkipped = ({ observed, situation }: Step, planned: Plan, reports: read
   plan: planned,
   reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
   targets: observed.targets,
-  worn: situation.worn,
+  waitForPods: situation.waitForPods,
 })
 
-const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Settled | undefined> => {
+const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Reconciled | undefined> => {
   const { features, kubernetes, clock, subject, memory, next } = step
   const mark = clock.random().toString(36).slice(2, 12)
   const saved = await features.memories.save(kubernetes, subject, memory, ahead(step, withEntries(next, intents), mark))
@@ -145,7 +151,7 @@ const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, du
 }
 
 /** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
-const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Settled | undefined> => {
+const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Reconciled | undefined> => {
   const { kubernetes, memory } = step
   step.retried()
   const reports = await execute(kubernetes, heads, {
@@ -178,7 +184,7 @@ const isOvertaken = async (
     ).map((peer) => [subjectName(peer.subject), peer]),
   )
   return known.some(({ key }) => {
-    const [before, now] = [peers, again].map((read) => otherSide(subject, next, key, read))
+    const [before, now] = [peers, again].map((read) => peerView(subject, next, key, read))
     return (
       before?.shows !== now?.shows || before?.holds !== now?.holds || !isDeepStrictEqual(before?.labels, now?.labels)
     )
@@ -234,12 +240,14 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
   const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
-  const isLookedAt = situation.worn !== undefined && isChanged
-  const worn = isLookedAt ? await wornNow(features.mesh, kubernetes, subject, observed.targets) : situation.worn
-  const now = { ...situation, worn, observed: { ...observed, targets } }
+  const isLookedAt = situation.waitForPods !== undefined && isChanged
+  const waitForPods = isLookedAt
+    ? await waitForRemainingPods(features.mesh, kubernetes, subject, observed.targets)
+    : situation.waitForPods
+  const now = { ...situation, waitForPods, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })
   const late = await run(left(second, early), failed, isAlone && early.length === 0)
-  return late && { plan: second, reports: [...early, ...late], targets, worn }
+  return late && { plan: second, reports: [...early, ...late], targets, waitForPods }
 }
 
 type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
@@ -266,10 +274,10 @@ const observeWritten = async (step: Step, workload: Found | undefined): Promise<
 }
 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
-const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Settled | undefined> => {
+const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Reconciled | undefined> => {
   const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
-  const { plan: planned, reports, targets, worn } = executed
-  await clock.breathe()
+  const { plan: planned, reports, targets, waitForPods } = executed
+  await clock.yieldTurn()
   const [workload] = targets.current
   const running = saved === memory ? observed.running : await observeWritten(step, workload)
   const { units } = withUnits(features, subject, next, running)
@@ -282,17 +290,17 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const handedOn = { ...labelsHandedOn(memory.labels, resolved.state), ...elsewhere }
   const wanted = { ...elsewhere, ...situation.desired.labels.labels }
   const isHandedOn = Object.keys(handedOn).some((key) => ownValue(wanted, key) === undefined)
-  const held = narrowed(features, memory, next, situation.desired, {
+  const held = finalMemory(features, memory, next, situation.desired, {
     application: subject.application,
     workload,
-    isCarried: isUnread || worn !== undefined,
+    isCarried: isUnread || waitForPods !== undefined,
     conflicts,
     failed: unlabelled,
     handedOn,
   })
   const done = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
-    isLabelling: unlabelled.length > 0 || isUnread || worn !== undefined || isHandedOn || isAwaiting(resolved),
+    isLabelling: unlabelled.length > 0 || isUnread || waitForPods !== undefined || isHandedOn || isAwaiting(resolved),
   })
   const state = withFormerKinds(
     features,
@@ -304,7 +312,17 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Se
   const awaits = planned.awaits ?? (isHandedOn || isAwaitingWorkers(step) ? 'carried' : undefined)
   const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
   const waits = waitsOf({
-    ...{ subject, state: next, resolved, peers, desired: situation.desired, plan: planned, worn, running, missing },
+    ...{
+      subject,
+      state: next,
+      resolved,
+      peers,
+      desired: situation.desired,
+      plan: planned,
+      waitForPods,
+      running,
+      missing,
+    },
     unenforced: await unenforcedSince(step, reports, now),
   })
   const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }

@@ -5,9 +5,9 @@ import type { ObjectConflict } from '../kubernetes/apply-objects.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import type { Delivered, RefusedMessage } from './deliver.ts'
+import type { ChangeResult } from './fold-changes.ts'
 import type { Drift } from './plan/drift.ts'
-import type { Settled } from './reconcile.ts'
-import type { Taken } from './remember.ts'
+import type { Reconciled } from './reconcile.ts'
 
 /**
  * The status of a step. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
@@ -48,7 +48,7 @@ export const UNCHANGED: Outcome = { status: 'unchanged', written: [], conflicts:
 export type FollowedStep = Subject &
   Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages' | 'drift'>
 
-type Done = Omit<Settled, 'state' | 'application'> & {
+type Done = Omit<Reconciled, 'state' | 'application'> & {
   written: readonly string[]
   removed: readonly string[]
   drift: readonly Drift[]
@@ -58,7 +58,7 @@ type Done = Omit<Settled, 'state' | 'application'> & {
 const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], waiting: [], problems: [], messages: [] }
 
 /** The outcome of one event out of what its step did, which it may share with others. */
-export const outcomeOf = (subject: Subject, taken: Taken, done: Done = NOTHING): Outcome | Error => {
+export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
   const { stale, message } = taken
   const waiting = done.waiting.map((wait) => wait.message)

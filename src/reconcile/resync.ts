@@ -56,7 +56,7 @@ export const createResync =
     }
     /** Tells if the event was sent. */
     const resync = async (one: Swept, index: number): Promise<boolean> => {
-      if (index >= AT_ONCE) await clock.breathe()
+      if (index >= AT_ONCE) await clock.yieldTurn()
       if (clock.now() >= deadline) throw new Unavailable('there was no time left')
       const event = withCause(resyncOf(namespace, one, newId()), cause)
       const result = await resultOf(event)

@@ -6,22 +6,22 @@ import type { Features } from '../feature/combine.ts'
 import type { Environment, FeatureInput } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { Effective } from '../relations/effective.ts'
 import type { Peers } from '../relations/peers.ts'
 import { keptFor, namespaceAwaits } from '../relations/progress.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { desiredState } from './desired-state.ts'
 import { type ToBeTaken, toBeTaken } from './not-taken.ts'
 import { findNamesakes, type Observed, seenIn } from './observed.ts'
 import type { Planned, Situation } from './plan/situation.ts'
-import { listBare, wornStill } from './pods-on-mesh.ts'
+import { listBare, waitForPodsOnMesh } from './pods-on-mesh.ts'
 import { unknownConsumers } from './unknown-consumers.ts'
 
 type Dependencies = {
   features: Features
   kubernetes: Kubernetes
-  clock: Pick<Clock, 'breathe'>
+  clock: Pick<Clock, 'yieldTurn'>
   environment: Environment
   recall: Recall
 }
@@ -31,7 +31,7 @@ type Input = {
   /** The memory as it was read; `next` is what it is to be. */
   readonly memory: Memory
   readonly next: State
-  readonly resolved: Effective
+  readonly resolved: ResolvedRelations
   readonly peers: Peers
   /** The applications with unknown requests, which are granted as they are. */
   readonly requesters: readonly string[]
@@ -48,7 +48,7 @@ export const readSituation = async (
   { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], ownMark }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
-  await clock.breathe()
+  await clock.yieldTurn()
   const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writing, refused } = memory.state
@@ -71,7 +71,11 @@ export const readSituation = async (
       toBeTaken(observed, desired.objects),
     ),
     keptFor: [...new Set([...keptFor(subject, next, resolved, peers), ...consumers])],
-    worn: await wornStill(features.mesh, kubernetes, subject, { ...observed, memory, desired: desired.labels }),
+    waitForPods: await waitForPodsOnMesh(features.mesh, kubernetes, subject, {
+      ...observed,
+      memory,
+      desired: desired.labels,
+    }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
   }

@@ -11,26 +11,33 @@ import type { Features } from '../feature/combine.ts'
 import type { Environment, FeatureInput } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { withParting } from '../relations/effective.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
+import { withDeparting } from '../relations/resolve-relations.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
+import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './databags.ts'
 import { isDue } from './derive.ts'
-import { type Due, dueAfter, NOTHING_DUE } from './due.ts'
 import { unmetExpectations } from './expectations.ts'
+import { type Change, type ChangeResult, foldChanges } from './fold-changes.ts'
 import { withAuthors } from './judged-documents.ts'
-import { type Found, isAboutPods } from './look.ts'
 import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
+import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import type { Drift } from './plan/drift.ts'
-import { type PublishInput, publicationsIn, withRoom, withSaid } from './published.ts'
-import { type Ahead, beginReading, type KnownMemories, readAhead, remembering, resolve } from './reading.ts'
-import { type Settled, settle } from './reconcile.ts'
-import { type Change, remember, type Taken } from './remember.ts'
+import {
+  type KnownMemories,
+  type PrefetchInput,
+  prefetch,
+  prefetchForKnown,
+  recallResolved,
+  withKnownMemories,
+} from './prefetch.ts'
+import { type Reconciled, reconcile } from './reconcile.ts'
 import { type Outcome, outcomeOf } from './result.ts'
+import { isAboutPods, type Surroundings } from './surroundings.ts'
 import { unknownRequesters } from './unknown-consumers.ts'
 
 export type StepDependencies = {
@@ -55,7 +62,7 @@ export type StepDependencies = {
 const MOST_KEPT = 4 * 1024 * 1024
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
-export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Due }
+export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
 
 /**
  * The changes for a step. They are taken once the memory has been read, with those that were told since: one that is not in that memory is
@@ -82,9 +89,9 @@ const LONGEST_DELAY_MILLISECONDS = 1_000
 /** The progress of a step over its attempts: the results of remembered changes, and all that was written for them. */
 type Progress = {
   /** The memory and the change for which the first attempt reads ahead. */
-  readonly ahead: Ahead | undefined
+  readonly ahead: PrefetchInput | undefined
   changes: readonly Change[] | undefined
-  taken: readonly Taken[] | undefined
+  taken: readonly ChangeResult[] | undefined
   readonly written: Set<string>
   readonly drift: Drift[]
   /** Of what was written, what is gone. */
@@ -116,7 +123,7 @@ export const createStep = ({
   guard,
   authorizeAuthor,
   recalls = createRecalls(),
-  memories = remembering(combined.memories),
+  memories = withKnownMemories(combined.memories),
   budget = createBudget(
     MOST_KEPT,
     'too much of what others say is being looked through here: the event fits in a moment',
@@ -140,17 +147,17 @@ export const createStep = ({
     }
     const dependencies = { features, kubernetes, clock, environment, guard, authorizeAuthor, recalls }
 
-    let attempted = await untilWon(dependencies, subject, { take, deadline }, progress)
+    let attempted = await retryOnConflict(dependencies, subject, { take, deadline }, progress)
     if (isToBeRepeated(features, subject, attempted))
-      attempted = await untilWon(dependencies, subject, { take, deadline }, progress)
-    const { settled, found } = attempted
+      attempted = await retryOnConflict(dependencies, subject, { take, deadline }, progress)
+    const { reconciled, found } = attempted
     const { changes = [] } = progress
-    const unmet = settled ? await unmetExpectations(features, kubernetes, subject, settled.state) : []
+    const unmet = reconciled ? await unmetExpectations(features, kubernetes, subject, reconciled.state) : []
     const written = [...progress.written]
-    const done = settled && {
-      ...settled,
-      problems: [...settled.problems, ...unmet],
-      messages: [...settled.messages, ...misspeltEndpoints(subject, settled.state), ...new Set(progress.dropped)],
+    const done = reconciled && {
+      ...reconciled,
+      problems: [...reconciled.problems, ...unmet],
+      messages: [...reconciled.messages, ...misspeltEndpoints(subject, reconciled.state), ...new Set(progress.dropped)],
       written,
       removed: [...progress.removed],
       drift: isResync(changes) ? progress.drift : [],
@@ -158,9 +165,9 @@ export const createStep = ({
     const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
     return {
       outcomes,
-      due: settled
-        ? dueAfter(features, subject, settled.state, found.peers, changes, progress, new Date(clock.now()))
-        : NOTHING_DUE,
+      due: reconciled
+        ? outboxAfter(features, subject, reconciled.state, found.peers, changes, progress, new Date(clock.now()))
+        : EMPTY_OUTBOX,
     }
   }
   return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
@@ -173,11 +180,11 @@ export const createStep = ({
   }
 }
 
-const aheadOf = (known: Memory | undefined, change: Change | undefined): Ahead | undefined =>
+const aheadOf = (known: Memory | undefined, change: Change | undefined): PrefetchInput | undefined =>
   known && change && { known, change }
 
 /** Attempts until nobody was faster. */
-const untilWon = async (
+const retryOnConflict = async (
   dependencies: Dependencies,
   subject: Subject,
   { take, deadline }: Batch,
@@ -208,10 +215,10 @@ const ownMarkOf = ({ mark, isFencing }: Progress): string | undefined => (isFenc
 
 const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)
 
-/** `settled` is undefined where there is nothing to do: no change was taken, or just a note. */
+/** `reconciled` is undefined where there is nothing to do: no change was taken, or just a note. */
 type Attempted = {
-  readonly settled: Settled | undefined
-  readonly found: Found
+  readonly reconciled: Reconciled | undefined
+  readonly found: Surroundings
   /** The units from which followed what was said. */
   readonly units?: State['units']
   /** Something is said once the policies stand that were written just now. */
@@ -220,15 +227,15 @@ type Attempted = {
 
 /** The pods that were seen may have brought a leader back, or be others than were told of. */
 const isToBeRepeated = (features: Features, subject: Subject, attempted: Attempted): boolean =>
-  attempted.settled !== undefined &&
-  (isDue(subject, attempted.settled.state) || isUnsaid(features, attempted) || attempted.hasHeldBack === true)
+  attempted.reconciled !== undefined &&
+  (isDue(subject, attempted.reconciled.state) || isUnsaid(features, attempted) || attempted.hasHeldBack === true)
 
 /** Tells if a unit came or went after the attempt, for an application that publishes its units. */
-const isUnsaid = (features: Features, { settled, units }: Attempted): boolean =>
-  settled !== undefined &&
+const isUnsaid = (features: Features, { reconciled, units }: Attempted): boolean =>
+  reconciled !== undefined &&
   units !== undefined &&
-  features.dependsOnUnits(settled.state) &&
-  !isDeepStrictEqual(settled.state.units.present, units.present)
+  features.dependsOnUnits(reconciled.state) &&
+  !isDeepStrictEqual(reconciled.state.units.present, units.present)
 
 type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> & {
   kubernetes: Kubernetes
@@ -243,8 +250,8 @@ const attempt = async (
   progress: Progress,
 ): Promise<Attempted | undefined> => {
   const recall = recalls(subjectName(subject), kubernetes.answered)
-  const begin = (...read: [Memory, readonly Change[]]) => beginReading(features, kubernetes, recall, subject, ...read)
-  const readingOf = readAhead(begin, progress.changes ? undefined : progress.ahead)
+  const begin = (...read: [Memory, readonly Change[]]) => prefetch(features, kubernetes, recall, subject, ...read)
+  const readingOf = prefetchForKnown(begin, progress.changes ? undefined : progress.ahead)
   const memory = await loadWritten({ features, kubernetes, clock }, subject, progress)
   progress.changes ??= take()
   progress.before ??= memory.state
@@ -279,7 +286,7 @@ const attempt = async (
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
   const wanted = withTargets(features, memory, subject, state, now)
   const isWhole = isAboutPods(changes)
-  const seen = resolve(recall, 'both sides', subject, { state, peers: found.peers })
+  const seen = recallResolved(recall, 'both sides', subject, { state, peers: found.peers })
   const observed = await observeCluster(features, once, subject, wanted, seen, isWhole).catch((error: unknown) =>
     saveOnly({ features, kubernetes }, subject, memory, state, error),
   )
@@ -293,16 +300,16 @@ const attempt = async (
   const labelled = withObservedLabels(features, memory, subject, state, { seen, observed, found })
   const { carried, resolved } = withLostEndpoints(memory, subject, labelled, { observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
-  await clock.breathe()
-  const sayable = recall('said', (given: PublishInput) => withSaid(features, given), {
-    ...{ subject, resolved: withParting(resolved), state: features.plan(carried, resolved, now) },
+  await clock.yieldTurn()
+  const sayable = recall('said', (given: PublishInput) => publishDatabags(features, given), {
+    ...{ subject, resolved: withDeparting(resolved), state: features.plan(carried, resolved, now) },
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
-  const { state: said, problems } = withRoom(memory, carried, sayable)
+  const { state: said, problems } = limitDatabags(memory, carried, sayable)
   const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
   const next = withTargets(features, memory, subject, said, now)
   const ownMark = ownMarkOf(progress)
-  const settled = await settle(
+  const reconciled = await reconcile(
     { features, kubernetes, clock, environment, recall },
     {
       subject,
@@ -334,10 +341,10 @@ const attempt = async (
       },
     },
   )
-  if (settled === undefined) return undefined
+  if (reconciled === undefined) return undefined
   progress.taken ??= taken
   return {
-    ...{ settled: { ...settled, problems: [...settled.problems, ...problems] }, found, units: carried.units },
+    ...{ reconciled: { ...reconciled, problems: [...reconciled.problems, ...problems] }, found, units: carried.units },
     // what was refused again has changed nothing to look at
     hasHeldBack: progress.hasRetried !== true && features.isHeldBack(input),
   }
@@ -394,11 +401,11 @@ const loadWritten = async (
 const LIBRARY_KEEPS_IT =
   'the charm library keeps the labels of this application: its first relation or config event moves it over'
 
-const NOTHING_FOUND: Found = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }
+const NOTHING_FOUND: Surroundings = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }
 
-const done = (progress: Progress, taken: readonly Taken[]): Attempted => {
+const done = (progress: Progress, taken: readonly ChangeResult[]): Attempted => {
   progress.taken ??= taken
-  return { settled: undefined, found: NOTHING_FOUND }
+  return { reconciled: undefined, found: NOTHING_FOUND }
 }
 
 /** Somebody has to repair first what cannot be observed: the event is remembered, and counts then. */
@@ -423,7 +430,7 @@ const note = async (
   changes: readonly Change[],
   progress: Progress,
 ): Promise<Attempted> => {
-  const { state, taken } = await remember(
+  const { state, taken } = await foldChanges(
     { features, clock },
     memory,
     subject,
@@ -458,7 +465,7 @@ const isStranger = (
   subject: Subject,
   changes: readonly Change[],
   state: State,
-  { documents }: Found,
+  { documents }: Surroundings,
   observed: Observed,
 ): boolean =>
   changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&

@@ -8,9 +8,9 @@ import { isLive } from '../kubernetes/pods.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { hasTombstone } from '../relations/announcements.ts'
-import { otherSide } from '../relations/effective.ts'
-import { remoteSubject } from '../relations/mirror.ts'
+import { remoteSubject } from '../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, readPeers } from '../relations/peers.ts'
+import { peerView } from '../relations/resolve-relations.ts'
 import { type RelationEntry, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
 import type { Observed } from './observed.ts'
@@ -127,7 +127,7 @@ const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): 
   const key = keyOf(subject, state, one)
   if (key === undefined) return false
   const { data } = ownValue(state.relations, key)?.remote ?? {}
-  const { published } = otherSide(subject, state, key, peers)
+  const { published } = peerView(subject, state, key, peers)
   return Object.keys(data ?? {}).length > 0 || (published !== undefined && !published.partial)
 }
 
@@ -135,7 +135,7 @@ const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): 
 const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
-    const { entry: theirs, published, isOver } = otherSide(subject, state, key, peers)
+    const { entry: theirs, published, isOver } = peerView(subject, state, key, peers)
     const isMute = (theirs?.says === undefined || published?.partial) && Object.keys(entry.remote.data).length === 0
     return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })

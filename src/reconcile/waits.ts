@@ -2,9 +2,9 @@ import { defined, ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
-import type { Effective } from '../relations/effective.ts'
 import type { Peers } from '../relations/peers.ts'
 import { awaitedByBeacon } from '../relations/progress.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { State } from '../state/state.ts'
 import type { Desired } from './desired-state.ts'
 import type { Running } from './observe-units.ts'
@@ -15,14 +15,14 @@ import { unlabelledWaits } from './unlabelled.ts'
 export type WaitsInput = {
   readonly subject: Subject
   readonly state: State
-  readonly resolved: Effective
+  readonly resolved: ResolvedRelations
   readonly peers: Peers
   readonly desired: Pick<Desired, 'waiting' | 'labels'>
   readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
   /** The waits for the mesh to take what is written. */
   readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
-  readonly worn: Wait | undefined
+  readonly waitForPods: Wait | undefined
   /** The application as it runs. */
   readonly running: Running
   /** Objects that are to carry labels, and do not exist. */
@@ -34,7 +34,7 @@ export type WaitsInput = {
  * the application's status, questions, lint and the page tell these and no others.
  */
 export const waitsOf = (input: WaitsInput): Wait[] => {
-  const { subject, state, resolved, peers, desired, plan, unenforced, worn, running, missing } = input
+  const { subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...resolved.waiting,
@@ -43,7 +43,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...plan.waiting,
     ...overruledWaits(subject, desired.labels, plan.conflicts),
     ...unenforced,
-    ...(worn === undefined ? [] : [worn]),
+    ...(waitForPods === undefined ? [] : [waitForPods]),
     ...unlabelledWaits(subject, running, desired.labels.labels),
   ]
   return withBeginnings(waits, state)

@@ -12,10 +12,10 @@ import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import { hasData, type RelationEntry, type RelationIdentity } from '../state/relation.ts'
 import { idHolder, type PublicState, type State } from '../state/state.ts'
-import { isEnrolling } from './effective.ts'
 import { relationKey } from './ids.ts'
 import { lastReadableValues } from './last-readable.ts'
-import { isBetween, mirrored, type Named } from './mirror.ts'
+import { isBetween, type Named, peerEntry } from './peer-entry.ts'
+import { isEnrolling } from './resolve-relations.ts'
 
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
@@ -174,7 +174,7 @@ export const endRelationByDocument = (state: State, key: string, now: Date): Sta
   withEnded(state, key, markNow(state, ownValue(state.relations, key)?.mark, now), now)
 
 /** Leaves a relation whose document was deleted to the other side, of which another document declares it. */
-export const heldByOther = (state: State, key: string, document: string): State => {
+export const handDocumentOver = (state: State, key: string, document: string): State => {
   const entry = ownValue(state.relations, key)
   return entry === undefined ? state : withEntry(state, key, { ...entry, document, mine: false })
 }
@@ -315,7 +315,7 @@ export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs:
     .reduce((before, other) => mergeOne(before, peer, theirs, other, now), state)
 
 const mergeOne = (state: State, peer: Subject, theirs: PublicState, other: RelationEntry, now: Date): State => {
-  const key = relationKey(state, mirrored(other, peer))
+  const key = relationKey(state, peerEntry(other, peer))
   const own = ownValue(state.relations, key)
   if (own !== undefined) return mergeWord(state, key, own, other, now)
   const isWaitingThere = other.word === 'told' && idHolder(theirs, other) !== undefined
@@ -358,7 +358,7 @@ const adopted = (state: State, peer: Subject, other: RelationEntry, key: string,
   const isAwaited = other.granted !== undefined || other.holds === true || mayBeCarried
   if (other.word === 'ended' && !isAwaited) return state
   // an announcement not sent to the other side was sent to this one, before its memory was lost
-  return withAdopted(state, key, sinceRemoval(state, { ...mirrored(other, peer), mine: !other.mine }, now), now)
+  return withAdopted(state, key, sinceRemoval(state, { ...peerEntry(other, peer), mine: !other.mine }, now), now)
 }
 
 /** A relation that this side was told of before the application was removed is over. */

@@ -16,7 +16,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote, withoutOwnNamespace } from '../state/relation.ts'
 import type { AnnouncedRelation } from './announcements.ts'
-import { isBetween } from './mirror.ts'
+import { isBetween } from './peer-entry.ts'
 
 /** The relation or config in a ConfigMap document, or the reason why it cannot be read. */
 export type Document = { readonly name: string; readonly application?: string } & (
@@ -52,7 +52,7 @@ export const listDocuments = async (
   const pages = await kubernetes.pages('ConfigMap', namespace, DOCUMENT_SELECTOR, async (objects) => {
     const kept: Document[] = []
     for (const object of objects) {
-      await kubernetes.breathe()
+      await kubernetes.yieldTurn()
       const document = readDocument(object, schema)
       if (document === undefined || !isKept(document)) continue
       kubernetes.keep(sizeOf(object))

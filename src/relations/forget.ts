@@ -3,9 +3,9 @@ import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
-import { otherSide } from './effective.ts'
-import { publishedHash } from './mirror.ts'
+import { publishedHash } from './peer-entry.ts'
 import type { Peers } from './peers.ts'
+import { peerView } from './resolve-relations.ts'
 
 /**
  * The state without what ended more than a day ago and has left nothing on either side; of an application that was removed as long ago,
@@ -50,6 +50,6 @@ const withoutFormerKinds = (
 /** Tells if both sides have seen the end, and nothing is left. */
 const isForgettable = (subject: Subject, state: State, key: string, entry: RelationEntry, peers: Peers): boolean => {
   if (entry.holds || entry.granted !== undefined) return false
-  const { entry: theirs } = otherSide(subject, state, key, peers)
+  const { entry: theirs } = peerView(subject, state, key, peers)
   return theirs === undefined || theirs.seen === publishedHash(state, entry)
 }

@@ -4,7 +4,7 @@ import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { MESH_KEYS } from './foreign-labels.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
-import { remoteSubject } from './mirror.ts'
+import { remoteSubject } from './peer-entry.ts'
 import { relationsWith } from './select.ts'
 
 /**

@@ -3,9 +3,9 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import { type RelationEntry, type RelationIdentity, relationName } from '../state/relation.ts'
 import { idHolder, isEstablished, type State } from '../state/state.ts'
-import { otherSide } from './effective.ts'
-import { remoteSubject } from './mirror.ts'
+import { remoteSubject } from './peer-entry.ts'
 import type { Peers } from './peers.ts'
+import { peerView } from './resolve-relations.ts'
 
 type Named = Pick<RelationIdentity, 'id' | 'role' | 'interface'> & Pick<RelationEntry, 'remote'>
 
@@ -28,7 +28,7 @@ export const assignIds = (subject: Subject, state: State, peers: Peers): State =
   const isOver = (key: string): boolean => {
     const entry = ownValue(state.relations, key)
     if (entry === undefined || !isEstablished(state, entry)) return true
-    const { isOver, rival } = otherSide(subject, state, key, peers)
+    const { isOver, rival } = peerView(subject, state, key, peers)
     return isOver && rival === undefined
   }
   const waiting = Object.entries(state.relations).filter(([key]) => key.includes('/') && !isOver(key))
@@ -51,7 +51,7 @@ export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] 
     if (!entry.mine || !isEstablished(state, entry)) return []
     const own = idHolder(state, entry)
     const remote = remoteSubject(subject, entry)
-    const holder = own ?? otherSide(subject, state, key, peers).rival
+    const holder = own ?? peerView(subject, state, key, peers).rival
     if (holder === undefined) return []
     const side = own ? subject : remote
     const user = subjectName(remoteSubject(side, holder))

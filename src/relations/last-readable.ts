@@ -4,10 +4,10 @@ import type { Versions } from '../state/config.ts'
 import type { Databag, RelationEntry } from '../state/relation.ts'
 import { readCrossModelIdentity } from './cross-model.ts'
 import { readValue } from './databag.ts'
-import { readData } from './effective.ts'
 import { readGuards } from './guarded-databag.ts'
 import { ELSEWHERE_KEY } from './mesh-labels.ts'
 import { readPolicies } from './policies-databag.ts'
+import { readData } from './resolve-relations.ts'
 
 const Labels = z.record(z.string(), z.unknown())
 

@@ -4,10 +4,10 @@ import type { Event } from '../cloudevents/cloud-event.ts'
 import { applicationSource, ECHO } from '../cloudevents/source.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
-import { otherSide } from './effective.ts'
-import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './mirror.ts'
+import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
 import { isRequirer, withEntries } from './progress.ts'
+import { peerView } from './resolve-relations.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
@@ -110,7 +110,7 @@ const isUnseen = (
   peers: Peers,
   peer: PublicState,
 ): boolean => {
-  const { entry: theirs, isOver } = otherSide(subject, state, key, peers)
+  const { entry: theirs, isOver } = peerView(subject, state, key, peers)
   const isStanding = stands(state, entry)
   if (theirs === undefined) return isStanding
   // a namespace leaves the mesh once labels are carried; grants are revoked once they are not

@@ -9,7 +9,7 @@ import { memoryName, readPublicState } from '../state/memory.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { endsAlone } from './announcements.ts'
-import { isBetween, remoteSubject } from './mirror.ts'
+import { isBetween, remoteSubject } from './peer-entry.ts'
 
 /** The public state of another application, and its workload's labels. */
 export type ReadablePeer = { readonly state: PublicState; readonly labels: Readonly<Record<string, string>> }
@@ -126,7 +126,7 @@ export const listPeers = async (
     for (const memory of memories) {
       const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
       if (memory.metadata.name !== memoryName(application) || !isWanted(application)) continue
-      await kubernetes.breathe()
+      await kubernetes.yieldTurn()
       const peer = parsePeer({ namespace: memory.metadata.namespace ?? '', application }, memory, kubernetes.memo)
       if (!isKept(peer)) continue
       kubernetes.keep(memory.data?.state?.length ?? 0)

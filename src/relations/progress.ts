@@ -5,22 +5,22 @@ import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import { endsAlone, tombstoneOf } from './announcements.ts'
+import { desiredMeshLabels } from './mesh-labels.ts'
+import { remoteSubject } from './peer-entry.ts'
+import type { Peer, Peers } from './peers.ts'
 import {
-  CHANGING,
-  type Effective,
-  hasShown,
+  hasPublished,
   isEnrolling,
   isUnenrolled,
   leavingWorkers,
-  mayHold,
-  NOTHING_ASKED,
-  type OtherSide,
-  otherSide,
+  mayCarryLabels,
+  NO_REQUEST,
+  type PeerView,
+  peerView,
+  REVOKING,
+  type ResolvedRelations,
   requestedLabels,
-} from './effective.ts'
-import { desiredMeshLabels } from './mesh-labels.ts'
-import { remoteSubject } from './mirror.ts'
-import type { Peer, Peers } from './peers.ts'
+} from './resolve-relations.ts'
 
 /** A change during which the remote side must not move: a first enrolment, or labels or a grant that are withdrawn. */
 export type Intent = { readonly key: string; readonly remote: Subject; readonly entry: Partial<RelationEntry> }
@@ -33,14 +33,14 @@ export const dueIntents = (
   subject: Subject,
   before: Pick<State, 'relations'>,
   state: State,
-  { state: { relations } }: Effective,
+  { state: { relations } }: ResolvedRelations,
   peers: Peers,
 ): Intent[] =>
   Object.entries(state.relations).flatMap(([key, entry]): Intent[] => {
     const relation = ownValue(relations, key)
     const due = isRequirer(entry)
       ? taken(entry, relation)
-      : withdrawn(ownValue(before.relations, key), entry, relation, otherSide(subject, state, key, peers))
+      : withdrawn(ownValue(before.relations, key), entry, relation, peerView(subject, state, key, peers))
     return due ? [{ key, remote: remoteSubject(subject, entry), entry: due }] : []
   })
 
@@ -51,10 +51,10 @@ const withdrawn = (
   before: RelationEntry | undefined,
   entry: RelationEntry,
   relation: Relation | undefined,
-  other: OtherSide,
+  other: PeerView,
 ): Partial<RelationEntry> | undefined => {
   if (!isProvider(entry) || entry.granted === undefined) return undefined
-  if (relation === undefined) return entry.granted === CHANGING ? {} : { granted: CHANGING }
+  if (relation === undefined) return entry.granted === REVOKING ? {} : { granted: REVOKING }
   // who takes the labels that were asked for until now needs what goes with them
   if (before?.says !== undefined && before.says !== entry.says) return {}
   // the changed request may change back before anything is revoked
@@ -92,7 +92,7 @@ const isCarried = (relation: Relation): boolean =>
  * Restores the state of a memory lost while the workload was on the mesh. The enrolment is kept until the requesting relation, or its
  * end, is known: off the mesh nothing guards the application. One that has ended counts as carried until the labels are gone.
  */
-export const withCarried = (state: State): State => ({
+export const withRecoveredLabels = (state: State): State => ({
   ...withEntries(
     state,
     Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
@@ -109,7 +109,7 @@ const CARRIED = { holds: true, heard: true } as const
 export const knownEnrolments = (
   subject: Subject,
   state: State,
-  { state: { relations } }: Effective,
+  { state: { relations } }: ResolvedRelations,
 ): (Subject | undefined)[] =>
   Object.entries(state.relations)
     .filter(([key, entry]) => isRequirer(entry) && !ownValue(relations, key)?.isUnknown)
@@ -142,13 +142,13 @@ export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly 
 export const recordProgress = (
   subject: Subject,
   state: State,
-  { state: { relations } }: Effective,
+  { state: { relations } }: ResolvedRelations,
   peers: Peers,
   failed: StepFailures,
 ): State => {
   const next = (key: string, entry: RelationEntry): RelationEntry => {
     const relation = ownValue(relations, key)
-    const other = otherSide(subject, state, key, peers)
+    const other = peerView(subject, state, key, peers)
     const { published, shows } = other
     const isFailed =
       relation !== undefined && requesterNames(subject, relation).some((name) => failed.requesters.has(name))
@@ -185,26 +185,26 @@ const grantedNow = (
   entry: RelationEntry,
   relation: Relation | undefined,
   isFailed: boolean,
-  other: OtherSide,
+  other: PeerView,
 ): string | undefined => {
   if (relation === undefined) return undefined
   const { interface: name, granted } = entry
   const { entry: theirs } = other
   const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
-  if (!isConfigured) return isConfigUnknown(state) || mayHold(entry, other) ? granted : undefined
+  if (!isConfigured) return isConfigUnknown(state) || mayCarryLabels(entry, other) ? granted : undefined
   const kept = grantedBefore(granted, relation)
   if (relation.isUnknown || isFailed || theirs === undefined) return kept
   if (relation.isLeaving) return grantedMeanwhile(kept, theirs)
-  return theirs.says ?? (granted === CHANGING ? undefined : granted) ?? NOTHING_ASKED
+  return theirs.says ?? (granted === REVOKING ? undefined : granted) ?? NO_REQUEST
 }
 
 /** A consumer that leaves took its labels by a grant, also where that was lost with the memory: it tells when they are gone. */
 const grantedBefore = (granted: string | undefined, { isLeaving }: Relation): string | undefined =>
-  granted ?? (isLeaving ? NOTHING_ASKED : undefined)
+  granted ?? (isLeaving ? NO_REQUEST : undefined)
 
 /** A consumer that leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
 const grantedMeanwhile = (granted: string | undefined, { says = granted }: RelationEntry): string | undefined =>
-  granted === CHANGING ? granted : says
+  granted === REVOKING ? granted : says
 
 /** Names a relation's requester as a beacon and as a coordinator do. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [
@@ -216,27 +216,32 @@ const requesterNames = (subject: Subject, relation: Relation): string[] => [
  * Lists those for whom nothing of a mesh or cluster goes that the application may not run any more: consumers that still carry its labels,
  * and the application itself while its config is unknown.
  */
-export const keptFor = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => [
+export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => [
   ...leavingWorkers(subject, state, resolved, peers),
   ...(isConfigUnknown(state) ? [`the config of ${subjectName(subject)}`] : []),
   ...Object.entries(state.relations).flatMap(([key, entry]) => {
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
     if (!isProvider(entry) || isRun) return []
-    const other = otherSide(subject, state, key, peers)
-    const isKept = other.holds ?? (entry.granted !== undefined && hasShown(entry))
+    const other = peerView(subject, state, key, peers)
+    const isKept = other.holds ?? (entry.granted !== undefined && hasPublished(entry))
     return isKept ? [subjectName(remoteSubject(subject, entry))] : []
   }),
 ]
 
 /** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */
-export const namespaceAwaits = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+export const namespaceAwaits = (
+  subject: Subject,
+  state: State,
+  resolved: ResolvedRelations,
+  peers: Peers,
+): string[] => {
   const { mesh } = state.config ?? {}
   if (mesh === undefined || mesh.modelOnMesh) return []
   return withoutLabels(subject, state, resolved, peers, { interface: 'service_mesh', isDone: isLabelled })
 }
 
 /** Lists the workers of a coordinator on a mesh that do not carry its labels yet: the namespace stays on the mesh for them as well. */
-export const workersAwaited = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+export const workersAwaited = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
   const { labels = {} } = desiredMeshLabels(resolved.state) ?? {}
   const isCoordinator = state.config?.coordinator !== undefined || isConfigUnknown(state)
   if (!isCoordinator || !Object.hasOwn(labels, ENROLMENT_LABEL)) return []
@@ -244,7 +249,7 @@ export const workersAwaited = (subject: Subject, state: State, resolved: Effecti
 }
 
 /** Lists the workers whose labels a beacon of the coordinator waits for. */
-export const awaitedByBeacon = (subject: Subject, state: State, resolved: Effective, peers: Peers): Wait[] => {
+export const awaitedByBeacon = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): Wait[] => {
   const beacons = Object.values(state.relations).filter(
     (entry) => entry.interface === 'service_mesh' && isRequirer(entry),
   )
@@ -266,14 +271,14 @@ type Provided = { readonly interface: string; readonly isDone: (peer: Peer | und
 const withoutLabels = (
   subject: Subject,
   state: State,
-  { state: { relations } }: Effective,
+  { state: { relations } }: ResolvedRelations,
   peers: Peers,
   { interface: name, isDone }: Provided,
 ): string[] =>
   Object.entries(relations).flatMap(([key, relation]) => {
     if (relation.interface !== name || relation.role !== 'provides' || relation.isLeaving) return []
     const remote = subjectName(remoteSubject(subject, relation))
-    const { holds, entry } = otherSide(subject, state, key, peers)
+    const { holds, entry } = peerView(subject, state, key, peers)
     const isCarrying = holds === true && isDone(peers.get(remote))
     const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
     return isAwaited ? [remote] : []

@@ -2,9 +2,9 @@ import { changed } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import { type State, stands } from '../state/state.ts'
-import { hasShown } from './effective.ts'
-import { isBetween, oppositeIdentity } from './mirror.ts'
+import { isBetween, oppositeIdentity } from './peer-entry.ts'
 import type { Peers } from './peers.ts'
+import { hasPublished } from './resolve-relations.ts'
 
 /** Tells if another application has seen data of this one in a relation that its platform has not ended: without a memory, this one lost it. */
 export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
@@ -12,7 +12,7 @@ export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
     (peer) =>
       'state' in peer &&
       Object.values(peer.state.relations).some(
-        (entry) => entry.word === 'told' && hasShown(entry) && isBetween(entry, peer.subject, subject),
+        (entry) => entry.word === 'told' && hasPublished(entry) && isBetween(entry, peer.subject, subject),
       ),
   )
 

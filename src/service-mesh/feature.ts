@@ -7,8 +7,8 @@ import { rawPolicies } from '../istio/raw.ts'
 import { policyProblems } from '../istio/validation.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import type { RequestedPolicy } from '../policies/request.ts'
-import { type Effective, isAwaiting } from '../relations/effective.ts'
 import { FOREIGN_KEYS } from '../relations/foreign-labels.ts'
+import { isAwaiting, type ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Config } from '../state/config.ts'
 import { type Relation, relationsIn, requesterName } from '../state/relation.ts'
 import { type EffectiveState, isConfigUnknown } from '../state/state.ts'
@@ -110,7 +110,7 @@ export const serviceMesh = {
     const isLeading = meshInEffect(subject, state, mesh, seen).leading.length > 0
     return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0
   },
-  keeps: ({ unknown }: Effective, { interface: name, role }: Relation) =>
+  keeps: ({ unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
     // requests depend on the identity behind an alias
     name === 'service_mesh' && role === 'requires' && unknown.some((one) => one.interface === 'cross_model_mesh'),
 } satisfies Feature

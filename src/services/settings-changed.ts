@@ -1,6 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { mergeSettings } from '../relations/application-data.ts'
-import { contentHash } from '../relations/mirror.ts'
+import { contentHash } from '../relations/peer-entry.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { Announced } from './announced.ts'

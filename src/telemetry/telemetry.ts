@@ -1,12 +1,12 @@
 import type { Log } from '../base/log.ts'
 import type { Transport } from '../kubernetes/client.ts'
 import type { Handle, Watch } from '../reconcile/handle.ts'
-import type { Publish } from '../reconcile/publish.ts'
+import type { SendEvent } from '../reconcile/sink.ts'
 
 /** Reports what passes: each method returns a function that does as the one it is given, also where nothing can be reported. */
 export type Telemetry = {
   transport(transport: Transport): Transport
-  publish(publish: Publish): Publish
+  publish(publish: SendEvent): SendEvent
   handle(handle: Handle): Handle
   readonly watch: Watch
   /** Sends what is left, within seconds, and never rejects. */

@@ -11,7 +11,7 @@ export const fakeClock = (
       time += milliseconds
     },
     random: () => 0.5,
-    breathe: async () => undefined,
+    yieldTurn: async () => undefined,
     advance: (milliseconds) => {
       time += milliseconds
     },

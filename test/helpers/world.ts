@@ -3,10 +3,10 @@ import { createFunctions } from '../../functions/index.ts'
 import { createAuthenticate } from '../../src/access/authenticate.ts'
 import { createAuthorizeAuthor } from '../../src/access/document-authors.ts'
 import { createDocumentGuard } from '../../src/access/document-guard.ts'
-import type { Breathe } from '../../src/base/breathe.ts'
 import type { Budget } from '../../src/base/budget.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMemo } from '../../src/base/memo.ts'
+import type { YieldTurn } from '../../src/base/yield-turn.ts'
 import { type Event, readEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
 import type { Features } from '../../src/feature/combine.ts'
@@ -27,8 +27,8 @@ import type { ShareLists } from '../../src/kubernetes/shared-lists.ts'
 import { createLint } from '../../src/lint/lint.ts'
 import type { Later } from '../../src/reconcile/deliver.ts'
 import { createHandler, type Handled } from '../../src/reconcile/handle.ts'
-import { createPublisher } from '../../src/reconcile/publish.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
+import { createSink } from '../../src/reconcile/sink.ts'
 import { createStep } from '../../src/reconcile/step.ts'
 import { fakeClock } from './clock.ts'
 
@@ -115,7 +115,7 @@ export const createWorld = (
     tokens = {},
     log = SILENT,
     features = everyFeature,
-    breathe,
+    yieldTurn,
     later,
     share,
     budget,
@@ -127,7 +127,7 @@ export const createWorld = (
     /** @default an answer waits until it is noted what was sent */
     later?: Later
     /** @default nobody else has a turn */
-    breathe?: Breathe
+    yieldTurn?: YieldTurn
     log?: Log
     /** Switches authentication on: `{subresource} {name}` that a user may update, or `{verb} {resource} {name}`; `somebody` has the token `good`. */
     allows?: (about: string, username: string) => boolean
@@ -139,7 +139,7 @@ export const createWorld = (
     features?: Features
   } = {},
 ): World => {
-  const clock = { ...fakeClock(), ...(breathe && { breathe }) }
+  const clock = { ...fakeClock(), ...(yieldTurn && { yieldTurn }) }
   const api = createEmbeddedApi({
     now: () => new Date(clock.now()),
     tokens: { good: SENDER, ...tokens },
@@ -161,7 +161,7 @@ export const createWorld = (
     if (refused && refused.subject === sent.subject) throw refused.error
     published.push(sent)
   }
-  const send = createPublisher({
+  const send = createSink({
     sink: 'http://sink',
     clock,
     send: async (_, { headers, body }) => {

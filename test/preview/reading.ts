@@ -17,7 +17,7 @@ export const reading = (objects: readonly KubernetesObject[]): Kubernetes => {
   const nothing = async () => Promise.reject(new Error('nothing is written'))
   return {
     memo: createMemo(),
-    breathe: async () => undefined,
+    yieldTurn: async () => undefined,
     answered: () => 0,
     find: async ({ kind, namespace, name }) =>
       objects.find((one) => one.kind === kind && one.metadata.namespace === namespace && one.metadata.name === name),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { type Breathe, createBreathe } from '../../src/base/breathe.ts'
+import { createYieldTurn, type YieldTurn } from '../../src/base/yield-turn.ts'
 import { APPLICATION, createWorld, event, isWrite, type World } from '../helpers/world.ts'
 
 const COUNT = 200
@@ -16,8 +16,8 @@ const related = (id: number, attributes: { id?: string } = {}) =>
   )
 
 /** One event is taken by itself, and those that wait for it meanwhile together. */
-const sendAll = async (sink?: World['sink'], breathe?: Breathe) => {
-  const world = createWorld(undefined, { ...(breathe && { breathe }) })
+const sendAll = async (sink?: World['sink'], yieldTurn?: YieldTurn) => {
+  const world = createWorld(undefined, { ...(yieldTurn && { yieldTurn }) })
   world.sink = sink
   const responses = await Promise.all(Array.from({ length: COUNT }, (_, index) => world.post(related(index + 1))))
   expect(responses.filter(({ status }) => status !== 200)).toEqual([])
@@ -50,7 +50,7 @@ test('others have a turn while many events are taken', async () => {
   setImmediate(count)
   await sendAll(
     undefined,
-    createBreathe(() => 0),
+    createYieldTurn(() => 0),
   )
   isOver = true
   expect(turns).toBeGreaterThanOrEqual(Math.floor((COUNT - 1) / 32))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Exchange } from '../../src/base/exchange.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
-import { createPublisher } from '../../src/reconcile/publish.ts'
+import { createSink } from '../../src/reconcile/sink.ts'
 import { fakeClock } from '../helpers/clock.ts'
 
 const EVENT: Event = {
@@ -30,7 +30,7 @@ const publisher = (
     if (answer instanceof Error) throw answer
     return { status: answer ?? 202, headers, body: '' }
   }
-  const publish = createPublisher({ sink: 'http://broker/', clock, tokenFile, send })
+  const publish = createSink({ sink: 'http://broker/', clock, tokenFile, send })
   return { requests, publish: () => publish(EVENT, clock.now() + 5_000) }
 }
 

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { type Due, NOTHING_DUE } from '../../src/reconcile/due.ts'
+import type { Change } from '../../src/reconcile/fold-changes.ts'
+import { EMPTY_OUTBOX, type Outbox } from '../../src/reconcile/outbox.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
-import type { Change } from '../../src/reconcile/remember.ts'
 import { type Outcome, UNCHANGED } from '../../src/reconcile/result.ts'
 import type { Batch, Stepped } from '../../src/reconcile/step.ts'
 import { event, SUBJECT } from '../helpers/world.ts'
@@ -14,7 +14,7 @@ const NOTED: Change = { ...SEEN, note: true }
 const OUTCOME: Outcome = UNCHANGED
 
 /** A clock that stands still: who is waited for comes, or nothing goes on. */
-const STILL = { now: () => 0, sleep: () => new Promise<void>(() => undefined), breathe: async () => undefined }
+const STILL = { now: () => 0, sleep: () => new Promise<void>(() => undefined), yieldTurn: async () => undefined }
 
 const stepped = (changes: readonly Change[]): Stepped => ({
   outcomes: changes.map(() => new Error('taken')),
@@ -108,10 +108,10 @@ test('a step that fails before it has taken anything fails for all that wait', a
 })
 
 describe('what follows from a step', () => {
-  const DUE: Due = { nudges: [], announcements: [{ number: 1, event: event('service-changed', {}) }] }
+  const DUE: Outbox = { nudges: [], announcements: [{ number: 1, event: event('service-changed', {}) }] }
 
   /** What each change is answered with that is to be told to others. */
-  const tell = async (changes: readonly Change[], refused: readonly Change[] = []): Promise<(Due | undefined)[]> => {
+  const tell = async (changes: readonly Change[], refused: readonly Change[] = []): Promise<(Outbox | undefined)[]> => {
     const enqueue = createQueue(async (_, { take }) => {
       await turn()
       const outcomes = take().map((change) => (refused.includes(change) ? new Error('refused') : OUTCOME))
@@ -121,9 +121,9 @@ describe('what follows from a step', () => {
     return results.map((one) => (one.status === 'fulfilled' ? one.value.due : undefined))
   }
 
-  test.each<[string, readonly Change[], readonly Change[], readonly (Due | undefined)[]]>([
-    ['the first of its senders', [TOLD, TOLD], [], [DUE, NOTHING_DUE]],
-    ['a sender, and not a note that came before it', [NOTED, TOLD], [], [NOTHING_DUE, DUE]],
+  test.each<[string, readonly Change[], readonly Change[], readonly (Outbox | undefined)[]]>([
+    ['the first of its senders', [TOLD, TOLD], [], [DUE, EMPTY_OUTBOX]],
+    ['a sender, and not a note that came before it', [NOTED, TOLD], [], [EMPTY_OUTBOX, DUE]],
     ['a sender that was not refused', [TOLD, { ...TOLD }], [TOLD], [undefined, DUE]],
     ['a note where every sender is refused', [NOTED, TOLD], [TOLD], [DUE, undefined]],
   ])('is for %s to tell', async (_, changes, refused, told) => {

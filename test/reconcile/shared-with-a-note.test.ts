@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createDelivery } from '../../src/reconcile/deliver.ts'
-import { type Due, NOTHING_DUE } from '../../src/reconcile/due.ts'
+import { EMPTY_OUTBOX, type Outbox } from '../../src/reconcile/outbox.ts'
 import { UNCHANGED } from '../../src/reconcile/result.ts'
 import { related, requires } from '../helpers/beacon-world.ts'
 import { fakeClock } from '../helpers/clock.ts'
@@ -50,7 +50,7 @@ test('an event that comes while it is noted what was sent for another one tells 
 })
 
 test('what follows from the step of a note is told, where there is nobody else to tell it', async () => {
-  const announced = (id: string): Due => ({
+  const announced = (id: string): Outbox => ({
     nudges: [],
     announcements: [{ number: 1, event: event('service-changed', {}, { id }) }],
   })
@@ -59,7 +59,7 @@ test('what follows from the step of a note is told, where there is nobody else t
   const deliver = createDelivery({
     features: { announced: (state) => state },
     send: async ({ id }) => void sent.push(id),
-    enqueue: async () => ({ outcome: UNCHANGED, due: due.shift() ?? NOTHING_DUE }),
+    enqueue: async () => ({ outcome: UNCHANGED, due: due.shift() ?? EMPTY_OUTBOX }),
     clock: fakeClock(),
     later: (work) => work,
   })

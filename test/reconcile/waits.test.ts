@@ -108,12 +108,12 @@ test('all sources of waits are listed, each with its beginning', () => {
   const listed = waitsOf({
     subject: { namespace: 'shop', application: 'db' },
     state,
-    resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], parting: {} } as never,
+    resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], departing: {} } as never,
     peers: new Map(),
     desired: { waiting: [wait('desired')], labels: { labels: {}, unknown: [], messages: [], required: true } },
     plan: { waiting: [wait('plan')], conflicts: [] },
     unenforced: [],
-    worn: wait('pods'),
+    waitForPods: wait('pods'),
     running: {},
     missing: [{ kind: 'Service', name: 'db' }],
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readData } from '../../src/relations/effective.ts'
 import { lastReadableValues } from '../../src/relations/last-readable.ts'
+import { readData } from '../../src/relations/resolve-relations.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 
 const relation = (data: Databag, changes: Partial<Relation> = {}): Relation => ({

@@ -23,7 +23,7 @@ test('of a namespace with many memories only those are parsed that are asked for
     }),
     clock: {
       ...fakeClock(),
-      breathe: async () => {
+      yieldTurn: async () => {
         breaths += 1
       },
     },

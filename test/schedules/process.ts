@@ -6,16 +6,16 @@ import { features } from '../../src/features.ts'
 import { failureOf } from '../../src/http/failure.ts'
 import { createKubernetes, type Transport, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { createHandler } from '../../src/reconcile/handle.ts'
-import { createPublisher, type Publish } from '../../src/reconcile/publish.ts'
+import { type KnownMemories, withKnownMemories } from '../../src/reconcile/prefetch.ts'
 import { createQueue } from '../../src/reconcile/queue.ts'
-import { type KnownMemories, remembering } from '../../src/reconcile/reading.ts'
+import { createSink, type SendEvent } from '../../src/reconcile/sink.ts'
 import { createStep } from '../../src/reconcile/step.ts'
 import { functions } from '../helpers/functions.ts'
 
 export type { Event } from '../../src/cloudevents/cloud-event.ts'
 export type { Transport, TransportAnswer, TransportRequest } from '../../src/kubernetes/client.ts'
 export type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-export type { KnownMemories } from '../../src/reconcile/reading.ts'
+export type { KnownMemories } from '../../src/reconcile/prefetch.ts'
 
 /** Where a process sends its events: they are taken at once, or by calls that wait and may fail as any other, or it takes them itself. */
 export type Sink = 'prompt' | 'called' | 'own'
@@ -37,7 +37,7 @@ export type ProcessOptions = {
 /** Takes an event, and answers as its HTTP server would. */
 export type Process = (event: Event) => Promise<Answer>
 
-export const createMemories = (): KnownMemories => remembering(features.memories)
+export const createMemories = (): KnownMemories => withKnownMemories(features.memories)
 
 /** The HTTP status of an event's answer, and a text for people. */
 export type Answer = { status: number; text: string }
@@ -55,10 +55,10 @@ export const SINK = '/sink'
 export const eventIn = ({ headers, body = '' }: TransportRequest): Event =>
   readEvent({ headers, body: Buffer.from(body) })
 
-const publisherTo = (sink: Sink, { transport, clock, publish }: ProcessOptions): Publish | undefined => {
+const publisherTo = (sink: Sink, { transport, clock, publish }: ProcessOptions): SendEvent | undefined => {
   if (sink === 'own') return undefined
   if (sink === 'prompt') return async (event) => publish(event)
-  return createPublisher({
+  return createSink({
     ...{ sink: BROKER, clock, tokenFile: '' },
     send: async (_, { headers, body, timeoutMilliseconds }) => {
       const answer = await transport({ method: 'POST', path: SINK, headers, body, timeoutMilliseconds })

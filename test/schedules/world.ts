@@ -194,7 +194,7 @@ export const createWorld = (
       sleep: async (milliseconds: number) => world.advance(milliseconds),
       // two processes never draw the same number
       random: createRandom(serial).number,
-      breathe: async () => undefined,
+      yieldTurn: async () => undefined,
     }
     course.names += 1
     const told = (event: Event) => {

@@ -26,7 +26,7 @@ const createProcess = (api: EmbeddedApi, seed: number): Handle => {
   const clock: Clock = {
     now: () => now,
     random,
-    breathe: async () => undefined,
+    yieldTurn: async () => undefined,
     sleep: async (milliseconds) => {
       for (let left = milliseconds; left > 0; left -= TURN_MILLISECONDS) await turn()
       now += milliseconds

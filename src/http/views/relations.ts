@@ -1,8 +1,8 @@
 import { defined, ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
-import { otherSide } from '../../relations/effective.ts'
-import { remoteSubject } from '../../relations/mirror.ts'
+import { remoteSubject } from '../../relations/peer-entry.ts'
 import type { Peers } from '../../relations/peers.ts'
+import { peerView } from '../../relations/resolve-relations.ts'
 import { type Databag, relationsIn } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
 
@@ -32,7 +32,7 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
     const own = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
-    const { published, rival } = otherSide(subject, state, key, peers)
+    const { published, rival } = peerView(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },
       remote: subjectName(remoteSubject(subject, entry)),

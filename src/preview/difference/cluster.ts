@@ -112,7 +112,7 @@ const readSaid = async (memories: ReadMemories, kubernetes: Kubernetes, names: I
   const list = (namespace?: string) =>
     kubernetes.pages('ConfigMap', namespace, MEMORY_SELECTOR, async (page) => {
       for (const object of page) {
-        await kubernetes.breathe()
+        await kubernetes.yieldTurn()
         add(object)
       }
     })

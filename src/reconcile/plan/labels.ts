@@ -20,13 +20,14 @@ type Labelled = { readonly operations: readonly Operation[]; readonly conflicts:
 export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled => {
   const { held, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
-  const phase = situation.worn !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
+  const phase = situation.waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
   const current = inOrder(situation, phase, placesOf(targets.current))
   const left = targets.earlier.filter((found) => !isReplaced(situation, found))
   const earlier = without(placesOf(left), current)
   const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
-    unknown: unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...wornAt(situation, place)],
+    unknown:
+      unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
     inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
   })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
@@ -49,8 +50,8 @@ const isReplaced = ({ features, desired, observed }: Situation, { target: { on, 
   observed.targets.current.some(({ target, places }) => places !== undefined && isSameTarget(target, template))
 
 /** Labels of a Service that go after those of the pods: these let in nobody but the waypoint that it leads to. */
-const wornAt = ({ subject: { application }, worn }: Situation, place: LabelLocation): string[] =>
-  worn !== undefined && place.object.kind === 'Service'
+const keptForPods = ({ subject: { application }, waitForPods }: Situation, place: LabelLocation): string[] =>
+  waitForPods !== undefined && place.object.kind === 'Service'
     ? [...readLabels(place, fieldManager(application)).holders.own]
     : []
 

@@ -35,7 +35,7 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
   const applies = planApplies(situation, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
   const held =
-    situation.keptFor.length > 0 || situation.worn !== undefined
+    situation.keptFor.length > 0 || situation.waitForPods !== undefined
       ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret')
       : []
   const library = planLibrary(
@@ -61,8 +61,8 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
 const MOST_NAMED = 3
 
 /** The wait of stale objects for those that they stay for; pods have one of their own. */
-const keeping = ({ keptFor, worn }: Situation, held: readonly KubernetesObject[]): Wait[] => {
-  if (held.length === 0 || keptFor.length === 0 || worn !== undefined) return []
+const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
+  if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = held.length - MOST_NAMED
   const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
   const message = `${names}: not wanted any more, and kept until nobody carries labels of it: waiting for ${keptFor.join(', ')}`

@@ -1,7 +1,7 @@
 import type { LabelLocation } from '../../kubernetes/apply-labels.ts'
 import type { LabelDifference } from '../../kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { contentHash } from '../../relations/mirror.ts'
+import { contentHash } from '../../relations/peer-entry.ts'
 
 /**
  * The phases of a step, in the order of safety: at no moment is anybody on the mesh, or the mesh hardened, without the policies that let its

@@ -26,7 +26,7 @@ export type Situation = {
   /** Whom stale objects stay for: the mesh of an application that is no beacon any more is left by its consumers first. */
   readonly keptFor: readonly string[]
   /** The reason why what leads to the pods and guards them stays, though the application leaves the mesh: they run there. */
-  readonly worn: Wait | undefined
+  readonly waitForPods: Wait | undefined
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
   /**

@@ -77,7 +77,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     subject: SUBJECT,
     state: { ...emptyState(), config: { mesh: {} } },
     held: {},
-    worn: undefined,
+    waitForPods: undefined,
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, { objects }),
     desired: {

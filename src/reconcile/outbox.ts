@@ -6,16 +6,16 @@ import { type Nudge, nudgesDue } from '../relations/nudges.ts'
 import type { Peers } from '../relations/peers.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { Change } from './remember.ts'
+import type { Change } from './fold-changes.ts'
 
 /** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
-export type Due = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
+export type Outbox = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
 
 /** Nobody is told anything. */
-export const NOTHING_DUE: Due = { nudges: [], announcements: [] }
+export const EMPTY_OUTBOX: Outbox = { nudges: [], announcements: [] }
 
 /** The messages that follow from a step: `before` is the state before it, `written` names all that it wrote. */
-export const dueAfter = (
+export const outboxAfter = (
   features: Features,
   subject: Subject,
   state: State,
@@ -23,7 +23,7 @@ export const dueAfter = (
   changes: readonly Change[],
   { before, written }: { readonly before: State | undefined; readonly written: Iterable<string> },
   now: Date,
-): Due => {
+): Outbox => {
   const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
   const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
   const announced = features.announcements(subject, state)

@@ -35,7 +35,7 @@ export const isBetween = (entry: Pick<RelationEntry, 'remote'> | undefined, from
   entry !== undefined && isSameSubject(remoteSubject(from, entry), to)
 
 /** Builds the entry of a relation announced only to `peer` in the same namespace. */
-export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
+export const peerEntry = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
   ...oppositeIdentity(theirs),
   remote: { application: peer.application, endpoint: theirs.endpoint, data: {} },
   word: theirs.word,
@@ -49,7 +49,7 @@ export const mirrored = (theirs: RelationEntry, peer: Subject): RelationEntry =>
  * Finds the remote side's entry of a relation. Within a namespace the id matches; across namespaces, which number independently,
  * applications, interface and endpoints do, and among several the rank.
  */
-export const findMirror = (
+export const findPeerEntry = (
   subject: Subject,
   state: PublicState,
   key: string,

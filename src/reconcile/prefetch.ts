@@ -3,45 +3,49 @@ import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
-import { type Effective, effective } from '../relations/effective.ts'
-import { withRevisions } from '../relations/mirror.ts'
+import { withRevisions } from '../relations/peer-entry.ts'
 import type { Peers } from '../relations/peers.ts'
+import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import type { Memories, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import { type Found, isAboutPods, lookAround } from './look.ts'
+import type { Change } from './fold-changes.ts'
 import { type Observed, observeCluster } from './observed.ts'
-import type { Change } from './remember.ts'
+import { isAboutPods, readSurroundings, type Surroundings } from './surroundings.ts'
 
 /** A client that reads each object once; what it observes of what a memory desires, and what it finds of others. */
-export type Reading = { readonly once: Kubernetes; readonly early: Promise<Observed>; readonly finding: Promise<Found> }
+export type Prefetch = {
+  readonly once: Kubernetes
+  readonly early: Promise<Observed>
+  readonly finding: Promise<Surroundings>
+}
 
 /** Begins to read what a memory desires something of, mostly that is desired after the changes as well, and what others say. */
-export const beginReading = (
+export const prefetch = (
   features: Features,
   kubernetes: Kubernetes,
   recall: Recall,
   subject: Subject,
   { stored, state }: Memory,
   changes: readonly Change[],
-): Reading => {
+): Prefetch => {
   const once = readingOnce(kubernetes)
-  const own = resolve(recall, 'own side', subject, { state, peers: new Map() })
+  const own = recallResolved(recall, 'own side', subject, { state, peers: new Map() })
   const early = observeCluster(features, once, subject, state, own, isAboutPods(changes))
-  const finding = lookAround(features, once, subject, stored && state, changes)
+  const finding = readSurroundings(features, once, subject, stored && state, changes)
   for (const reading of [early, finding]) reading.catch(() => undefined)
   return { once, early, finding }
 }
 
 /** The memory of an application as it is known, and the change that is to be taken. */
-export type Ahead = { readonly known: Memory; readonly change: Change }
+export type PrefetchInput = { readonly known: Memory; readonly change: Change }
 
 /**
  * Begins to read beside the memory where that is known. The answer selects that reading for the known memory and the same change, and begins
  * another one for any other memory, or where more was told meanwhile.
  */
-export const readAhead = (
-  begin: (memory: Memory, changes: readonly Change[]) => Reading,
-  ahead: Ahead | undefined,
+export const prefetchForKnown = (
+  begin: (memory: Memory, changes: readonly Change[]) => Prefetch,
+  ahead: PrefetchInput | undefined,
 ): typeof begin => {
   const begun = ahead && { ...ahead, reading: begin(ahead.known, [ahead.change]) }
   return (memory, changes) =>
@@ -53,12 +57,12 @@ export const readAhead = (
 type Resolvable = { readonly state: State; readonly peers: Peers }
 
 /** Resolves the relations of a state with the memories of its remote applications, or recalls what was so. */
-export const resolve = (
+export const recallResolved = (
   recall: Recall,
   name: 'own side' | 'both sides',
   subject: Subject,
   about: Resolvable,
-): Effective => recall(name, ({ state, peers }: Resolvable) => effective(subject, state, peers), about)
+): ResolvedRelations => recall(name, ({ state, peers }: Resolvable) => resolveRelations(subject, state, peers), about)
 
 /** Memories, and what they were when this process read or saved them last. */
 export type KnownMemories = Memories & {
@@ -70,7 +74,7 @@ export type KnownMemories = Memories & {
  * Remembers the memories of the last applications, of `characters` in all, as they are read and saved; saved with the revisions of their
  * relations.
  */
-export const remembering = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
+export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
   const kept = createBounded<Memory | undefined>(characters)
   const keep = (subject: Subject, memory: Memory): Memory => {
     kept.set(subjectName(subject), memory.stored && memory, sizeOf(memory))

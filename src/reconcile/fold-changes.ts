@@ -10,10 +10,10 @@ import type { Gone } from '../cloudevents/knative/knative.ts'
 import type { Features } from '../feature/combine.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
 import type { Document } from '../relations/documents.ts'
-import { effective } from '../relations/effective.ts'
 import { assignIds } from '../relations/ids.ts'
-import { isBetween, remoteSubject } from '../relations/mirror.ts'
+import { isBetween, remoteSubject } from '../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../relations/peers.ts'
+import { resolveRelations } from '../relations/resolve-relations.ts'
 import type { SpecSource } from '../state/config.ts'
 import { hasRoom, type Memory, measureContent, tooLarge } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
@@ -22,8 +22,8 @@ import type { Conceal } from '../workload/conceal.ts'
 import { derived, droppedPending } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
 import type { Look } from './event-function.ts'
-import type { Found } from './look.ts'
 import { removeApplication } from './removal.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /** The effect of an event on the memory: a pure function of it. */
 export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
@@ -52,12 +52,12 @@ export type Change = {
 }
 
 /** The result of one change: an error, or accepted with an optional note. */
-export type Taken = Error | { stale?: string | undefined; message?: string | undefined }
+export type ChangeResult = Error | { stale?: string | undefined; message?: string | undefined }
 
 /** The state after the changes, and the result of each. */
-export type Remembered = {
+export type FoldedMemory = {
   readonly state: State
-  readonly taken: readonly Taken[]
+  readonly taken: readonly ChangeResult[]
   /** Data of units that did not come to lead, a sentence each. */
   readonly dropped: readonly string[]
 }
@@ -67,21 +67,25 @@ export type Remembered = {
  * word as they are now, and each change is folded in on its own; one that fails, that is refused, or that would not fit, leaves the others as
  * they are.
  */
-export const remember = async (
-  { features, clock }: { readonly features: Features; readonly clock: Pick<Clock, 'breathe'> },
+export const foldChanges = async (
+  { features, clock }: { readonly features: Features; readonly clock: Pick<Clock, 'yieldTurn'> },
   memory: Memory,
   subject: Subject,
   changes: readonly Change[],
-  { peers, documents: seen }: Found,
+  { peers, documents: seen }: Surroundings,
   now: Date,
   /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
   check: (change: Change, before: State, after: State) => void = () => undefined,
   conceal: Conceal = (config) => config,
-): Promise<Remembered> => {
+): Promise<FoldedMemory> => {
   const dropped = new Set<string>()
   const derive = (before: State, after: State, by: SpecSource = 'document') => {
     for (const sentence of droppedPending(subject, after)) dropped.add(sentence)
-    return derived(features, { subject, before, by, now, resolve: (state) => effective(subject, state, peers) }, after)
+    return derived(
+      features,
+      { subject, before, by, now, resolve: (state) => resolveRelations(subject, state, peers) },
+      after,
+    )
   }
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
@@ -96,9 +100,9 @@ export const remember = async (
   const documents = { ...seen, found }
   const takeAll = async (
     excess: (before: State, candidate: State) => number,
-  ): Promise<Pick<Remembered, 'state' | 'taken'>> => {
+  ): Promise<Pick<FoldedMemory, 'state' | 'taken'>> => {
     let state = first
-    const take = (change: Change): Taken => {
+    const take = (change: Change): ChangeResult => {
       const isDocument = isRead(change, subject, documents)
       const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
       check(change, state, after)
@@ -110,7 +114,7 @@ export const remember = async (
       return isHeldBy(memory.state, change) ? {} : { stale }
     }
     /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
-    const takeLess = (change: Change, after: State, bytes: number): Taken => {
+    const takeLess = (change: Change, after: State, bytes: number): ChangeResult => {
       // what is only observed is not worth a refusal
       if (change.observation || isRead(change, subject, documents)) return NOT_REMEMBERED
       const { state: smaller, refused } = withDataOf(state, after)
@@ -120,10 +124,10 @@ export const remember = async (
       state = candidate
       return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
     }
-    const taken: Taken[] = []
+    const taken: ChangeResult[] = []
     for (const change of changes) {
       // a large batch must not keep the process from all else
-      if (taken.length > 0) await clock.breathe()
+      if (taken.length > 0) await clock.yieldTurn()
       taken.push(orError(() => take(change)))
     }
     return { state, taken }
@@ -183,7 +187,7 @@ const withRoomFor = (
 const leftOut = ({ name, application }: Document): Document => defined({ name, application, problem: '' }) as Document
 
 /** The result of a change with the documents that are not read: to the event of one of them that is an error. */
-const toldOf = (taken: Taken, change: Change | undefined, unread: readonly Unread[]): Taken => {
+const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonly Unread[]): ChangeResult => {
   if (taken instanceof Error || unread.length === 0) return taken
   const own = unread.find(({ name }) => name === change?.look?.document)
   if (own) return new Refused(413, own.problem)
@@ -191,7 +195,7 @@ const toldOf = (taken: Taken, change: Change | undefined, unread: readonly Unrea
   return { ...taken, message: [...(taken.message === undefined ? [] : [taken.message]), ...problems].join('; ') }
 }
 
-const NOT_REMEMBERED: Taken = { message: 'the memory is full: this event is not remembered' }
+const NOT_REMEMBERED: ChangeResult = { message: 'the memory is full: this event is not remembered' }
 
 /** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
 const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {

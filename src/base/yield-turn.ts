@@ -8,15 +8,15 @@ const MOST_PIECES = 32
  * Resolves at once while the turn is young, and else in a later one, first come, first served: work of many pieces asks before each, so that
  * others have a turn.
  */
-export type Breathe = () => Promise<void>
+export type YieldTurn = () => Promise<void>
 
 type Slice = { readonly until: number; pieces: number }
 
 /** Creates a breath for all work of a process: what asks in one turn shares its time. */
-export const createBreathe = (
+export const createYieldTurn = (
   now: () => number = () => performance.now(),
   turn: () => Promise<unknown> = nextTurn,
-): Breathe => {
+): YieldTurn => {
   let slice: Slice | undefined
   const waiting: (() => void)[] = []
   const begin = (): Slice => {

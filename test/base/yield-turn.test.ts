@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBreathe } from '../../src/base/breathe.ts'
+import { createYieldTurn } from '../../src/base/yield-turn.ts'
 
 /** A loop whose turns are counted, and a clock that goes on by the work alone. */
 const world = () => {
@@ -12,13 +12,13 @@ const world = () => {
       asked += 1
       next.push(resolve)
     })
-  const breathe = createBreathe(() => now, turn)
+  const yieldTurn = createYieldTurn(() => now, turn)
   return {
     /** How many turns were asked for. */
     asked: () => asked,
     work: async (pieces: number, milliseconds: number) => {
       for (let piece = 0; piece < pieces; piece += 1) {
-        await breathe()
+        await yieldTurn()
         now += milliseconds
       }
     },

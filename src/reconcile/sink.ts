@@ -11,7 +11,7 @@ import { traceOf } from '../cloudevents/trace.ts'
  * Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the
  * epoch, and with ConfigurationError when it never will.
  */
-export type Publish = (event: Event, deadline: number) => Promise<void>
+export type SendEvent = (event: Event, deadline: number) => Promise<void>
 
 type Options = {
   sink: string
@@ -24,7 +24,7 @@ type Options = {
 const FIRST_DELAY_MILLISECONDS = 100
 
 /** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
-export const createPublisher = ({ sink, clock, tokenFile = '/oidc/token', send = exchange }: Options): Publish => {
+export const createSink = ({ sink, clock, tokenFile = '/oidc/token', send = exchange }: Options): SendEvent => {
   // what is mounted is there before the process is; an exception for each event would cost more than the look
   const readToken = existsSync(tokenFile) ? changingFile(tokenFile) : undefined
   const authorization = (): Record<string, string> => {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { features } from '../../src/features.ts'
 import { createKubernetes, type Transport, type TransportAnswer } from '../../src/kubernetes/client.ts'
-import { remembering } from '../../src/reconcile/reading.ts'
+import { withKnownMemories } from '../../src/reconcile/prefetch.ts'
 import { createWorld, event, MESH_LABELS, meshRelation, setLabels, type World } from '../helpers/world.ts'
 
 const MEMORY = '/api/v1/namespaces/shop/configmaps/juju-service-mesh-web-labels'
@@ -33,7 +33,7 @@ test('as many memories are known as fit, also of applications that have none', a
   const { api, clock } = createWorld(['a', 'b', 'c'].map(memoryOf))
   const transport: Transport = async (request) => api.handle(request)
   const kubernetes = createKubernetes({ transport, clock, deadline: Number.POSITIVE_INFINITY })
-  const { load, known } = remembering(features.memories, 3 * 1_100)
+  const { load, known } = withKnownMemories(features.memories, 3 * 1_100)
   const subjects = ['a', 'b', 'none', 'c'].map((application) => ({ namespace: 'shop', application }))
   for (const subject of subjects) await load(kubernetes, subject)
   expect(subjects.filter(known).map(({ application }) => application)).toEqual(['b', 'c'])

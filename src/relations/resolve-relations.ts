@@ -18,12 +18,12 @@ import { decodePayload } from './codec.ts'
 import { readValue } from './databag.ts'
 import { sharedIds } from './ids.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
-import { findMirror, publishedHash, remoteSubject } from './mirror.ts'
+import { findPeerEntry, publishedHash, remoteSubject } from './peer-entry.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
 import { SUPPORTED, spokenVersions } from './versions.ts'
 
-/** The remote side of a relation, as read from its memory. */
-export type OtherSide = {
+/** The peer of a relation, as read from its memory. */
+export type PeerView = {
   readonly entry?: RelationEntry | undefined
   readonly published?: PublishedData | undefined
   /** The relation has ended there, the application was removed, or another relation has its id. */
@@ -42,8 +42,8 @@ export type OtherSide = {
   readonly problem?: string | undefined
 }
 
-/** Reads the remote side of the relation `key`; empty for an alias or without a memory. */
-export const otherSide = (subject: Subject, state: State, key: string, peers: Peers): OtherSide => {
+/** Reads the peer of the relation `key`; empty for an alias or without a memory. */
+export const peerView = (subject: Subject, state: State, key: string, peers: Peers): PeerView => {
   const own = ownValue(state.relations, key)
   const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
   if (own === undefined || peer === undefined) return { isOver: false }
@@ -53,7 +53,7 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
       ...(peer.unknown === 'unreadable' && { problem: peer.problem }),
       ...(peer.isGone && { holds: false }),
     }
-  const entry = findMirror(subject, state, key, peer.state)
+  const entry = findPeerEntry(subject, state, key, peer.state)
   const { labels } = peer
   const rival = isNear(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
   // only a lost memory may carry labels of a relation that it does not know
@@ -73,7 +73,7 @@ export const otherSide = (subject: Subject, state: State, key: string, peers: Pe
   }
 }
 
-/** What the other side published before the end is no answer to a relation that was told again here: it has yet to hear of that. */
+/** Returns the data that the peer publishes. Data from before the end do not answer a relation that was told again here: the peer has yet to observe that. */
 const publishedOf = (
   { state }: Pick<ReadablePeer, 'state'>,
   { says, word }: RelationEntry,
@@ -118,7 +118,7 @@ export const readData = (
 export const isVersioned = (name: string): name is Interface => Object.hasOwn(SUPPORTED, name)
 
 /** The state with each relation's effective data, and the problems found. */
-export type Effective = {
+export type ResolvedRelations = {
   readonly state: EffectiveState
   /** Both sides must speak a version in common first. */
   readonly blocked: readonly string[]
@@ -128,23 +128,23 @@ export type Effective = {
   /** Relations with unknown data: what was applied for them is kept. */
   readonly unknown: readonly Relation[]
   /** Relations with beacons that are over, though their labels are carried still: until these are gone, what is asked for is told. */
-  readonly parting: Readonly<Record<string, Relation>>
+  readonly departing: Readonly<Record<string, Relation>>
 }
 
 /**
  * Resolves the effective data of all relations; unreadable data are replaced by the last readable ones. For a provider an ended
  * relation remains until its requirer has removed its labels.
  */
-export const effective = (subject: Subject, state: State, peers: Peers): Effective => {
+export const resolveRelations = (subject: Subject, state: State, peers: Peers): ResolvedRelations => {
   const all = Object.entries(state.relations)
-    .map(([key, entry]) => ({ key, entry, other: otherSide(subject, state, key, peers) }))
+    .map(([key, entry]) => ({ key, entry, other: peerView(subject, state, key, peers) }))
     .map((one) => ({ ...one, isOver: !stands(state, one.entry) || one.other.isOver }))
   const resolveOne = ({ key, entry, other, isOver }: (typeof all)[number]) => ({
     ...{ key, other },
     ...resolve(entry, other, state, isOver),
   })
   const resolved = all.filter(({ entry, other, isOver }) => !isOver || isLeaving(entry, other)).map(resolveOne)
-  const parting = all.filter(({ entry, isOver }) => isOver && isParting(state, entry)).map(resolveOne)
+  const departing = all.filter(({ entry, isOver }) => isOver && isDeparting(state, entry)).map(resolveOne)
   const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
@@ -162,39 +162,39 @@ export const effective = (subject: Subject, state: State, peers: Peers): Effecti
       ...sharedIds(subject, state, peers),
     ],
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
-    parting: Object.fromEntries(parting.map(({ key, relation }) => [key, relation])),
+    departing: Object.fromEntries(departing.map(({ key, relation }) => [key, relation])),
   }
 }
 
 /** The relations in which the application speaks: also those of which it still carries labels. */
-export const withParting = (resolved: Effective): Effective => {
-  const { state, parting } = resolved
-  if (Object.keys(parting).length === 0) return resolved
-  return { ...resolved, state: { ...state, relations: { ...parting, ...state.relations } } }
+export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations => {
+  const { state, departing } = resolved
+  if (Object.keys(departing).length === 0) return resolved
+  return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
 }
 
 /** Tells if a consumer on the mesh of a relation that is over still has a config to say what it asks for. */
-const isParting = ({ config, removed }: State, { interface: name, role, holds }: RelationEntry): boolean =>
+const isDeparting = ({ config, removed }: State, { interface: name, role, holds }: RelationEntry): boolean =>
   name === 'service_mesh' && role === 'requires' && holds === true && config !== undefined && removed === undefined
 
 const STAYS = 'the last readable data stays in effect'
 
 /** Tells if the requirer may still carry the labels of an ended relation. Its grant, perhaps of a lost memory, is not revoked yet. */
-const isLeaving = (entry: RelationEntry, other: OtherSide): boolean =>
-  entry.granted === undefined ? other.entry?.holds === true : mayHold(entry, other)
+const isLeaving = (entry: RelationEntry, other: PeerView): boolean =>
+  entry.granted === undefined ? other.entry?.holds === true : mayCarryLabels(entry, other)
 
 /** Tells if the other side has ever shown anything of the relation: without its memory it may be as it was. */
-export const hasShown = ({ heard, seen }: Pick<RelationEntry, 'heard' | 'seen'>): boolean =>
+export const hasPublished = ({ heard, seen }: Pick<RelationEntry, 'heard' | 'seen'>): boolean =>
   heard === true || seen !== undefined
 
 /** Tells if the requirer may carry labels of the relation. */
-export const mayHold = (entry: RelationEntry, { holds }: OtherSide): boolean => holds ?? hasShown(entry)
+export const mayCarryLabels = (entry: RelationEntry, { holds }: PeerView): boolean => holds ?? hasPublished(entry)
 
 const waitingFor = (
   subject: Subject,
   relation: Relation,
   isReadable: boolean,
-  { entry }: OtherSide,
+  { entry }: PeerView,
 ): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable) {
@@ -215,7 +215,7 @@ type Resolved = { relation: Relation; read: RelationData }
 
 const resolve = (
   { remote, kept, heard, says, ...entry }: RelationEntry,
-  { published, labels }: OtherSide,
+  { published, labels }: PeerView,
   { config, says: contents }: State,
   isOver: boolean,
 ): Resolved => {
@@ -259,17 +259,17 @@ export const requestedLabels = (relation: Relation): Readonly<Record<string, unk
 export const isUnenrolled = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
 
 /** The labels of a workload as it is now, and the keys of those that the application holds there; these are undefined without a workload. */
-export type Worn = {
+export type WorkloadLabels = {
   readonly labels: Readonly<Record<string, string>>
   readonly own: readonly string[] | undefined
 }
 
 /** Tells if the workload exists and carries none of the labels that the relation asks for. */
-const isBare = ({ own }: Worn, relation: Relation): boolean =>
+const isBare = ({ own }: WorkloadLabels, relation: Relation): boolean =>
   own !== undefined && !Object.keys(requestedLabels(relation)).some((key) => own.includes(key))
 
 /** Tells if an interrupted requirer has taken the labels of a relation: no other relation brought them. */
-const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, { labels, own = [] }: Worn) =>
+const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, { labels, own = [] }: WorkloadLabels) =>
   entry.taking === true &&
   !Object.values(state.relations).some((other) => other !== entry && other.holds) &&
   Object.entries(requestedLabels(relation)).some(
@@ -285,22 +285,22 @@ const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, 
 export const gateEnrolment = (
   subject: Subject,
   state: State,
-  resolved: Effective,
+  resolved: ResolvedRelations,
   peers: Peers,
-  worn: Worn,
-): Effective => {
+  workload: WorkloadLabels,
+): ResolvedRelations => {
   const kept = keptGrants(subject, state, peers)
   const relations = Object.entries(resolved.state.relations).map(([key, relation]) => {
     const entry = ownValue(state.relations, key)
     if (entry?.role !== 'requires' || !isEnrolling(entry)) return [key, relation] as const
-    const other = otherSide(subject, state, key, peers)
+    const other = peerView(subject, state, key, peers)
     // another relation has a grant of what was asked for, and nothing is known of it but that
-    const isUnasked = kept.length > 0 && (other.entry?.granted ?? NOTHING_ASKED) === NOTHING_ASKED
+    const isUnasked = kept.length > 0 && (other.entry?.granted ?? NO_REQUEST) === NO_REQUEST
     const isWaiting =
-      (isBare(worn, relation) || isUnenrolled(entry) || isUnasked) &&
+      (isBare(workload, relation) || isUnenrolled(entry) || isUnasked) &&
       relation.publishes &&
       Object.hasOwn(relation.remote.data, labelsKey(relation)) &&
-      !hasTakenLabels(state, entry, relation, worn)
+      !hasTakenLabels(state, entry, relation, workload)
     if (!isWaiting || (!isUnasked && isGranted(entry, other))) return [key, relation] as const
     return [key, { ...relation, awaits: subjectName(remoteSubject(subject, relation)) }] as const
   })
@@ -313,7 +313,7 @@ export const gateEnrolment = (
     waiting: [
       ...resolved.waiting,
       ...awaiting,
-      ...keptLabels(subject, state, resolved, worn),
+      ...keptLabels(subject, state, resolved, workload),
       ...kept,
       ...leavingWorkers(subject, state, resolved, peers).map((worker) => ({
         held: CLUSTER_POLICIES,
@@ -325,11 +325,11 @@ export const gateEnrolment = (
 }
 
 /** Tells if labels of some relation wait for its provider. Labels carried for another one stay until then, also after its end. */
-export const isAwaiting = ({ state: { relations } }: Effective): boolean =>
-  Object.values(relations).some((relation) => relation.awaits !== undefined || isUnheard(relation))
+export const isAwaiting = ({ state: { relations } }: ResolvedRelations): boolean =>
+  Object.values(relations).some((relation) => relation.awaits !== undefined || isSilentProvider(relation))
 
 /** Tells if the provider of a relation that may bring labels has not said anything. */
-const isUnheard = (relation: Relation): boolean =>
+const isSilentProvider = (relation: Relation): boolean =>
   isEnrolling(relation) &&
   relation.role === 'requires' &&
   !relation.publishes &&
@@ -340,15 +340,15 @@ const isUnheard = (relation: Relation): boolean =>
 const keptLabels = (
   subject: Subject,
   { config }: State,
-  { state: { relations } }: Effective,
-  { own = [] }: Worn,
+  { state: { relations } }: ResolvedRelations,
+  { own = [] }: WorkloadLabels,
 ): Wait[] => {
   const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
   const isKept = own.includes(ENROLMENT_LABEL) && !asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))
   if (!isKept) return []
   return Object.values(relations).flatMap((relation) => {
     const remote = subjectName(remoteSubject(subject, relation))
-    return isUnheard(relation) && !relation.isUnknown
+    return isSilentProvider(relation) && !relation.isUnknown
       ? [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
       : []
   })
@@ -357,10 +357,10 @@ const keptLabels = (
 const CLUSTER_POLICIES = 'the policies of the cluster'
 
 /** Lists the workers on a mesh that their coordinator has left: until they leave, they must reach each other. */
-export const leavingWorkers = (subject: Subject, state: State, resolved: Effective, peers: Peers): string[] => {
+export const leavingWorkers = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
   if (state.config?.coordinator === undefined || desiredMeshLabels(resolved.state)) return []
   return Object.entries(state.relations).flatMap(([key, entry]) =>
-    entry.interface === 'cluster' && otherSide(subject, state, key, peers).isEnrolled
+    entry.interface === 'cluster' && peerView(subject, state, key, peers).isEnrolled
       ? [subjectName(remoteSubject(subject, entry))]
       : [],
   )
@@ -370,8 +370,8 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Effecti
 const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   if (state.config !== undefined || state.removed !== undefined) return []
   return Object.entries(state.relations).flatMap(([key, entry]) => {
-    const granted = otherSide(subject, state, key, peers).entry?.granted
-    const isKept = granted !== undefined && granted !== NOTHING_ASKED && entry.says === undefined
+    const granted = peerView(subject, state, key, peers).entry?.granted
+    const isKept = granted !== undefined && granted !== NO_REQUEST && entry.says === undefined
     if (!isKept || entry.role !== 'requires') return []
     const own = subjectName(subject)
     return [relationWait(entry, own, `waiting for the config of ${own}, {} if it has none; its grants stay in effect`)]
@@ -379,10 +379,10 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
 }
 
 /** The grant of a requirer that has not published any request, or of which it is not known what was granted. */
-export const NOTHING_ASKED = '-'
+export const NO_REQUEST = '-'
 
-const isGranted = ({ says }: RelationEntry, { entry }: OtherSide): boolean =>
-  entry?.granted !== undefined && entry.granted !== CHANGING && (says === undefined || entry.granted === says)
+const isGranted = ({ says }: RelationEntry, { entry }: PeerView): boolean =>
+  entry?.granted !== undefined && entry.granted !== REVOKING && (says === undefined || entry.granted === says)
 
 /** The grant that a provider publishes while it revokes. */
-export const CHANGING = 'changing'
+export const REVOKING = 'changing'

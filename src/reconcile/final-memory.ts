@@ -28,7 +28,7 @@ type Labelling = {
 }
 
 /** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
-export const narrowed = (
+export const finalMemory = (
   features: Features,
   memory: Memory,
   { writing: _, awaits: _a, ...state }: State,

@@ -4,8 +4,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { findDocuments, isAbout, listDocuments } from '../relations/documents.ts'
-import { hasShown } from '../relations/effective.ts'
-import { remoteSubject } from '../relations/mirror.ts'
+import { remoteSubject } from '../relations/peer-entry.ts'
 import {
   isRelatedTo,
   listPeers,
@@ -16,24 +15,25 @@ import {
   readPeers,
   remoteTest,
 } from '../relations/peers.ts'
+import { hasPublished } from '../relations/resolve-relations.ts'
 import type { State } from '../state/state.ts'
 import { type Documents, withoutDocument } from './documents.ts'
-import type { Change } from './remember.ts'
+import type { Change } from './fold-changes.ts'
 
 /** The data of others that concerns an application: the memories of its remote applications, and its documents. */
-export type Found = { readonly peers: Peers; readonly documents: Documents }
+export type Surroundings = { readonly peers: Peers; readonly documents: Documents }
 
 /**
  * Reads what others say: by name where names are known. Where the own memory is missing, at a resync, and where an event is about a
  * relation that is not known, all memories and documents of the namespace are looked through for the application's name.
  */
-export const lookAround = async (
+export const readSurroundings = async (
   { configDocument }: Pick<Features, 'configDocument'>,
   kubernetes: Kubernetes,
   subject: Subject,
   state: State | undefined,
   changes: readonly Change[],
-): Promise<Found> => {
+): Promise<Surroundings> => {
   const known = state ?? { relations: {} }
   const isEverything =
     state === undefined || changes.some(({ look }) => look?.everything || isUnknown(known, look?.relation))
@@ -48,7 +48,7 @@ export const lookAround = async (
     .filter((remote) => !unread.includes(remote))
     .map((remote) => named?.get(subjectName(remote)) ?? missingPeer(remote))
   const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread))]
-  const shown = Object.values(known.relations).filter(hasShown)
+  const shown = Object.values(known.relations).filter(hasPublished)
   const awaited = new Set(shown.map((entry) => subjectName(remoteSubject(subject, entry))))
   const peers = await Promise.all(read.map((peer) => withLife(kubernetes, awaited, peer)))
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }

@@ -4,8 +4,8 @@ import type { Features } from '../feature/combine.ts'
 import type { FeatureInput, OwnSide, Publications } from '../feature/feature.ts'
 import { withCustomData } from '../relations/application-data.ts'
 import { publishable } from '../relations/codec.ts'
-import { isVersioned, withParting } from '../relations/effective.ts'
-import { contentHash, hasProtocol } from '../relations/mirror.ts'
+import { contentHash, hasProtocol } from '../relations/peer-entry.ts'
+import { isVersioned, withDeparting } from '../relations/resolve-relations.ts'
 import { spokenVersions } from '../relations/versions.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../state/memory.ts'
 import { type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
@@ -19,18 +19,18 @@ export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
 
 /** The data to publish in each relation. To all others a relation that is over says nothing, though its labels are carried still. */
 export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
-  const { parting } = input.resolved
+  const { departing } = input.resolved
   const said = features.publications(input)
-  if (Object.keys(parting).length === 0) return said
-  const last = features.publications({ ...input, resolved: withParting(input.resolved) })
-  return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(parting, key))), ...said }
+  if (Object.keys(departing).length === 0) return said
+  const last = features.publications({ ...input, resolved: withDeparting(input.resolved) })
+  return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(departing, key))), ...said }
 }
 
 /**
  * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
  * any more by an application without a config, it is as it was.
  */
-export const withSaid = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
+export const publishDatabags = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
     const before = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
     const relation = ownValue(resolved.state.relations, key)
@@ -73,7 +73,11 @@ const withCompleteness = (
  * The state with what there is room for of what is said anew: in the other relations that is as it was in `before`, and a problem tells
  * of each. What makes room is said first.
  */
-export const withRoom = (memory: Memory, before: State, said: State): { state: State; problems: readonly string[] } => {
+export const limitDatabags = (
+  memory: Memory,
+  before: State,
+  said: State,
+): { state: State; problems: readonly string[] } => {
   const { labels } = memory
   const keys = Object.keys(said.relations).filter((key) => hashIn(said, key) !== hashIn(before, key))
   if (keys.length === 0 || hasRoom({ state: said, labels }, memory)) return { state: said, problems: [] }
