@@ -195,7 +195,7 @@ const grantedNow = (
   const kept = grantedBefore(granted, relation)
   if (relation.isUnknown || isFailed || theirs === undefined) return kept
   if (relation.isLeaving) return grantedMeanwhile(kept, theirs)
-  return theirs.says ?? (granted === REVOKING ? undefined : granted) ?? NO_REQUEST
+  return (other.published && theirs.says) ?? (granted === REVOKING ? undefined : granted) ?? NO_REQUEST
 }
 
 /** A consumer that leaves took its labels by a grant, also where that was lost with the memory: it tells when they are gone. */

@@ -213,6 +213,16 @@ export const relationHistories: readonly Named[] = [
     },
   },
   {
+    name: 'a beacon that first observes what a consumer published once that has ended grants it only with its policies',
+    act: async ({ say, send, start, runOut, run: { world } }) => {
+      await say(...CONFIGURED)
+      const first = [...send(mesh().told('details')), ...send(mesh().ended('details')), ...send(mesh().told('beacon'))]
+      for (const letter of first) await runOut(await start(letter))
+      for (const letter of world.network.filter(({ application }) => application === 'details'))
+        await runOut(await start(letter))
+    },
+  },
+  {
     name: 'a word from before the removal of an application does not bring it back',
     act: async ({ say, send, quiet, run: { world } }) => {
       await say(...CONFIGURED)
