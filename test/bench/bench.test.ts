@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { figureOf, markdown } from './figures.ts'
+import { tracePath } from './path.ts'
 import { plot } from './plot.ts'
 import { createQuota } from './quota.ts'
 import { simulate } from './simulate.ts'
@@ -56,4 +57,14 @@ test('events that come seldom meet a cold start each, and those that come often 
 test('as many pods are there as the events in flight ask for', () => {
   const [one, many] = [1, 20].map((concurrency) => simulate({ rate: 100, seconds: 300, concurrency }, COSTS))
   expect(one?.pods).toBeGreaterThan(5 * (many?.pods ?? 0))
+})
+
+test('the path of a piece of work has the functions that it calls, and no other', async () => {
+  const { describeWait } = await import('../../src/base/wait.ts')
+  const { isLoopback } = await import('../../src/base/hosts.ts')
+  isLoopback('127.0.0.1')
+  const ran = await tracePath(async () => describeWait({ held: 'a', for: ['b'], message: 'a: waits' }))
+  const names = ran.map(({ file, name, calls }) => `${file} ${name} ${calls}`)
+  expect(names).toContain('src/base/wait.ts describeWait 1')
+  expect(names).not.toContain('src/base/hosts.ts isLoopback 1')
 })

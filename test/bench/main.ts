@@ -7,6 +7,7 @@ import { markdown, type Table } from './figures.ts'
 import { createGround, type Ground } from './ground.ts'
 import { type Growth, growth } from './growth.ts'
 import { page } from './page.ts'
+import { path } from './path.ts'
 import { plan } from './plan.ts'
 import { plot } from './plot.ts'
 import { simulation } from './simulate.ts'
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     simulate: { type: 'boolean' },
     page: { type: 'boolean' },
     plan: { type: 'boolean' },
+    path: { type: 'boolean' },
     /** A hundred thousand events take a quarter of an hour, and are asked for by name only. */
     endurance: { type: 'boolean' },
     events: { type: 'string', default: '100000' },
@@ -37,7 +39,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const others = Object.fromEntries(values.with.map((one) => one.split('=', 2)))
 
-type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'plan' | 'endurance'
+type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'plan' | 'path' | 'endurance'
 
 const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Table[]>>> = {
   cold: (ground) => cold(ground, rounds),
@@ -50,6 +52,7 @@ const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Tab
   simulate: async () => [simulation(COSTS)],
   page: async () => [await page(Math.min(rounds, MOST_LOOKS))].filter((one) => one !== undefined),
   plan: async () => [await plan(rounds)],
+  path: async () => await path(),
   endurance: async (ground) => [await endurance(ground, Number(values.events))],
 }
 
