@@ -83,6 +83,7 @@ export const assess = async (
   ]
   const waiting = waitsOf({
     ...{
+      mesh: features.mesh,
       subject,
       state,
       resolved,

@@ -313,6 +313,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Re
   const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
   const waits = waitsOf({
     ...{
+      mesh: features.mesh,
       subject,
       state: next,
       resolved,

@@ -1,6 +1,7 @@
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
+import type { Mesh } from '../feature/mesh.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Peers } from '../relations/peers.ts'
 import { awaitedByBeacon } from '../relations/progress.ts'
@@ -8,11 +9,13 @@ import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { State } from '../state/state.ts'
 import type { Desired } from './desired-state.ts'
 import type { Running } from './observe-units.ts'
+import { offMeshWaits } from './off-mesh.ts'
 import { overruledWaits } from './overruled.ts'
 import type { Plan } from './plan/plan.ts'
 import { unlabelledWaits } from './unlabelled.ts'
 
 export type WaitsInput = {
+  readonly mesh: Pick<Mesh, 'enrolment'>
   readonly subject: Subject
   readonly state: State
   readonly resolved: ResolvedRelations
@@ -34,7 +37,7 @@ export type WaitsInput = {
  * the application's status, questions, lint and the page tell these and no others.
  */
 export const waitsOf = (input: WaitsInput): Wait[] => {
-  const { subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
+  const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...resolved.waiting,
@@ -45,6 +48,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...unenforced,
     ...(waitForPods === undefined ? [] : [waitForPods]),
     ...unlabelledWaits(subject, running, desired.labels.labels),
+    ...offMeshWaits({ mesh, subject, state: resolved.state, desired: desired.labels }, running),
   ]
   return withBeginnings(waits, state)
 }

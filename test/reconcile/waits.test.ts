@@ -106,15 +106,16 @@ describe('the beginning of a wait', () => {
 test('all sources of waits are listed, each with its beginning', () => {
   const state = { ...emptyState(), waitingSince: { plan: SINCE } }
   const listed = waitsOf({
+    mesh: { enrolment: { key: 'mesh', value: 'on' } },
     subject: { namespace: 'shop', application: 'db' },
     state,
     resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], departing: {} } as never,
     peers: new Map(),
-    desired: { waiting: [wait('desired')], labels: { labels: {}, unknown: [], messages: [], required: true } },
+    desired: { waiting: [wait('desired')], labels: { labels: { mesh: 'on' }, unknown: [], messages: [], required: true } },
     plan: { waiting: [wait('plan')], conflicts: [] },
     unenforced: [],
     waitForPods: wait('pods'),
-    running: {},
+    running: { pods: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db-0' }, spec: { hostNetwork: true } }] },
     missing: [{ kind: 'Service', name: 'db' }],
   })
   expect(listed.map(({ held, since }) => [held, since])).toEqual([
@@ -123,5 +124,6 @@ test('all sources of waits are listed, each with its beginning', () => {
     ['desired', undefined],
     ['plan', SINCE],
     ['pods', undefined],
+    ['the mesh of the pods of shop/db', undefined],
   ])
 })
