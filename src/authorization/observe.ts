@@ -72,11 +72,12 @@ export const observeForQuery = async (
   const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
   const homes = [...new Set([said ?? ROOT_NAMESPACE, ROOT_NAMESPACE])]
   const meshConfigs = await Promise.all(homes.map((home) => findReadable(kubernetes, meshConfigReference(home))))
+  const configs = meshConfigs.filter((one) => one !== undefined)
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return {
     ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
-    untaken: unenforced([...(policies ?? []), ...services]).filter(({ is }) => is === 'pending'),
-    meshConfigs: meshConfigs.filter((one) => one !== undefined),
+    untaken: unenforced([...(policies ?? []), ...services], configs).filter(({ is }) => is === 'pending'),
+    meshConfigs: configs,
   }
 }
 

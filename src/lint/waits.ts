@@ -8,7 +8,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_BY } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
-import { withCauses } from '../reconcile/not-taken.ts'
+import { meshConfigs, withCauses } from '../reconcile/not-taken.ts'
 import { LABELS_OF_PODS } from '../reconcile/unlabelled.ts'
 import type { Found } from './finding.ts'
 
@@ -41,8 +41,10 @@ export const unenforcedFindings = async (
   isTold: (refused: KubernetesObject) => boolean,
 ): Promise<Found[]> => {
   const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, MANAGED_BY) === 'meshstep'
+  const [policy] = policies
+  const configs = policy ? await meshConfigs(mesh, kubernetes, { namespace: policy.metadata.namespace ?? '' }) : []
   const found = mesh
-    .unenforced(policies)
+    .unenforced(policies, configs)
     .filter(({ is, object }) => !isOurs(object) && !(is === 'refused' && isTold(object)))
   const waits = await withCauses(mesh, kubernetes, found)
   return found.map(({ is, object }, index) => {

@@ -4,17 +4,18 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
+import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { findLookup, observeLookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
+import type { Unenforced } from '../policies/unenforced.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
 import { gateEnrolment, type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { namespaceCause, withCauses } from './not-taken.ts'
+import { isUnanswered, meshConfigs, namespaceCause, withCauses } from './not-taken.ts'
 import { type Running, withUnits } from './observe-units.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
@@ -72,13 +73,17 @@ export const assess = async (
       peers,
       requesters,
       observed,
-      witnesses: [...(live ?? []), ...(await meshConfigs(features, kubernetes, subject, state))],
+      witnesses: live ?? [],
+      isWhole: true,
     },
   )
   const { desired } = situation
   const missing = missingIn(features, subject, state, targets.current, desired.labels)
   const unenforced = [
-    ...(await withCauses(features.mesh, kubernetes, situation.unenforced)),
+    ...(await withCauses(features.mesh, kubernetes, [
+      ...situation.unenforced,
+      ...(await guardedBy(features.mesh, kubernetes, subject, live ?? [], situation)),
+    ])),
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
   const waiting = waitsOf({
@@ -100,16 +105,18 @@ export const assess = async (
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
 }
 
-/** The objects that tell of the mesh itself, for an application that has policies. */
-const meshConfigs = async (
-  { mesh }: Features,
+/** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */
+const guardedBy = async (
+  mesh: Mesh,
   kubernetes: Kubernetes,
-  { namespace }: Subject,
-  { owned = [] }: State,
-): Promise<KubernetesObject[]> => {
-  if (!owned.includes('AuthorizationPolicy')) return []
-  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
-  return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
+  subject: Subject,
+  policies: readonly KubernetesObject[],
+  { unenforced }: Pick<Situation, 'unenforced'>,
+): Promise<Unenforced[]> => {
+  const own = new Set(unenforced.map(({ held }) => held))
+  const objects = policies.filter((policy) => mesh.isGuarding(policy, [subject.application]))
+  const configs = isUnanswered({ objects, witnesses: policies }) ? await meshConfigs(mesh, kubernetes, subject) : []
+  return mesh.unenforced(objects, [...policies, ...configs]).filter(({ held }) => !own.has(held))
 }
 
 /** Tells if anything of the application is the mesh's matter. */

@@ -3,7 +3,7 @@ import type { Wait } from '../base/wait.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { observeLookups } from '../kubernetes/lookups.ts'
+import { findLookup, observeLookups } from '../kubernetes/lookups.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import { type Observed, placesOf } from './observed.ts'
@@ -31,6 +31,25 @@ export const toBeTaken = (
       ...known.filter(({ kind }) => kind === 'Service' || kind === 'ConfigMap'),
     ],
   }
+}
+
+/** Tells if there are policies, and no mesh has written a condition of any object. */
+export const isUnanswered = ({ objects, witnesses }: ToBeTaken): boolean =>
+  objects.some(({ kind }) => kind === 'AuthorizationPolicy') && ![...objects, ...witnesses].some(hasConditions)
+
+const hasConditions = ({ status }: KubernetesObject): boolean => {
+  const { conditions } = (status ?? {}) as { conditions?: unknown }
+  return Array.isArray(conditions) && conditions.length > 0
+}
+
+/** Reads the objects that tell of the mesh itself: its version says if it writes conditions. */
+export const meshConfigs = async (
+  mesh: Pick<Mesh, 'causeLookups'>,
+  kubernetes: Kubernetes,
+  { namespace }: Pick<Subject, 'namespace'>,
+): Promise<KubernetesObject[]> => {
+  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
+  return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
 }
 
 /** Looks up why the mesh has not taken objects, in each of their namespaces once. */

@@ -12,7 +12,7 @@ import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { desiredState } from './desired-state.ts'
-import { type ToBeTaken, toBeTaken } from './not-taken.ts'
+import { isUnanswered, meshConfigs, type ToBeTaken, toBeTaken } from './not-taken.ts'
 import { findNamesakes, type Observed, seenIn } from './observed.ts'
 import type { Planned, Situation } from './plan/situation.ts'
 import { listBare, waitForPodsOnMesh } from './pods-on-mesh.ts'
@@ -38,6 +38,8 @@ type Input = {
   readonly observed: Observed
   /** Objects of others that show if the mesh says what it has taken. */
   readonly witnesses?: readonly KubernetesObject[] | undefined
+  /** All is looked at, as by a resync. */
+  readonly isWhole: boolean
   /** The mark of an attempt of this step, all of whose calls were answered. */
   readonly ownMark?: string | undefined
 }
@@ -45,7 +47,7 @@ type Input = {
 /** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], ownMark }: Input,
+  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, ownMark }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
@@ -56,6 +58,8 @@ export const readSituation = async (
   const only = Object.keys(refused?.objects ?? {})
   const awaited = namespaceAwaits(subject, next, resolved, peers)
   const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
+  const taken = toBeTaken(observed, desired.objects)
+  const configs = isWhole && isUnanswered(taken) ? await meshConfigs(features.mesh, kubernetes, subject) : []
   const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
   return {
     features,
@@ -68,7 +72,7 @@ export const readSituation = async (
     unenforced: recall(
       'unenforced',
       (given: ToBeTaken) => features.mesh.unenforced(given.objects, [...given.witnesses, ...witnesses]),
-      toBeTaken(observed, desired.objects),
+      { ...taken, witnesses: [...taken.witnesses, ...configs] },
     ),
     keptFor: [...new Set([...keptFor(subject, next, resolved, peers), ...consumers])],
     waitForPods: await waitForPodsOnMesh(features.mesh, kubernetes, subject, {

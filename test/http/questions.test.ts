@@ -145,7 +145,11 @@ describe('GET /lint', () => {
         },
       },
     }
+    const isOffMesh = 'hostNetwork' in changes
     expect(await lint(counting)).toEqual([
+      ...(isOffMesh
+        ? [{ rule: 'waiting', about: 'shop/web', message: expect.stringMatching(/are off the mesh/) }]
+        : []),
       { rule: 'grant-without-effect', about: 'StatefulSet shop/web', message: expect.stringMatching(message) },
     ])
     expect(reads).toHaveLength(new Set(reads).size)

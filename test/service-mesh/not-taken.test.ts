@@ -71,11 +71,15 @@ test('a policy that changed while istiod is away is told as not taken by each wh
   expect(asked.waiting).toMatchObject([
     { for: ['Istio'], since: '2026-01-01T00:00:00Z', message: expect.stringMatching(NOT_TAKEN) },
   ])
+  expect(await viewOf(world, 'db')).toMatchObject({
+    status: { status: 'waiting', message: expect.stringMatching(NOT_TAKEN) },
+  })
   const { allowed, decided, sentence } = await explain(world)
   expect([allowed, decided]).toEqual([false, false])
   expect(sentence).toMatch(/is not known: Istio has not taken AuthorizationPolicy shop\/\S+ yet/)
   expect(await lint(world)).toMatchObject([
     { rule: 'waiting', about: 'shop/beacon', message: expect.stringMatching(NOT_TAKEN) },
+    { rule: 'waiting', about: 'shop/db', message: expect.stringMatching(NOT_TAKEN) },
     { rule: 'port-unknown', message: 'the Service shop/db has no port 9081, but 9080' },
   ])
   world.clock.advance(MINUTE)
@@ -181,4 +185,12 @@ test('the first policies of a mesh are told as not taken where the version of Is
   expect(status).toMatchObject({ status: 'waiting', message: expect.stringMatching(NOT_TAKEN) })
   expect(waiting.length).toBeGreaterThan(0)
   expect((await lint(world)).map(({ message }) => message)).toContainEqual(expect.stringMatching(NOT_TAKEN))
+  // who is guarded by them is not guarded yet
+  expect(await viewOf(world, 'db')).toMatchObject({
+    status: { status: 'waiting', message: expect.stringMatching(NOT_TAKEN) },
+  })
+  const said = { status: 'waiting', waiting: expect.arrayContaining([{ ...waiting[0], since: expect.anything() }]) }
+  expect(await world.send('resync', BEACON)).toMatchObject(said)
+  const answer = await world.app.request('/explain?from=shop/db&to=shop/db&port=80')
+  expect(await answer.json()).toMatchObject({ decided: false })
 })
