@@ -8,7 +8,7 @@ import { applicationsIn } from '../applications.ts'
 import { type Change, compareCells, inputOrNothing } from '../cells.ts'
 import { isAlike } from './alike.ts'
 import { type Class, type Classify, createClassify } from './classes.ts'
-import { type Client, clientOf, type Face } from './clients.ts'
+import { type Client, clientOf, isChanged } from './clients.ts'
 import { outsideClients } from './outside.ts'
 import { type AskedPort, portsOf } from './ports.ts'
 import { sourcesOf } from './sources.ts'
@@ -134,10 +134,6 @@ const subjectsIn = (worlds: Worlds): Subject[] => {
 const trustDomainsIn = (worlds: Worlds): string[] => [
   ...new Set(['cluster.local', ...worlds.flatMap((world) => world.trustDomains)]),
 ]
-
-const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before) !== textOf(after)
-
-const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
 const classesFor = (sides: readonly ObservedTarget[], classify: Classify, hasOutside: boolean): Class[] => {
   const policies = [...new Set(sides.flatMap((side) => side.policies ?? []))]
