@@ -81,7 +81,7 @@ const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request
   return verdicts.before === verdicts.after || isTold ? [] : [{ carries: 'tcp', ...verdicts }]
 }
 
-const TOO_MANY = 'policies name more paths that cross one another than are told apart'
+const TOO_MANY = 'policies tell more requests apart than are asked about, as by paths that cross one another'
 
 /** Returns the input of an evaluation; undefined where there is nothing to be asked. */
 export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {
