@@ -7,6 +7,7 @@ import type { Memories } from '../state/memory.ts'
 import { type Cluster, DECIDING, memorySubject, OF_THE_MESH, readCluster, saidIn } from './difference/cluster.ts'
 import { concise } from './difference/concise.ts'
 import { type Difference, findDifference } from './difference/difference.ts'
+import { unknownServiceEntries } from './difference/service-entries.ts'
 import { type AccessChange, tellChanges } from './difference/tell.ts'
 import { changedObjects, unseenClients, unseenTargets } from './difference/unseen.ts'
 import { type Sees, visibleChanges } from './difference/visible.ts'
@@ -61,6 +62,7 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
     incomplete: [
       ...unseenTargets(cluster, changed, difference.clients, worlds),
       ...(isWhole || difference.targets.length === 0 ? [] : [TOO_MANY_PATTERNS]),
+      ...unknownServiceEntries(cluster, changed, difference.clients, worlds),
       ...(await unknownTargets(difference, sees)),
       ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
     ],

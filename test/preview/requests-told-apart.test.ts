@@ -69,3 +69,17 @@ describe('a plan asks about what policies do not name, whatever they name', () =
     expect(codeOf(plan)).toBe(2)
   })
 })
+
+test('a plan is incomplete where policies name more paths that cross than are told apart', async () => {
+  const templates = Array.from({ length: 24 }, (_, index) => `{**}/part-${index}/{**}`)
+  const both = allowing({ paths: templates })
+  const fewer = allowing({ paths: [...templates, '{**}/part-0/{**}/x'] })
+  const plan = await planned([ISTIO, namespace('shop'), ...api, ...onMesh('web'), gateway, both], {
+    before: [both],
+    after: [fewer],
+  })
+  expect(plan.incomplete).toEqual([
+    expect.stringMatching(/^whether access to shop\/api changes is not known: policies tell more requests apart/),
+  ])
+  expect(codeOf(plan)).toBe(3)
+})

@@ -34,7 +34,7 @@ const OF_NAMESPACES = ['Service', 'StatefulSet', 'Deployment', 'Pod'] as const
 export const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as const
 
 /** The kinds that answers depend on. */
-export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass']
+export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass', 'ServiceEntry']
 
 /**
  * Reads all that decides about requests, in all namespaces. What the account of the functions may not list everywhere is listed in the
@@ -75,6 +75,7 @@ export const readCluster = async (
 
   const isListed = await Promise.all([
     ...OF_THE_MESH.map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
+    (async () => (await list('ServiceEntry', undefined)) || miss('', 'ServiceEntry'))(),
     list('Namespace', undefined),
   ])
   const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => await list(kind, undefined)))
