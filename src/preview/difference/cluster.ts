@@ -22,7 +22,7 @@ export type Cluster = {
   readonly said: ReadonlyMap<string, Said>
   /** Kinds that the API server does not know. */
   readonly absent: ReadonlySet<Kind>
-  /** What may not be read, as `Service pz`: by namespace, by '' what is in none or in all of them, and by UNSEEN in namespaces that are not known. */
+  /** Names of what may not be read, as `Service pz`: by namespace, by '' what is in none or in all of them, and by UNSEEN in namespaces that are not known. */
   readonly unread: ReadonlyMap<string, readonly string[]>
 }
 

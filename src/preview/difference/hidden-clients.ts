@@ -12,7 +12,7 @@ export type HiddenClients = {
 }
 
 /**
- * Whoever may run in namespaces that cannot be read: an account for each set of patterns that one may match there. They are called `pz/*`, and `pz/sa/web-*` where
+ * Makes clients of whoever may run in namespaces that cannot be read: an account for each set of patterns that one may match there. They are called `pz/*`, and `pz/sa/web-*` where
  * patterns tell some of them apart; `*` for a namespace that is not known.
  */
 export const hiddenClients = (namespaces: readonly string[], patterns: readonly Pattern[]): HiddenClients => {
