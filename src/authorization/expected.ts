@@ -15,8 +15,8 @@ export type Expected = Expectation & { readonly met: boolean; readonly sentence:
 
 type Options = {
   readonly autoAllowWaypoint?: boolean | undefined
-  /** The policies count as soon as they are written: in a plan nobody takes them. */
-  readonly isPlanned?: boolean
+  /** Objects that a plan has written: they count as soon as they are, as nobody takes them there. */
+  readonly planned?: ReadonlySet<string>
 }
 
 /** Checks expectations against a cluster. What is undecided is met by none: it is neither allowed for certain nor denied. */
@@ -38,7 +38,7 @@ const check = async (
   kubernetes: Kubernetes,
   { from, to, port, method, path, allowed }: Expectation,
   sender: Sender | undefined,
-  { autoAllowWaypoint, isPlanned = false }: Options,
+  { autoAllowWaypoint, planned = new Set() }: Options,
 ): Promise<Pick<Expected, 'met' | 'sentence'>> => {
   const [client, target] = [from === undefined ? undefined : subjectIn(from), subjectIn(to)]
   for (const side of [client, target])
@@ -50,7 +50,7 @@ const check = async (
   }
   try {
     const observed = await observeForQuery(memories, kubernetes, question)
-    const { request, snapshot } = buildInput(question, isPlanned ? asTaken(observed) : observed)
+    const { request, snapshot } = buildInput(question, asTaken(observed, planned))
     const decision = evaluate(request, snapshot)
     return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
   } catch (error) {

@@ -81,8 +81,11 @@ export const observeForQuery = async (
   }
 }
 
-/** The cluster as the policies say, also where the mesh has yet to take them. */
-export const asTaken = (observed: ObservedCluster): ObservedCluster => ({ ...observed, untaken: [] })
+/** The cluster as objects say of these names, also where the mesh has yet to take them; without names as all do. */
+export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>): ObservedCluster => ({
+  ...observed,
+  untaken: names ? (observed.untaken ?? []).filter(({ held }) => !names.has(held)) : [],
+})
 
 /** Tells if the class of a waypoint says what it is for, as it does not say so itself. */
 export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
@@ -108,7 +111,7 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
 /** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>
 
-/** Finds the pods of a workload; undefined where there is none of that name. */
+/** Finds the pods of a workload, or of a StatefulSet and a Deployment of one name; undefined where there is none. */
 export const findPods = async (
   kubernetes: Reader,
   { namespace, application: name }: Subject,
@@ -117,10 +120,20 @@ export const findPods = async (
     kubernetes.find({ kind: 'StatefulSet', namespace, name }),
     kubernetes.find({ kind: 'Deployment', namespace, name }),
   ])
-  const workload = statefulSet ?? deployment
-  if (workload === undefined) return undefined
+  const [first, second] = await Promise.all(
+    [statefulSet ?? deployment, statefulSet && deployment].map((one) => one && findPodsOf(kubernetes, one)),
+  )
+  if (first === undefined || second === undefined) return first
+  // of a second workload of the name, which is asked about as well, the template stands for the pods that it has not
+  return {
+    ...first,
+    running: [first, second].flatMap(({ template, running }) => (running.length > 0 ? running : (template ?? []))),
+  }
+}
+
+const findPodsOf = async (kubernetes: Reader, workload: KubernetesObject): Promise<ObservedPods> => {
   // a rollout that is under way, paused, or left to whoever deletes pods has some that are not as the template says
-  const pods = await kubernetes.list('Pod', namespace, formatSelector(workload))
+  const pods = await kubernetes.list('Pod', workload.metadata.namespace, formatSelector(workload))
   return { template: podTemplate(workload), running: pods.filter((pod) => isLive(pod) && isPodOf(workload, pod)) }
 }
 

@@ -36,6 +36,8 @@ const AT_ONCE = 512
 type Options = {
   readonly schema?: 'core' | 'failsafe'
   readonly uniqueKeys?: boolean
+  /** Merge keys (`<<`) bring in what they name, as in YAML 1.1; else they are keys as others. */
+  readonly merge?: boolean
   /** Tags, anchors, merge keys, directives, and keys that are not text are problems. */
   readonly isPlain?: boolean
 }
@@ -46,10 +48,10 @@ type Options = {
  */
 export function* composeYaml(
   text: string,
-  { schema = 'core', uniqueKeys = false, isPlain = false }: Options = {},
+  { schema = 'core', uniqueKeys = false, merge = false, isPlain = false }: Options = {},
 ): Generator<undefined, Document.Parsed[]> {
   const lines = new LineCounter()
-  const composer = throwingFirst(new Composer({ schema, uniqueKeys: false, logLevel: 'error' }))
+  const composer = throwingFirst(new Composer({ schema, merge, uniqueKeys: false, logLevel: 'error' }))
   const documents: Document.Parsed[] = []
   const check = checkOf({ uniqueKeys, isPlain })
   let current = 1

@@ -86,10 +86,13 @@ const isDocument = (name: string): boolean => /\.(ya?ml|json)$/.test(name)
 export const readInput = async (path: string): Promise<string> => {
   if (path === '-') return await text(process.stdin)
   try {
-    if (!(await stat(path)).isDirectory()) return await readFile(path, 'utf8')
+    if (!(await stat(path)).isDirectory()) return await readText(path)
     const names = (await readdir(path)).filter(isDocument).toSorted()
-    return (await Promise.all(names.map((name) => readFile(join(path, name), 'utf8')))).join('\n---\n')
+    return (await Promise.all(names.map((name) => readText(join(path, name))))).join('\n---\n')
   } catch (error) {
     throw new Failure(`${path} cannot be read: ${(error as Error).message}`, 1, { cause: error })
   }
 }
+
+/** Without its byte order mark: behind another file it would be text. */
+const readText = async (path: string): Promise<string> => (await readFile(path, 'utf8')).replace(/^\ufeff/, '')

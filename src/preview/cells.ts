@@ -28,8 +28,8 @@ export type Pair = readonly [EvaluationInput | undefined, EvaluationInput | unde
 
 export type Compared = {
   readonly changes: readonly Change[]
-  /** The reason why it is not known of some requests whether their answer changes. */
-  readonly doubt?: string | undefined
+  /** The reasons why it is not known of some requests whether their answer changes. */
+  readonly doubts: readonly string[]
 }
 
 type Verdicts = { readonly before: Verdict; readonly after: Verdict }
@@ -68,7 +68,7 @@ export const compareCells = (pair: Pair): Compared => {
         return merged(one.cells, named('host', 'notHosts', one.host, alike))
       })
   if (!isWhole) doubts.add(TOO_MANY)
-  return { changes: [...changes, ...(seen ? plain(pair, changes, decide) : [])], doubt: [...doubts][0] }
+  return { changes: [...changes, ...(seen ? plain(pair, changes, decide) : [])], doubts: [...doubts] }
 }
 
 /** The change of connections without HTTP, where a port declares no protocol, unless all that it carries changes alike. */
@@ -81,7 +81,8 @@ const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request
   return verdicts.before === verdicts.after || isTold ? [] : [{ carries: 'tcp', ...verdicts }]
 }
 
-const TOO_MANY = 'policies name more paths that cross one another than are told apart'
+/** Said where more requests are told apart than are asked about. */
+export const TOO_MANY = 'policies tell more requests apart than are asked about, as by paths that cross one another'
 
 /** Returns the input of an evaluation; undefined where there is nothing to be asked. */
 export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {

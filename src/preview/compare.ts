@@ -4,9 +4,10 @@ import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { isKind, type KubernetesObject } from '../kubernetes/objects.ts'
 import type { Memories } from '../state/memory.ts'
-import { type Cluster, DECIDING, memorySubject, readCluster, saidIn } from './difference/cluster.ts'
+import { type Cluster, DECIDING, memorySubject, OF_THE_MESH, readCluster, saidIn } from './difference/cluster.ts'
 import { concise } from './difference/concise.ts'
 import { type Difference, findDifference } from './difference/difference.ts'
+import { unknownServiceEntries } from './difference/service-entries.ts'
 import { type AccessChange, tellChanges } from './difference/tell.ts'
 import { changedObjects, unseenClients, unseenTargets } from './difference/unseen.ts'
 import { type Sees, visibleChanges } from './difference/visible.ts'
@@ -38,7 +39,7 @@ type Options = {
 export const compareAccess = async (forked: Forked, options: Options): Promise<ComparedAccess> => {
   const { memories, kubernetes, sees, near, autoAllowWaypoint, hasTime } = options
   const cluster = await readCluster(memories, kubernetes, { near })
-  const missing = (cluster.unread.get('') ?? []).filter((kind) => kind !== 'GatewayClass')
+  const missing = OF_THE_MESH.filter((kind) => cluster.unread.get('')?.includes(kind))
   if (missing.length > 0)
     return {
       access: [],
@@ -47,7 +48,7 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
     }
   const sides = sidesOf(cluster, forked, options)
   const worlds = [createWorld(sides[0]), createWorld(sides[1])] as const
-  const others = unseenClients(worlds, cluster)
+  const { clients: others, isWhole } = unseenClients(worlds, cluster)
   const goesOn = async () => {
     await kubernetes.yieldTurn()
     return hasTime()
@@ -59,13 +60,18 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
   return {
     access: tellChanges(found, difference.clients, near),
     incomplete: [
-      ...unseenTargets(cluster, changed, worlds),
+      ...unseenTargets(cluster, changed, difference.clients, worlds),
+      ...(isWhole || difference.targets.length === 0 ? [] : [TOO_MANY_PATTERNS]),
+      ...unknownServiceEntries(cluster, changed, difference.clients, worlds),
       ...(await unknownTargets(difference, sees)),
       ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
     ],
     messages: untakenMessages(cluster.objects, spaces),
   }
 }
+
+const TOO_MANY_PATTERNS =
+  'policies name more patterns of accounts than are told apart in namespaces that may not be listed'
 
 /** Tells if answers may be others: also where pods alone change, which are told of no plan. */
 export const decidesOtherwise = ({ before, after }: Forked): boolean => changedObjects(before, after).some(isDeciding)

@@ -22,7 +22,7 @@ const BATCH = 'application/cloudevents-batch+json'
 const STRUCTURED = 'application/cloudevents+json'
 
 /**
- * Reads one CloudEvent in either mode, a batch of them, or YAML or JSON documents: Kubernetes objects and lists of them, CloudEvents, and
+ * Reads one CloudEvent in either mode, a batch of them, or YAML or JSON documents: Kubernetes objects and lists of them, of any kind or of one, CloudEvents, and
  * `expect` lists. Throws Refused, 400, naming the document that is neither.
  */
 export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock, 'yieldTurn'>): Promise<Proposal> => {
@@ -46,7 +46,7 @@ const batchIn = (text: string): unknown[] => {
 }
 
 const documentsIn = async (text: string, { yieldTurn }: Pick<Clock, 'yieldTurn'>): Promise<Document.Parsed[]> => {
-  const composing = composeYaml(text, { uniqueKeys: true })
+  const composing = composeYaml(text, { uniqueKeys: true, merge: true })
   try {
     for (;;) {
       const { done, value } = composing.next()
@@ -89,6 +89,13 @@ const NamedObject = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 })
 const List = z.looseObject({ kind: z.literal('List'), items: z.array(NamedObject) })
+/** As the API server answers a list of one kind: items need not say which. */
+const ListOfKind = z
+  .looseObject({ apiVersion: z.string(), kind: z.string().endsWith('List'), items: z.array(z.looseObject({})) })
+  .transform(({ apiVersion, kind, items }) =>
+    items.map((item) => ({ apiVersion, kind: kind.replace(/List$/, ''), ...item })),
+  )
+  .pipe(z.array(NamedObject))
 const Expecting = z.strictObject({ expect: z.array(Expectation) })
 
 const proposalOf = (values: readonly unknown[]): Proposal => {
@@ -104,6 +111,8 @@ const partOf = (value: unknown, index: number): Partial<Proposal> => {
   if (isRecord(value) && 'specversion' in value) return { events: [eventOf(value)] }
   if (isRecord(value) && 'expect' in value) return { expectations: read(Expecting, value, index).expect }
   if (isRecord(value) && value.kind === 'List') return { objects: read(List, value, index).items as KubernetesObject[] }
+  if (isRecord(value) && Array.isArray(value.items) && String(value.kind).endsWith('List'))
+    return { objects: read(ListOfKind, value, index) as KubernetesObject[] }
   return { objects: [read(NamedObject, value, index) as KubernetesObject] }
 }
 

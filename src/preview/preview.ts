@@ -88,7 +88,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
       return { ...answer, headers: {} }
     })
     const kubernetes = createKubernetes({ transport: readingFrom(transport), clock, deadline, trace })
-    const steps = await rehearse(dependencies, fork, {
+    const { steps, incomplete } = await rehearse(dependencies, fork, {
       proposal,
       sender,
       deadline,
@@ -115,9 +115,9 @@ export const createPreview = (dependencies: Dependencies): Preview => {
       access: compared.access,
       expectations: await expected(memories, readingOnce(after), proposal.expectations, sender, {
         autoAllowWaypoint,
-        isPlanned: true,
+        planned: new Set(all.map(({ object }) => object)),
       }),
-      incomplete: compared.incomplete,
+      incomplete: [...incomplete, ...compared.incomplete],
       messages: [...(authored?.messages ?? []), ...compared.messages, ...hidden],
     }
   }
@@ -182,6 +182,7 @@ const whoseIs = ({ before, after }: ObjectChange): { namespace: string; applicat
 const namespacesOf = ({ objects }: Proposal, steps: readonly Told[], changes: readonly ObjectChange[]): Set<string> =>
   new Set([
     ...steps.flatMap(({ namespace }) => namespace ?? []),
-    ...objects.flatMap(({ metadata }) => metadata.namespace ?? []),
-    ...changes.flatMap(({ before, after }) => (after ?? before)?.metadata.namespace ?? []),
+    ...[...objects, ...changes.flatMap(({ before, after }) => after ?? before ?? [])].flatMap(
+      ({ kind, metadata }) => (kind === 'Namespace' ? metadata.name : metadata.namespace) ?? [],
+    ),
   ])

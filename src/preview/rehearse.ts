@@ -40,13 +40,24 @@ const MOST_EVENTS = 2_000
 /** The limit of rounds in which waiting applications look again, as they would with each event or ping. */
 const MOST_LOOKS = 3
 
-/** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken, in their order. */
+const TOO_MANY_EVENTS = `more than ${MOST_EVENTS} events follow: what comes after them is not planned`
+const TOO_MANY_LOOKS = `applications that wait go on after ${MOST_LOOKS} looks: what comes after them is not planned`
+
+export type Rehearsed = {
+  /** In their order. */
+  readonly steps: readonly Told[]
+  /** The reasons why not all that follows was played. */
+  readonly incomplete: readonly string[]
+}
+
+/** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken. */
 export const rehearse = async (
   { features, functions, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies,
   fork: Fork,
   { proposal, sender, deadline, isDeletion }: Performance,
-): Promise<Told[]> => {
+): Promise<Rehearsed> => {
   const steps: Told[] = []
+  const incomplete = new Set<string>()
   const connect = (until: number) => createKubernetes({ transport: servedBy(fork.after), clock, deadline: until })
   const step = createStep({ features, connect, clock, environment, authorizeAuthor })
   const handlerFor = (one: Sender | undefined): Handle =>
@@ -63,14 +74,8 @@ export const rehearse = async (
     })
   const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
 
-  /** Handles the events that the cluster's sources send for the writes so far. */
   const settle = async (): Promise<void> => {
-    let left = MOST_EVENTS
-    for (let events = fork.events(); events.length > 0 && left > 0; events = fork.events())
-      for (const event of events) {
-        left -= 1
-        await asCluster(event, {})
-      }
+    if (!(await isSettled(fork, asCluster))) incomplete.add(TOO_MANY_EVENTS)
   }
 
   for (const object of proposal.objects) {
@@ -84,20 +89,43 @@ export const rehearse = async (
     await asSender(event, {})
     await settle()
   }
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+  const look = async (): Promise<void> => {
     const before = steps.length
     for (const subject of waitingIn(steps)) {
       await asCluster(lookAgain(subject, `look-${before}-${subject}`), {})
       await settle()
     }
-    if (steps.slice(before).every(({ status }) => status === 'unchanged' || status === 'waiting')) break
   }
-  return steps
+  if (!(await isQuiet(steps, look)) && waitingIn(steps).length > 0) incomplete.add(TOO_MANY_LOOKS)
+  return { steps, incomplete: [...incomplete] }
+}
+
+/** Handles the events that the cluster's sources send for the writes so far, and tells if that came to an end. */
+const isSettled = async (fork: Fork, handle: Handle): Promise<boolean> => {
+  let left = MOST_EVENTS
+  for (let events = fork.events(); events.length > 0; events = fork.events()) {
+    if (left <= 0) return false
+    left -= events.length
+    for (const event of events) await handle(event, {})
+  }
+  return true
+}
+
+/** Lets those that wait look again, and tells if that came to an end. */
+const isQuiet = async (steps: readonly Told[], look: () => Promise<void>): Promise<boolean> => {
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const before = steps.length
+    await look()
+    if (steps.slice(before).every(({ status }) => status === 'unchanged' || status === 'waiting')) return true
+  }
+  return false
 }
 
 const isDocument = ({ extensions }: Event): boolean => extensions.kind === 'ConfigMap'
 
+/** A Namespace is what is in it. */
 const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject): { namespace: string } => {
+  if (kind === 'Namespace') return { namespace: name }
   if (namespace === undefined) throw new Refused(400, `${kind} ${name}: expected metadata.namespace`)
   return { namespace }
 }

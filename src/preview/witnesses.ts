@@ -8,6 +8,7 @@ import {
   type Operation,
   type OperationField,
 } from '../istio/authorization-policy.ts'
+import { hostCases, matchesHost } from './host-cases.ts'
 import { overlapsOf } from './overlaps.ts'
 
 /**
@@ -23,7 +24,7 @@ export type Witness = {
 /** A field of an operation that has witnesses: each port is asked for by itself. */
 type Field = Exclude<OperationField, 'ports'>
 type Witnesses = { readonly [field in Field]: readonly Witness[] } & {
-  /** False where policies name more paths that cross one another than are told apart. */
+  /** False where policies tell more requests apart than these: paths that cross one another, or whatever they leave. */
   readonly isWhole: boolean
 }
 
@@ -33,25 +34,20 @@ type Text = {
   readonly matches: (pattern: string, value: string) => boolean
   /** Values that a pattern matches, where `filler` stands for whatever it leaves open. */
   readonly of: (pattern: string, filler: string) => string
-  /** Values that no pattern is likely to match. */
-  readonly others: readonly string[]
-  /** The condition that says the same. */
-  readonly key?: string
+  /** Values that no pattern is likely to match; `mark` and `end` are what patterns may leave open. */
+  readonly others: (mark: string, end: string, depth: number) => readonly string[]
 }
 
 const TEXTS: Readonly<Record<Field, Text>> = {
   hosts: {
-    // a condition tells upper and lower case apart: whatever is sent is as it is named
-    matches: (pattern, value) => matchesText(pattern.toLowerCase(), value.toLowerCase()),
+    matches: matchesHost,
     of: (pattern, filler) => pattern.replaceAll('*', filler),
-    others: ['none-of-the-others.invalid', 'any-other.test'],
-    key: 'request.headers[:authority]',
+    others: (mark, end) => ['none-of-the-others.invalid', `${mark}any-other.tes${end}`],
   },
   methods: {
     matches: matchesText,
     of: (pattern, filler) => pattern.replaceAll('*', filler.toUpperCase()),
-    others: METHODS,
-    key: 'request.headers[:method]',
+    others: (mark, end) => [...METHODS, `${mark}-OTHER-${end}`.toUpperCase()],
   },
   paths: {
     matches: matchesPath,
@@ -59,9 +55,12 @@ const TEXTS: Readonly<Record<Field, Text>> = {
       const path = pattern.replaceAll('{**}', `${filler}/y`).replaceAll('{*}', filler).replaceAll('*', filler)
       return path.startsWith('/') ? path : `/${path}`
     },
-    others: ['/.meshstep/none-of-the-others', '/~any'],
+    others: (mark, end, depth) => ['/.meshstep/none-of-the-others', `/${mark}~${'/~'.repeat(depth)}${end}`],
   },
 }
+
+/** A condition tells upper and lower case of hosts apart, where an operation does not. */
+const AUTHORITY = 'request.headers[:authority]'
 
 const FILLERS = ['x', 'qz', '0-0']
 
@@ -70,45 +69,49 @@ const FILLERS = ['x', 'qz', '0-0']
  * matches none.
  */
 export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => {
-  const paths = witnesses('paths', policies)
+  const [hosts, methods, paths] = [
+    witnesses('hosts', namedIn(policies, 'hosts'), namedIn(policies, 'authorities')),
+    witnesses('methods', namedIn(policies, 'methods')),
+    witnesses('paths', namedIn(policies, 'paths')),
+  ]
   return {
-    hosts: witnesses('hosts', policies).all,
-    methods: witnesses('methods', policies).all,
-    paths: paths.all,
-    isWhole: paths.isWhole,
+    ...{ hosts: hosts.all, methods: methods.all, paths: paths.all },
+    isWhole: hosts.isWhole && methods.isWhole && paths.isWhole,
   }
 }
 
 type Told = { readonly all: readonly Witness[]; readonly isWhole: boolean }
 
-const witnesses = (field: Field, policies: readonly AuthorizationPolicy[]): Told =>
-  known(JSON.stringify([field, namedIn(policies, field)]), readWitnesses)
+const witnesses = (field: Field, named: readonly string[], cased: readonly string[] = []): Told =>
+  known(JSON.stringify([field, named, cased]), readWitnesses)
 
 /** The same few policies are asked about for many clients and ports. */
 const known = createMemo(256 * 1024)
 
 const readWitnesses = (text: string): Told => {
-  const [field, named] = JSON.parse(text) as [Field, string[]]
-  return witnessesFor(field, named)
+  const [field, named, cased] = JSON.parse(text) as [Field, string[], string[]]
+  return witnessesFor(field, named, cased)
 }
 
-const witnessesFor = (field: Field, named: readonly string[]): Told => {
-  const { matches, of, others } = TEXTS[field]
+const witnessesFor = (field: Field, plain: readonly string[], cased: readonly string[]): Told => {
+  const { matches, of } = TEXTS[field]
+  const named = [...new Set([...plain, ...cased])]
+  const matched = (value: string) => [
+    ...plain.filter((pattern) => matches(pattern, value)),
+    ...cased.filter((pattern) => matchesText(pattern, value)).map((pattern) => `${pattern} as it is`),
+  ]
+  const other = otherThan(field, named, (value) => matched(value).length > 0)
   // a host is asked for only where it matters, as most policies name none
-  if (named.length === 0) return { all: [{ value: field === 'hosts' ? undefined : others[0], not: [] }], isWhole: true }
-  const matched = (value: string) => named.filter((pattern) => matches(pattern, value))
+  if (named.length === 0) return { all: [{ value: field === 'hosts' ? undefined : other, not: [] }], isWhole: true }
   const least = (values: readonly string[]) =>
     values.toSorted((one, other) => matched(one).length - matched(other).length)[0] ?? ''
   const { overlaps: crossing, isWhole } = field === 'paths' ? overlapsOf(named) : NONE
+  const labels = [...named, ...overlaps(named)].flatMap((label) =>
+    field === 'hosts' ? hostCases(label, cased) : [label],
+  )
   const labelled = [
-    ...[...named, ...overlaps(named)].map((label) => ({
-      label,
-      value: least(FILLERS.map((filler) => of(label, filler))),
-    })),
-    ...crossing.map(({ patterns, value }) => ({
-      label: patterns.join(BOTH),
-      value,
-    })),
+    ...labels.map((label) => ({ label, value: least(FILLERS.map((filler) => of(label, filler))) })),
+    ...crossing.map(({ patterns, value }) => ({ label: patterns.join(BOTH), value })),
   ]
   const found = new Map<string, Witness>()
   for (const { label, value } of labelled) {
@@ -116,16 +119,36 @@ const witnessesFor = (field: Field, named: readonly string[]): Told => {
     const key = JSON.stringify(set)
     if (set.length > 0 && !found.has(key)) found.set(key, { label, value, not: [] })
   }
-  const other = others.find((value) => matched(value).length === 0)
   const all = [...found.values()]
+  const isWithin = cased.length === 0 ? matches : matchesText
   return {
     all: [
-      ...all.map((one) => ({ ...one, not: narrower(one, all, matches) })),
+      ...all.map((one) => ({ ...one, not: narrower(one, all, isWithin) })),
       ...(other === undefined ? [] : [{ value: other, not: named }]),
     ],
-    isWhole,
+    isWhole: isWhole && (other !== undefined || named.some((pattern) => WHATEVER.includes(pattern))),
   }
 }
+
+/** Patterns that match all that there is. */
+const WHATEVER = ['*', '/*', '{**}', '/{**}']
+
+/** A value that no pattern matches; undefined where none is found. */
+const otherThan = (
+  field: Field,
+  named: readonly string[],
+  isMatched: (value: string) => boolean,
+): string | undefined => {
+  const depth = Math.max(0, ...named.map((pattern) => pattern.split('/').length))
+  for (const mark of MARKS)
+    for (const end of MARKS) {
+      const found = TEXTS[field].others(mark, end, depth).find((value) => !isMatched(value))
+      if (found !== undefined) return found
+    }
+  return undefined
+}
+
+const MARKS = ['t', 'q', ...'abcdefghijklmnoprsuvwxyz0123456789']
 
 const NONE = { overlaps: [], isWhole: true }
 
@@ -163,23 +186,23 @@ export const portsIn = (policies: readonly AuthorizationPolicy[]): number[] => [
   ...new Set(namedIn(policies, 'ports').map(Number).filter(Number.isInteger)),
 ]
 
-const namedIn = (policies: readonly AuthorizationPolicy[], field: OperationField): string[] =>
+type Named = OperationField | 'authorities'
+
+const namedIn = (policies: readonly AuthorizationPolicy[], field: Named): string[] =>
   [...new Set(policies.flatMap((policy) => namesOf(policy)[field]))].toSorted()
 
-const namesOf = perObject(({ spec: { rules = [] } }: AuthorizationPolicy): Record<OperationField, string[]> => {
+const namesOf = perObject(({ spec: { rules = [] } }: AuthorizationPolicy): Record<Named, string[]> => {
   const operations = rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
   const conditions = rules.flatMap(({ when = [] }) => when)
-  const named = (field: OperationField, key?: string): string[] => [
-    ...operations.flatMap((operation: Operation) => [
-      ...(operation[field] ?? []),
-      ...(operation[negated(field)] ?? []),
-    ]),
-    ...conditions.flatMap((one) => (one.key === key ? [...(one.values ?? []), ...(one.notValues ?? [])] : [])),
-  ]
+  const inOperations = (field: OperationField): string[] =>
+    operations.flatMap((operation: Operation) => [...(operation[field] ?? []), ...(operation[negated(field)] ?? [])])
+  const inConditions = (key: string): string[] =>
+    conditions.flatMap((one) => (one.key === key ? [...(one.values ?? []), ...(one.notValues ?? [])] : []))
   return {
-    hosts: named('hosts', TEXTS.hosts.key),
-    methods: named('methods', TEXTS.methods.key),
-    paths: named('paths'),
-    ports: named('ports', 'destination.port'),
+    hosts: inOperations('hosts'),
+    authorities: inConditions(AUTHORITY),
+    methods: [...inOperations('methods'), ...inConditions('request.headers[:method]')],
+    paths: inOperations('paths'),
+    ports: [...inOperations('ports'), ...inConditions('destination.port')],
   }
 })

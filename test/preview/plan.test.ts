@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Authenticate } from '../../src/access/authenticate.ts'
+import { expected } from '../../src/authorization/expected.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Refused } from '../../src/base/errors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { features } from '../../src/features.ts'
 import { createApp } from '../../src/http/app.ts'
 import type { TransportRequest } from '../../src/kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../../src/kubernetes/objects.ts'
@@ -14,6 +16,7 @@ import { event } from '../helpers/world.ts'
 import { custom, pods } from '../istio/bookinfo.ts'
 import { onMesh } from './compared.ts'
 import { createPlace, type Place } from './planned.ts'
+import { reading } from './reading.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -293,6 +296,32 @@ describe('a plan of documents', () => {
   })
 })
 
+describe('a plan of a Namespace, where senders are authenticated,', () => {
+  const labelled: KubernetesObject = {
+    ...{ apiVersion: 'v1', kind: 'Namespace' },
+    metadata: { name: 'shop', labels: { 'istio.io/dataplane-mode': 'ambient' } },
+  }
+  const placeOf = (right: string) => {
+    const place = createPlace([], { authenticate: async () => permitting((about) => about.startsWith(right)) })
+    place.api.seed([
+      { ...labelled, metadata: { name: 'shop' } },
+      ...['db', 'web'].flatMap((name) => application(name, { labels: {} })),
+      custom('closed', { ...pods('db'), action: 'ALLOW', rules: [] }),
+    ])
+    return place
+  }
+
+  test('says what is lost', async () => {
+    const plan = await placeOf('shop/').plan({ objects: [labelled] })
+    expect(plan.objects.map(({ object }) => object)).toEqual(['Namespace shop'])
+    expect(lines(plan)).toContain('- web → db :9080')
+  })
+
+  test('is for who may send events about all of it', async () => {
+    await expect(placeOf('shop/db').plan({ objects: [labelled] })).rejects.toThrow(/may not update shop\/\*/)
+  })
+})
+
 describe('whoever asks for a plan', () => {
   test('must be allowed to send its events', async () => {
     const place = await related3({ authenticate: async () => permitting((about) => !about.startsWith('shop/db')) })
@@ -445,6 +474,24 @@ describe('expectations', () => {
     const unknown = await place.preview(proposal, {})
     const known = await place.preview(proposal, { autoAllowWaypoint: true })
     expect([unknown, known].map(({ expectations }) => expectations[0]?.met)).toEqual([false, true])
+  })
+
+  test('are not met by policies that Istio has not taken yet, but for those that the plan makes', async () => {
+    const taken = { type: 'ZtunnelAccepted', status: 'True', reason: 'Accepted', observedGeneration: '1' }
+    const denying = (name: string, extra: object) => {
+      const made = custom(name, { ...pods(name), action: 'DENY', rules: [{}] })
+      return { ...made, metadata: { ...made.metadata, generation: 1 }, ...extra }
+    }
+    const cluster = reading([
+      ...['db', 'web'].flatMap((name) => onMesh(name)),
+      denying('web', { status: { conditions: [taken] } }),
+      denying('db', {}),
+    ])
+    const ask = (planned: ReadonlySet<string>) =>
+      expected(features.memories, cluster, [{ ...expectation, port: 9080, allowed: false }], undefined, { planned })
+    const [pending, made] = [await ask(new Set()), await ask(new Set(['AuthorizationPolicy shop/db']))]
+    expect([pending, made].map(([one]) => one?.met)).toEqual([false, true])
+    expect(pending[0]?.sentence).toContain('Istio has not taken AuthorizationPolicy shop/db yet')
   })
 
   test('about an application that is not there are never met', async () => {

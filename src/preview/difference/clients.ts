@@ -22,7 +22,7 @@ export type Face = {
 
 /** A client that may send requests. */
 export type Client = {
-  /** `shop/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read. Absent outside the mesh. */
+  /** `shop/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read, which is `*` where it is not known. Absent outside the mesh. */
   readonly name?: string
   readonly namespace: string
   readonly subject?: Subject
@@ -33,6 +33,11 @@ export type Client = {
   /** Before and after; undefined where it does not exist. */
   readonly faces: readonly [Face | undefined, Face | undefined]
 }
+
+/** Tells if a client is another one after the change, or is there on one side alone. */
+export const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before) !== textOf(after)
+
+const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
 /** An application or a Gateway as a client, in both worlds. */
 export const clientOf = async (subject: Subject, worlds: readonly [World, World]): Promise<Client> => {
@@ -63,26 +68,6 @@ export const accountClient = (account: Account, worlds: readonly [World, World],
   return { name, namespace, faces: [faceIn(worlds[0]), faceIn(worlds[1])] }
 }
 
-/** Makes a client of all others in a namespace that cannot be read. */
-export const anybodyIn = (namespace: string): Client => {
-  const serviceAccount = ANYBODY_ELSE
-  const labels = { [ENROLMENT_LABEL]: 'ambient' }
-  const face = {
-    query: { from: { namespace, application: serviceAccount } },
-    observed: {
-      from: { running: [{ metadata: { labels }, spec: { serviceAccountName: serviceAccount } }] },
-      fromNamespace: undefined,
-      mesh: undefined,
-    },
-    account: { namespace, serviceAccount },
-    kind: KIND_OF_ACCOUNTS,
-  }
-  return { name: `${namespace}/*`, namespace, faces: [face, face] }
-}
-
-/** No account is called so. */
-const ANYBODY_ELSE = 'anybody.else'
-
 /** A client of which nothing is known but that it is outside the mesh. */
 export const outsideClient = (
   address: string,
@@ -93,7 +78,8 @@ export const outsideClient = (
   return { namespace: '', address: block, notAddresses: not, faces: [face, face] }
 }
 
-const KIND_OF_ACCOUNTS = JSON.stringify([true, false, [], null, ''])
+/** The kind of whoever is on the mesh and has an account, of whom nothing else is known. */
+export const KIND_OF_ACCOUNTS = JSON.stringify([true, false, [], null, ''])
 
 const faceOf = (
   query: { readonly from: Subject },

@@ -6,10 +6,11 @@ import type { MeshConfig } from '../../istio/config.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../../istio/mesh-config.ts'
 import { ifPermitted, isForbidden, isNotFound } from '../../kubernetes/api-error.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
-import { type Kind, type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
+import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../kubernetes/ownership-labels.ts'
 import { type Memories, memoryName } from '../../state/memory.ts'
 import { concise } from './concise.ts'
+import { UNSEEN } from './hidden-clients.ts'
 
 /** The part of a memory that answers depend on: what it says of the mesh, and the beacon that may say more. */
 export type Said = { readonly mesh?: MeshConfig | undefined; readonly beacon?: Subject | undefined }
@@ -21,7 +22,7 @@ export type Cluster = {
   readonly said: ReadonlyMap<string, Said>
   /** Kinds that the API server does not know. */
   readonly absent: ReadonlySet<Kind>
-  /** `LIST Service pz`, by namespace; by '' what is in no namespace. */
+  /** Names of what may not be read, as `Service pz`: by namespace, by '' what is in none or in all of them, and by UNSEEN in namespaces that are not known. */
   readonly unread: ReadonlyMap<string, readonly string[]>
 }
 
@@ -29,10 +30,11 @@ type ReadMemories = Pick<Memories, 'read'>
 
 /** Read in every namespace before any other: whoever may not list one of them may list none. */
 const OF_NAMESPACES = ['Service', 'StatefulSet', 'Deployment', 'Pod'] as const
-const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as const
+/** Without all of one of these nothing can be compared. */
+export const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as const
 
 /** The kinds that answers depend on. */
-export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass']
+export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass', 'ServiceEntry']
 
 /**
  * Reads all that decides about requests, in all namespaces. What the account of the functions may not list everywhere is listed in the
@@ -61,11 +63,19 @@ export const readCluster = async (
       return true
     }
   }
-  const miss = (namespace: string, kind: Kind) =>
-    unread.set(namespace, [...(unread.get(namespace) ?? []), nameOf({ kind, namespace: namespace || undefined })])
+  const miss = (namespace: string, what: string) => unread.set(namespace, [...(unread.get(namespace) ?? []), what])
+  const findOrMiss = async (reference: Reference, forbidden: () => void): Promise<KubernetesObject | undefined> => {
+    try {
+      return await kubernetes.find(reference)
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      return void forbidden()
+    }
+  }
 
   const isListed = await Promise.all([
     ...OF_THE_MESH.map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
+    (async () => (await list('ServiceEntry', undefined)) || miss('', 'ServiceEntry'))(),
     list('Namespace', undefined),
   ])
   const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => await list(kind, undefined)))
@@ -74,23 +84,31 @@ export const readCluster = async (
   const names = isNamed ? new Set(objects.flatMap((one) => (one.kind === 'Namespace' ? one.metadata.name : []))) : homes
   if (!isNamed)
     await each(homes, async (name) => {
-      const found = await ifPermitted(kubernetes.find({ kind: 'Namespace', name }))
+      const found = await findOrMiss({ kind: 'Namespace', name }, () => miss(name, nameOf({ kind: 'Namespace', name })))
       if (found) objects.push(concise(found))
     })
   const [first, ...others] = OF_NAMESPACES.filter((_, index) => !everywhere[index])
+  if (first && !isNamed) for (const kind of ['Namespace', first]) miss(UNSEEN, kind)
   if (first)
     await each(names, async (namespace) => {
-      if (!(await list(first, namespace))) return miss(namespace, first)
-      await Promise.all(others.map(async (kind) => (await list(kind, namespace)) || miss(namespace, kind)))
+      if (!(await list(first, namespace))) return miss(namespace, nameOf({ kind: first, namespace }))
+      await Promise.all(
+        others.map(async (kind) => (await list(kind, namespace)) || miss(namespace, nameOf({ kind, namespace }))),
+      )
     })
   if (objects.some((one) => one.kind === 'Gateway' && needsClass(one)) && !(await list('GatewayClass', undefined)))
     miss('', 'GatewayClass')
   const said = await readSaid(memories, kubernetes, names)
   const roots = new Set([ROOT_NAMESPACE, ...[...said.values()].flatMap(({ mesh }) => mesh?.rootNamespace ?? [])])
+  const refused: string[] = []
+  const configs: KubernetesObject[] = []
   await each(roots, async (root) => {
-    const found = await ifPermitted(kubernetes.find(meshConfigReference(root)))
-    if (found) objects.push(concise(found))
+    const reference = meshConfigReference(root)
+    const found = await findOrMiss(reference, () => refused.push(nameOf(reference)))
+    if (found) configs.push(concise(found))
   })
+  if (configs.length === 0) for (const name of refused) miss('', name)
+  objects.push(...configs)
   return { objects, said, absent, unread }
 }
 

@@ -5,10 +5,11 @@ import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { applicationsIn } from '../applications.ts'
-import { type Change, compareCells, inputOrNothing } from '../cells.ts'
+import { type Change, compareCells, inputOrNothing, TOO_MANY } from '../cells.ts'
 import { isAlike } from './alike.ts'
 import { type Class, type Classify, createClassify } from './classes.ts'
-import { type Client, clientOf, type Face } from './clients.ts'
+import { type Client, clientOf, isChanged } from './clients.ts'
+import { externalDoubt } from './external-names.ts'
 import { outsideClients } from './outside.ts'
 import { type AskedPort, portsOf } from './ports.ts'
 import { sourcesOf } from './sources.ts'
@@ -112,7 +113,9 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
       {
         to,
         found: compared.flatMap(({ found }) => found),
-        doubt: hasPods || !isSame ? compared.flatMap(({ doubt }) => doubt ?? [])[0] : undefined,
+        doubt:
+          externalDoubt(to, sides) ??
+          compared.flatMap(({ doubts }) => doubts).find((doubt) => hasPods || !isSame || doubt === TOO_MANY),
         questions: ports.length * classes.length,
       },
     ]
@@ -134,10 +137,6 @@ const subjectsIn = (worlds: Worlds): Subject[] => {
 const trustDomainsIn = (worlds: Worlds): string[] => [
   ...new Set(['cluster.local', ...worlds.flatMap((world) => world.trustDomains)]),
 ]
-
-const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before) !== textOf(after)
-
-const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
 const classesFor = (sides: readonly ObservedTarget[], classify: Classify, hasOutside: boolean): Class[] => {
   const policies = [...new Set(sides.flatMap((side) => side.policies ?? []))]
@@ -177,6 +176,6 @@ const compareAt = (to: Subject, port: AskedPort, { worlds, sides, classes, optio
     found: [...byChange.values()].flatMap((alike): Found[] =>
       alike[0] ? [{ to, ...port, change: alike[0].change, who: alike.map(({ one }) => one) }] : [],
     ),
-    doubt: compared.find(({ doubt }) => doubt !== undefined)?.doubt,
+    doubts: compared.flatMap(({ doubts }) => doubts),
   }
 }

@@ -4,6 +4,7 @@ import { allPods, isGateway } from '../../authorization/pods.ts'
 import type { Subject } from '../../base/subject.ts'
 import { type AuthorizationPolicySpec, readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
 import { portsIn } from '../witnesses.ts'
+import { isExternalName, ownService } from './external-names.ts'
 import type { ObservedTarget } from './world.ts'
 
 /** A port that is asked about; where it stands for others, all but `not`. */
@@ -36,8 +37,11 @@ const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
 
 type ServicePort = { readonly port: number; readonly targetPort?: number | string }
 
-const servicePorts = ({ application }: Subject, { services }: ObservedTarget): ServicePort[] =>
-  (services.find(({ metadata }) => metadata.name === application)?.spec?.ports ?? []) as ServicePort[]
+/** None of a Service that stands for another name: what is asked there is asked of that. */
+const servicePorts = (to: Subject, side: ObservedTarget): ServicePort[] => {
+  const service = ownService(to, side)
+  return isExternalName(service) ? [] : ((service?.spec?.ports ?? []) as ServicePort[])
+}
 
 const containerPorts = ({ to }: ObservedTarget): number[] =>
   (to ? allPods(to) : [])

@@ -64,7 +64,7 @@ export const createRelevance = (
 }
 
 /** All that labels may name: of several labels only some count, and in one way only. */
-const waypointsIn = (labels: Labels, namespace: string): string[] => {
+export const waypointsIn = (labels: Labels, namespace: string): string[] => {
   const named = Object.entries(labels).filter(([key]) => key.startsWith(USE_WAYPOINT_LABEL))
   const isHome = ([key]: [string, string]) => key.endsWith('-namespace')
   const homes = [namespace, ...named.filter(isHome).map(([, home]) => home)]

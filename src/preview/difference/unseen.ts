@@ -1,10 +1,12 @@
 import { type PodLike, podTemplate, serviceAccountName } from '../../authorization/pods.ts'
 import { ownValue } from '../../base/own-value.ts'
+import { readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
-import { type Account, accountClient, anybodyIn, type Client } from './clients.ts'
+import { type Account, accountClient, type Client, isChanged } from './clients.ts'
 import type { Cluster } from './cluster.ts'
 import { decidingText } from './concise.ts'
+import { type HiddenClients, hiddenClients, UNSEEN } from './hidden-clients.ts'
 import { accountName, type Pattern, sourcesOf } from './sources.ts'
 import type { World } from './world.ts'
 
@@ -15,20 +17,22 @@ type Worlds = readonly [World, World]
  * jobs between two runs, or in namespaces that cannot be read, or of another cluster; and whoever else is in those that
  * cannot be read, and in namespaces that policies name and nobody is known to run in.
  */
-export const unseenClients = (worlds: Worlds, { unread }: Pick<Cluster, 'unread'>): Client[] => {
+export const unseenClients = (worlds: Worlds, { unread }: Pick<Cluster, 'unread'>): HiddenClients => {
   const accounts = worlds.flatMap(({ objects }) => objects.flatMap(accountsOf))
   const known = new Set(accounts.map(accountName))
   const policies = new Set(worlds.flatMap((world) => ofKind(world, 'AuthorizationPolicy')))
   const named = new Set([...policies].flatMap((one) => sourcesOf(one).accounts).map(({ name }) => name))
   const lone = worlds.flatMap(({ lone: { accounts } }) => accounts.map(accountName))
   const homes = new Set(accounts.map(({ namespace }) => namespace))
-  const foreign = [...policies].flatMap((one) => sourcesOf(one).patterns).flatMap(namespaceIn)
+  const patterns = [...policies].flatMap((one) => sourcesOf(one).patterns)
+  const foreign = patterns.flatMap(namespaceIn)
   const namespaces = [...unread.keys(), ...foreign.filter((name) => !homes.has(name))].filter((name) => name !== '')
   const apart = [...named].filter((name) => !known.has(name))
-  return [
-    ...[...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name))),
-    ...[...new Set(namespaces)].map(anybodyIn),
-  ]
+  const alone = [...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name)))
+  const { clients, isWhole } = hiddenClients([...new Set(namespaces)], patterns)
+  // an account that a policy names is there already
+  const names = new Set(alone.map(({ name }) => name))
+  return { isWhole, clients: [...alone, ...clients.filter(({ name }) => !names.has(name))] }
 }
 
 /** The one namespace that a pattern is about, if it is about one. */
@@ -63,29 +67,41 @@ const accountIn = (name: string): Account => {
 export const unseenTargets = (
   { unread }: Pick<Cluster, 'unread'>,
   changed: readonly KubernetesObject[],
+  clients: readonly Client[],
   worlds: Worlds,
 ): string[] => {
   const roots = new Set(worlds.flatMap((world) => world.roots))
-  const isShared = ({ kind, metadata: { namespace = '' } }: KubernetesObject) =>
-    ['Gateway', 'GatewayClass', 'ConfigMap'].includes(kind) || roots.has(namespace)
+  // who is another client from now on may be let in anywhere as what it was
+  const isOfAll = clients.some((one) => one.faces[0] !== undefined && isChanged(one)) || changed.some(isShared(roots))
   const concerned = (namespace: string) =>
-    changed.some(
-      (one) =>
-        isShared(one) ||
-        one.metadata.namespace === namespace ||
-        (one.kind === 'Namespace' && one.metadata.name === namespace),
-    )
+    isOfAll ||
+    changed.some(({ kind, metadata }) => namespace === (kind === 'Namespace' ? metadata.name : metadata.namespace))
   const hidden = [...unread].filter(([namespace]) => namespace !== '' && concerned(namespace))
   const domains = new Set(worlds.flatMap(({ trustDomains }) => trustDomains))
   const foreign = new Set(changed.flatMap(trustDomainsIn).filter((one) => !domains.has(one)))
   return [
     ...hidden.map(
-      ([namespace, kinds]) =>
-        `what changes for the applications of ${namespace} is not known: the functions may not list ${kinds.join(', ')}`,
+      ([namespace, what]) =>
+        `what changes for the applications of ${namespace === UNSEEN ? 'namespaces that are not seen' : namespace} is not known: the functions may not list ${what.join(', ')}`,
     ),
+    ...(unread.get('') ?? [])
+      .filter((what) => what.startsWith('ConfigMap '))
+      .map((what) => `Istio's root namespace is not known for certain: the functions may not get ${what}`),
     ...[...foreign].map((domain) => `callers of the trust domain ${domain} are not compared: it is of another mesh`),
   ]
 }
+
+/** Tells if an object may decide in any namespace: a policy of a waypoint does in those that are led to it. */
+const isShared =
+  (roots: ReadonlySet<string>) =>
+  (object: KubernetesObject): boolean => {
+    const { kind, metadata } = object
+    if (['Gateway', 'GatewayClass', 'ConfigMap'].includes(kind) || roots.has(metadata.namespace ?? '')) return true
+    if (kind !== 'AuthorizationPolicy') return false
+    const read = readAuthorizationPolicy(object)
+    const attachment = 'policy' in read ? read.policy.spec : read.attachment
+    return attachment === undefined || targetsOf(attachment).some((target) => target.kind === 'Gateway')
+  }
 
 /** The trust domains that a policy names, but for Istio's word for the own one. */
 const trustDomainsIn = (object: KubernetesObject): string[] =>
