@@ -27,8 +27,7 @@ const answer = async (
   const request = requestOf(incoming)
   // of many that come at once, each takes its part of a turn; who asks for liveness does not wait for them
   if (incoming.method === 'POST') await clock.yieldTurn()
-  const { remoteAddress } = incoming.socket
-  const response = request === undefined ? BAD_REQUEST : await fetch(request, { remoteAddress })
+  const response = request === undefined ? BAD_REQUEST : await fetch(request, { incoming })
   outgoing.statusCode = response.status
   response.headers.forEach((value, name) => void outgoing.setHeader(name, value))
   await writeBody(response.body, outgoing)

@@ -18,7 +18,7 @@ import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
 import { refuseForeign } from './foreign.ts'
 import { createRouter } from './router.ts'
-import type { SenderOf } from './sender.ts'
+import { isReceived, type SenderOf } from './sender.ts'
 import type { StepStream } from './step-stream.ts'
 
 export type AppOptions = {
@@ -80,7 +80,7 @@ export const createApp = ({
       const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
       return context.body(reply.body, 200, reply.headers)
     }
-    return await intake.take(context.req.raw, read, sender)
+    return await intake.take(context.req.raw, read, sender, await isReceived(context))
   }
 
   /**
@@ -111,7 +111,8 @@ export const createApp = ({
         const proposal = await readProposal({ headers, body }, clock)
         return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
       }
-      return await intake.take(context.req.raw, plan, await senderOf(context))
+      const sender = await senderOf(context)
+      return await intake.take(context.req.raw, plan, sender, await isReceived(context))
     })
   app.post('/:function', take)
   if (explain)

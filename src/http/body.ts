@@ -1,4 +1,4 @@
-import { createBudget } from '../base/budget.ts'
+import { createBudget, within } from '../base/budget.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 
 /** The largest body: a ConfigMap of 1 MiB in an event, with what surrounds it. */
@@ -10,19 +10,24 @@ const MAXIMUM_BYTES = 2 * 1024 * 1024
  */
 const MAXIMUM_BYTES_HELD = 1024 * 1024
 
-/** Bounds the memory that requests take: their bodies, read and worked on at the same time. */
+/** Bodies that are waited for at a time, five of one sender: each holds one of the 20 places that queue-proxy has, until it is here or cut off. */
+const MOST_AWAITED = 7
+
+/** Bounds what requests take: the memory of their bodies, read and worked on at the same time, and the places of those whose bodies are slow. */
 export type Intake = {
   /**
    * Reads a body, and passes it to `use`, whose end releases its bytes. Rejects with Refused for a body that is compressed (415), too
-   * large (413) or cut off (400), and with Unavailable (429) when too much is being worked on, by all or for this `sender`.
+   * large (413) or cut off (400), and with Unavailable (429) when too much is being worked on, or too many are waited for, of all or of this
+   * `sender`. One that has come whole, `isReceived`, is not waited for.
    */
-  take<T>(request: Request, use: (body: Uint8Array) => Promise<T>, sender?: string): Promise<T>
+  take<T>(request: Request, use: (body: Uint8Array) => Promise<T>, sender?: string, isReceived?: boolean): Promise<T>
 }
 
 export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
   const budget = createBudget(maximumBytesHeld, 'too much is being worked on here: the event fits in a moment')
+  const awaited = createBudget(MOST_AWAITED, 'too many bodies are still on their way here: send it again in a moment')
   return {
-    take: async (request, use, sender) => {
+    take: async (request, use, sender = '', isReceived = true) => {
       const { headers } = request
       refuseCompressed(headers)
       const announced = Number(headers.get('content-length') ?? 0)
@@ -36,7 +41,8 @@ export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
       }
       try {
         hold(announced)
-        return await use(await readBody(request, hold))
+        const read = () => readBody(request, hold)
+        return await use(await (isReceived ? read() : within(awaited, sender, read)))
       } finally {
         account.close()
       }

@@ -5,6 +5,7 @@ import { describeIssues } from '../base/issues.ts'
 import { readEvent } from '../cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import { createIntake } from '../http/body.ts'
+import { isReceived } from '../http/sender.ts'
 import type { Questions } from '../http/server.ts'
 import type { Assets } from './assets.ts'
 import { readingLists } from './listed.ts'
@@ -97,7 +98,10 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
     app.post('/page/plan', async (context) => {
       const authorization = context.req.header('authorization')
       const sender = await senderOf(context)
-      const asked = parse(Asked, await intake.take(context.req.raw, async (body) => jsonIn(body), sender))
+      const asked = parse(
+        Asked,
+        await intake.take(context.req.raw, async (body) => jsonIn(body), sender, await isReceived(context)),
+      )
       const told = 'event' in asked ? asked.event : await toldBy(asked, applications, authorization)
       const body = Buffer.from(eventOf(told, '/page'))
       const event = readEvent({ headers: { 'content-type': 'application/cloudevents+json' }, body })

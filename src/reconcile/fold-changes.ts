@@ -9,7 +9,7 @@ import type { Trace } from '../base/trace.ts'
 import type { Gone } from '../cloudevents/knative/knative.ts'
 import type { Features } from '../feature/combine.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../relations/announcements.ts'
-import type { Document } from '../relations/documents.ts'
+import { type Document, rememberedDocuments } from '../relations/documents.ts'
 import { assignIds } from '../relations/ids.ts'
 import { isBetween, remoteSubject } from '../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../relations/peers.ts'
@@ -313,7 +313,5 @@ const isRead = ({ look }: Change, { application }: Subject, { found }: Documents
 const withEventOf = (state: State, { look, event }: Change): State =>
   look?.document === undefined || event === undefined ? state : withDocumentEvent(state, look.document, event)
 
-const isHeldBy = ({ document, relations }: State, { look }: Change): boolean =>
-  look?.document !== undefined &&
-  look.isTold !== true &&
-  (document === look.document || Object.values(relations).some((entry) => entry.document === look.document))
+const isHeldBy = (state: State, { look }: Change): boolean =>
+  look?.document !== undefined && look.isTold !== true && rememberedDocuments(state).has(look.document)

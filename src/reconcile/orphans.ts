@@ -1,5 +1,6 @@
 import type { Memo } from '../base/memo.ts'
 import { Application } from '../base/names.ts'
+import { defined } from '../base/own-value.ts'
 import { DOCUMENT_SELECTOR } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
 import { candidateKinds } from '../kubernetes/apply-labels.ts'
@@ -10,7 +11,7 @@ import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isPodOf } from '../kubernetes/pods.ts'
 import { tombstoneOf } from '../relations/announcements.ts'
-import { readDocument } from '../relations/documents.ts'
+import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { endedBy, isRequirer } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
@@ -30,12 +31,13 @@ export type Swept = {
 const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
 
 /**
- * The applications of a namespace; a sentence for each that lost its memory, and why some that are known only by what they left behind may not be
- * found.
+ * The applications of a namespace; a sentence for each that lost its memory, for each document of which nobody knows whose it is, and why some that
+ * are known only by what they left behind may not be found.
  */
 export type Sweep = {
   readonly applications: readonly Swept[]
   readonly lost: readonly string[]
+  readonly unclaimed: readonly string[]
   readonly problems: readonly string[]
 }
 
@@ -66,6 +68,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
   )
   const owned = Map.groupBy(owners, ({ application }) => application)
   const documented = Map.groupBy(documents, ({ application }) => application)
+  const unread = documents.filter(({ problem }) => problem !== undefined)
   const named = new Map(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]))
   const applications = new Set([
     ...[remembered, owned, holding, naming].flatMap((all) => [...all.keys()]),
@@ -75,8 +78,15 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     const known = remembered.get(application)?.known
     const told = {
       application,
-      // a document that cannot be read may be anybody's
-      documents: [application, undefined].flatMap((one) => documented.get(one) ?? []).map(({ name }) => name),
+      // one that cannot be read is also that of whoever remembers what it said
+      documents: [
+        ...new Set(
+          [
+            ...(documented.get(application) ?? []),
+            ...unread.filter(({ name }) => remembered.get(application)?.documents.has(name)),
+          ].map(({ name }) => name),
+        ),
+      ],
       named: (naming.get(application) ?? []).map(({ by }) => by),
     }
     // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
@@ -93,7 +103,9 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     }
   })
   const lost = lostMemories(namespace, owners, new Set(remembered.keys())).map(({ message }) => message)
-  return { applications: swept, lost, problems }
+  const claimed = new Set(swept.flatMap((one) => one.documents))
+  const unclaimed = unread.flatMap(({ name, problem }) => (problem === undefined || claimed.has(name) ? [] : [problem]))
+  return { applications: swept, lost, unclaimed, problems }
 }
 
 /** Lists what `of` makes of each object. */
@@ -107,8 +119,13 @@ const eachOf =
   ): Promise<T[]> =>
     (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
 
-/** The application of a memory and those of the namespace that it names. What is `known` is absent where it cannot be read. */
-type Remembered = { readonly application: string; readonly remotes: readonly string[]; readonly known?: Known }
+/** The application of a memory, and those of the namespace and the documents that it names. What is `known` is absent where it cannot be read. */
+type Remembered = {
+  readonly application: string
+  readonly remotes: readonly string[]
+  readonly documents: ReadonlySet<string>
+  readonly known?: Known
+}
 
 type Known = {
   /** The targets, each with the kinds of objects that it may be. */
@@ -125,7 +142,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const application = labels?.[APPLICATION_LABEL] ?? ''
   if (name !== memoryName(application)) return []
   const read = features.memories.read(memory, memo)
-  if (read instanceof Error) return [{ application, remotes: [] }]
+  if (read instanceof Error) return [{ application, remotes: [], documents: new Set() }]
   // an application that only the charm library has written to has no state yet
   const state = read ?? emptyState()
   const { config, owned = [], workloadKind } = state
@@ -140,15 +157,24 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const isEnrolled = Object.values(state.relations).some((entry) => isRequirer(entry) && stands(state, entry))
   const isOver = state.removed !== undefined || (!isEnrolled && endedBy(subject, state, new Map()).length > 0)
   const known = { targets, owned, isPlaced: isTold || isOver, isDemanded: isTold || isRemoved(state) }
-  return [{ application, remotes: remotes.map((remote) => remote.application), known }]
+  return [
+    {
+      application,
+      remotes: remotes.map((remote) => remote.application),
+      documents: rememberedDocuments(state),
+      known,
+    },
+  ]
 }
 
-const documentIn = (
-  { configDocument }: Features,
-  object: KubernetesObject,
-): { name: string; application?: string }[] => {
-  const { name, application } = readDocument(object, configDocument) ?? {}
-  return name === undefined ? [] : [{ name, ...(application !== undefined && { application }) }]
+type Titled = { readonly name: string; readonly application?: string; readonly problem?: string }
+
+/** Of a document no more than whose it is, or why it cannot be read. */
+const documentIn = ({ configDocument }: Features, object: KubernetesObject): Titled[] => {
+  const document = readDocument(object, configDocument)
+  if (document === undefined) return []
+  const { name, application } = document
+  return [defined({ name, application, problem: 'problem' in document ? document.problem : undefined })]
 }
 
 /** An object as far as it says whose it is, and the applications whose field managers hold something on it. */

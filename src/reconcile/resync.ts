@@ -46,7 +46,7 @@ export const createResync =
   ({ features, connect, step, receive, take, send, deliver, isOwnSink, clock, newId }: Dependencies): Resync =>
   async (namespace, cause, deadline) => {
     const { listing, reading } = createListed(connect(deadline, traceOf(cause)))
-    const { applications: swept, lost, problems } = await sweep(features, listing, namespace)
+    const { applications: swept, lost, unclaimed, problems } = await sweep(features, listing, namespace)
     const effects: FollowedStep[] = []
 
     /** The result of an event for which no step need be taken by whoever gets it. */
@@ -76,10 +76,11 @@ export const createResync =
     const messages = [
       `looked at ${swept.length} applications, and sent a resync to ${sent} of them`,
       ...lost,
+      ...unclaimed.slice(0, MOST_FAILURES),
       ...problems.map((problem) => `${problem}. Until then nothing that a lost memory left behind is found`),
       ...failures.slice(0, MOST_FAILURES).map(({ message }) => message),
     ]
-    const isWaiting = lost.length + problems.length + failures.length > 0
+    const isWaiting = lost.length + unclaimed.length + problems.length + failures.length > 0
     const outcome: Outcome = { ...UNCHANGED, ...(isWaiting && { status: 'waiting' }), messages }
     return withDelivered(outcome, { published: [], refused: [], effects })
   }

@@ -3,7 +3,7 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
-import { findDocuments, isAbout, listDocuments } from '../relations/documents.ts'
+import { findDocuments, isAbout, listDocuments, rememberedDocuments } from '../relations/documents.ts'
 import { remoteSubject } from '../relations/peer-entry.ts'
 import {
   isRelatedTo,
@@ -73,7 +73,7 @@ const isUnknown = ({ relations }: Pick<State, 'relations'>, key: string | undefi
 const readDocuments = async (
   kubernetes: Kubernetes,
   subject: Subject,
-  known: Pick<State, 'relations'>,
+  known: Pick<State, 'relations' | 'document'>,
   changes: readonly Change[],
   isEverything: boolean,
   schema: Features['configDocument'],
@@ -81,7 +81,14 @@ const readDocuments = async (
   const looks = changes.flatMap(({ look }) => look ?? [])
   const names = looks.flatMap(({ document, documents = [] }) => [...(document ? [document] : []), ...documents])
   const looked = [...new Set(names)]
-  const list = () => listDocuments(kubernetes, subject.namespace, schema, (document) => isAbout(subject, document))
+  const remembered = new Set([...rememberedDocuments(known), ...looked])
+  const list = () =>
+    listDocuments(
+      kubernetes,
+      subject.namespace,
+      schema,
+      (document) => isAbout(subject, document) || ('problem' in document && remembered.has(document.name)),
+    )
   const found = isEverything ? await list() : await findDocuments(kubernetes, subject, looked, schema)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)

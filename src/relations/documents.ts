@@ -15,6 +15,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote, withoutOwnNamespace } from '../state/relation.ts'
+import type { State } from '../state/state.ts'
 import type { AnnouncedRelation } from './announcements.ts'
 import { isBetween } from './peer-entry.ts'
 
@@ -36,11 +37,14 @@ export const configDocument = (config: z.ZodType<Config>) => z.strictObject({ ..
 
 export type ConfigDocument = ReturnType<typeof configDocument>
 
-/** Tells if a document says anything of the application, which may be the other side of its relation. One that cannot be read may be about anybody. */
+/** Tells if a document says anything of the application, which may be the other side of its relation. */
 export const isAbout = (subject: Subject, document: Document): boolean =>
-  'problem' in document ||
   document.application === subject.application ||
   ('announced' in document && isBetween(document.announced, subject, subject))
+
+/** Names the documents of which an application remembers what they say: where one cannot be read any more, that stays. */
+export const rememberedDocuments = ({ document, relations }: Pick<State, 'document' | 'relations'>): Set<string> =>
+  new Set([document, ...Object.values(relations).map((entry) => entry.document)].filter((name) => name !== undefined))
 
 /** Lists the documents of a namespace; of a page no more is held than is kept. */
 export const listDocuments = async (

@@ -50,7 +50,11 @@ const ATTACKS = {
 const told = writeEvent(event('config-changed', { config: { mesh: {} } }))
 
 const startFunctions = async (options: Parameters<typeof startPage>[1] = {}) => {
-  const api = createEmbeddedApi({ tokens: { good: 'somebody' }, audiences: ['meshstep'], allows: () => true })
+  const api = createEmbeddedApi({
+    tokens: { good: 'somebody', other: 'other' },
+    audiences: ['meshstep'],
+    allows: () => true,
+  })
   api.seed([workload(), service()], { manager: 'juju' })
   const server = await startPage(api, options)
   onTestFinished(() => server.stop())
@@ -173,6 +177,53 @@ describe('of the bytes that are worked on', () => {
     await ask(`${url}/health/liveness`)
     const mine = writeEvent(event('config-changed', { config: { mesh: {} } }))
     expect((await ask(url, { method: 'POST', headers: mine.headers, body: mine.body })).status).toBe(200)
+  })
+})
+
+describe('of bodies that are still on their way', () => {
+  const SLOW = { method: 'POST', agent: false } as const
+
+  /** Bodies of 200 bytes of which one comes, and the answers so far. */
+  const sendSlowly = (url: string, times: number, headers: Record<string, string> = {}) => {
+    const answers: http.IncomingMessage[] = []
+    const requests = Array.from({ length: times }, () => {
+      const all = { ...told.headers, ...headers, 'content-length': 200 }
+      const request = http.request(url, { ...SLOW, headers: all }, (response) => answers.push(response.resume()))
+      request.on('error', () => undefined).write('{')
+      onTestFinished(() => void request.destroy())
+      return request
+    })
+    return { answers, requests }
+  }
+
+  const refusal = expect.objectContaining({
+    statusCode: 429,
+    headers: expect.objectContaining({ 'retry-after': '1' }),
+  })
+
+  test('one sender has five, 429 beyond, and leaves room to its own whole bodies and to slow ones of others', async () => {
+    const { url } = await startFunctions({ audience: 'meshstep' })
+    const authorization = 'Bearer good'
+    const { answers, requests } = sendSlowly(url, 20, { authorization })
+    await vi.waitFor(() => expect(answers).toEqual(Array.from({ length: 15 }, () => refusal)))
+    const whole = await ask(url, { method: 'POST', headers: { ...told.headers, authorization }, body: told.body })
+    expect(whole.status).toBe(200)
+    const other = sendSlowly(url, 1, { authorization: 'Bearer other' })
+    other.requests[0]?.end(' '.repeat(199))
+    await vi.waitFor(() => expect(other.answers).toMatchObject([{ statusCode: 400 }]))
+
+    for (const request of requests) request.end(' '.repeat(199))
+    await vi.waitFor(() => expect(answers.filter(({ statusCode }) => statusCode === 400)).toHaveLength(5))
+    const again = sendSlowly(url, 5, { authorization })
+    for (const request of again.requests) request.end(' '.repeat(199))
+    await vi.waitFor(() => expect(again.answers.map(({ statusCode }) => statusCode)).toEqual([400, 400, 400, 400, 400]))
+  })
+
+  test('an address has as many where no token is asked for', async () => {
+    const { url } = await startFunctions()
+    const { answers } = sendSlowly(url, 20)
+    await vi.waitFor(() => expect(answers).toEqual(Array.from({ length: 15 }, () => refusal)))
+    expect((await ask(url, { method: 'POST', headers: told.headers, body: told.body })).status).toBe(200)
   })
 })
 

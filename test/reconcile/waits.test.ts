@@ -111,7 +111,10 @@ test('all sources of waits are listed, each with its beginning', () => {
     state,
     resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], departing: {} } as never,
     peers: new Map(),
-    desired: { waiting: [wait('desired')], labels: { labels: { mesh: 'on' }, unknown: [], messages: [], required: true } },
+    desired: {
+      waiting: [wait('desired')],
+      labels: { labels: { mesh: 'on' }, unknown: [], messages: [], required: true },
+    },
     plan: { waiting: [wait('plan')], conflicts: [] },
     unenforced: [],
     waitForPods: wait('pods'),

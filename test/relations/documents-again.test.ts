@@ -270,6 +270,20 @@ describe('a document that cannot be read', () => {
   )
 })
 
+test('a document of which nobody knows whose it is, is told once for the namespace, and by no application', async () => {
+  const world = await created(ALL)
+  const nobodys = { ...configDocument('reviews'), data: { ...configDocument('reviews').data, application: 'reviews"' } }
+  applyDocument(world, nobodys)
+  const { status, messages } = await world.send('resync', { application: undefined })
+  const told = expect.stringMatching(/reviews-config: application: .*; the last readable data stays in effect$/)
+  expect([status, messages]).toEqual(['waiting', [expect.stringContaining('looked at'), told]])
+  for (const application of ['details', 'beacon']) {
+    const { messages } = await world.send('resync', { application })
+    expect([application, messages]).toEqual([application, []])
+  }
+  expect(effects(world)).toEqual(WORKING)
+})
+
 test('a relation of a document is told once to an application without a memory', async () => {
   const world = await created(DOCUMENTS)
   await deliver(world, [applyDocument(world, relationDocument('details', { ...USE, requirer: 'reviews' }))])
