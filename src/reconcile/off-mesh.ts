@@ -15,7 +15,7 @@ type Meant = {
   readonly desired: Pick<DesiredLabels, 'labels' | 'overruled'>
 }
 
-/** What a pod is made of, as far as it counts for a mesh. */
+/** The part of a pod, or of a template, that counts for a mesh. */
 type PodLike = {
   readonly metadata?: { readonly labels?: Readonly<Record<string, string>> }
   readonly spec?: { readonly hostNetwork?: boolean }
