@@ -136,7 +136,9 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
     mayPassStranger: (request) => rules('stranger').some((one) => mayPass(request, one)),
     clients: () => {
-      if (isMemoryDeleted(platform.said) || !isDeclaring()) return []
+      // a lost memory of details or of a beacon knows no clients until it is told of them again; one of a client takes nothing from it
+      const isLost = ['details', ...BEACONS].some((side) => isMemoryDeleted(platform.said, side))
+      if (isLost || !isDeclaring()) return []
       return findTruth(platform).relations.flatMap(({ fact }) =>
         fact.kind === 'told' && fact.relation.interface === 'http' && isKnown(fact.relation.id, fact.side)
           ? [fact.relation.requirer.application]

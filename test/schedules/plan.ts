@@ -214,7 +214,8 @@ const createBeginning = (random: Random): Beginning => {
   const orders: Order[] = style.isForgetful || style.isRemoving ? ['time', 'sequence'] : ['time', 'sequence', 'none']
   const skew = random.pick([0, 0, 500, 3_000])
   const order = random.pick(orders)
-  const offsets = Object.fromEntries(ALL_SIDES.map((side) => [side, skew === 0 ? 0 : -random.below(skew)]))
+  const ahead = random.pick([0, skew])
+  const offsets = Object.fromEntries(ALL_SIDES.map((side) => [side, skew === 0 ? 0 : ahead - random.below(skew)]))
   const isReusing = !random.chance(0.7)
   return {
     variant,
@@ -288,11 +289,11 @@ export const createPlan = (random: Random): Plan => {
     crashes: random.pick([0, 1, 1, 2]),
     losses: random.pick([0, 0, 1, 2]),
     doubles: random.pick([0, 0, 1]),
-    disturbances: 0,
     atOnce: random.pick([1, 2, 3]),
     patience: random.pick([0.5, 0.8, 0.95]),
     again: size === 'long' ? 1 : random.pick([0, 0.2, 0.5]),
     isQuiet: random.chance(1 / 8),
     ...createSurroundings(random),
+    disturbances: random.pick([0, 0, 0, 6]),
   }
 }
