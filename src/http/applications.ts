@@ -19,7 +19,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
 import { mergeSettings } from '../relations/application-data.ts'
-import { listPeers, type Peer } from '../relations/peers.ts'
+import { listNamesEverywhere, listPeers, type Peer } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
 import type { Service } from '../services/announced.ts'
 import { offeredServices } from '../services/offered.ts'
@@ -134,14 +134,14 @@ export const createApplications = ({
     sender: Sender | undefined,
     { limit, after }: z.output<typeof PageQuery>,
   ): Promise<Page> => {
-    const known = [...(await peersEverywhere(look.kubernetes))].filter(([name]) => isAfter(name, after))
-    const left = known.toSorted(([one], [other]) => (isAfter(one, other) ? 1 : -1))
+    const known = (await namesEverywhere(look.kubernetes)).filter((subject) => isAfter(subjectName(subject), after))
+    const left = known.toSorted((one, other) => (isAfter(subjectName(one), subjectName(other)) ? 1 : -1))
     const items: (ApplicationView | UnreadableView)[] = []
-    for (const [index, [name, peer]] of left.entries()) {
-      if (await maySee(sender, peer.subject)) items.push(await viewOrProblem(look, peer))
+    for (const [index, subject] of left.entries()) {
+      if (await maySee(sender, subject)) items.push(await viewOrProblem(look, subject))
       const isFull = items.length === limit || index + 1 === MOST_ASKED
       if (isFull && index + 1 < left.length)
-        return { items, next: new URLSearchParams({ limit: String(limit), after: name }) }
+        return { items, next: new URLSearchParams({ limit: String(limit), after: subjectName(subject) }) }
     }
     return { items }
   }
@@ -163,7 +163,7 @@ export const createApplications = ({
         await sender?.authorize({ namespace })
         const peers = await listPeers(look.kubernetes, namespace)
         const views: (ApplicationView | UnreadableView)[] = []
-        for (const peer of peers.values()) views.push(await viewOrProblem(look, peer))
+        for (const { subject } of peers.values()) views.push(await viewOrProblem(look, subject))
         return [...views, ...unknownIn(namespace, peers, await look.refused(namespace))]
       })
     },
@@ -186,9 +186,9 @@ const unknownIn = (
       : [{ namespace, application, problem }],
   )
 
-const peersEverywhere = async (kubernetes: Kubernetes): Promise<Map<string, Peer>> => {
+const namesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> => {
   try {
-    return await listPeers(kubernetes, undefined)
+    return await listNamesEverywhere(kubernetes)
   } catch (error) {
     if (!isForbidden(error)) throw error
     throw new Refused(403, 'this process may not list the ConfigMaps of all namespaces: ask /applications/{namespace}')
@@ -214,7 +214,7 @@ type Look = {
   readonly environment: Environment
 }
 
-const viewOrProblem = async (look: Look, { subject }: Peer) => {
+const viewOrProblem = async (look: Look, subject: Subject) => {
   try {
     return await viewOf(look, subject)
   } catch (error) {
