@@ -1,7 +1,7 @@
 import { startupSnapshot } from 'node:v8'
 import { ConfigurationError } from './base/errors.ts'
 import { createLog } from './base/log.ts'
-import { runUntilSignal } from './http/process.ts'
+import { runUntilSignal } from './http/process-lifecycle.ts'
 import { startDeadLetterServer, startServer } from './http/server.ts'
 import { readSettings } from './http/settings.ts'
 import { warmUp } from './http/warm-up.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { createBudget, within } from '../base/budget.ts'
-import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
+import { createExpiringCache } from '../base/expiring-cache.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type Kind, nameOf as printName, type Reference, resourceOf } from '../kubernetes/objects.ts'
@@ -47,7 +47,7 @@ const BUSY = 'too many questions to RBAC are under way here: ask again in a mome
  * grant counts at once; but that of all of a namespace is, where the application is asked about next.
  */
 export const createAccessReviews = (clock: Clock): AccessReviews => {
-  const verdicts = createCache<Verdict>(clock)
+  const verdicts = createExpiringCache<Verdict>(clock)
   const budget = createBudget(MOST_UNDER_WAY, BUSY)
   const asking =
     (kubernetes: Kubernetes, asker: User) =>

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createBounded } from '../base/bounded.ts'
+import { createBoundedMap } from '../base/bounded-map.ts'
 import { createBudget, within } from '../base/budget.ts'
-import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
+import { createExpiringCache } from '../base/expiring-cache.ts'
 import type { Author } from '../cloudevents/knative/document.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Reference } from '../kubernetes/objects.ts'
@@ -43,8 +43,8 @@ export const createAuthenticate = ({
   clock: Clock
   reviews?: AccessReviews
 }): Authenticate => {
-  const users = createCache<User>(clock)
-  const known = createBounded<string>(MOST_KNOWN)
+  const users = createExpiringCache<User>(clock)
+  const known = createBoundedMap<string>(MOST_KNOWN)
   const budget = createBudget(MOST_UNDER_WAY, BUSY)
 
   return async (kubernetes, authorization) => {

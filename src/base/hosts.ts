@@ -8,7 +8,7 @@ type Asked = { readonly host?: string | undefined; readonly origin?: string | un
  * before one stands for all below it, and `*` for any; localhost and IP addresses always may, as nobody can lead these elsewhere by DNS.
  * Who sends no Host, or no Origin, is no browser.
  */
-export const foreignRequest = ({ host, origin }: Asked, names: readonly string[]): string | undefined => {
+export const hostOrOriginProblem = ({ host, origin }: Asked, names: readonly string[]): string | undefined => {
   if (host === undefined) return undefined
   if (!isOwn(hostnameOf(host), names))
     return `Host ${host.slice(0, 100)}: expected localhost, an IP address or a name that was allowed: allow it with ALLOWED_HOSTS if it leads here`

@@ -1,11 +1,11 @@
-import { createBounded } from './bounded.ts'
+import { createBoundedMap } from './bounded-map.ts'
 
 /** Memoizes a function of a text while the text keeps coming. The value is shared and must not be changed. */
 export type Memo = <T>(text: string, of: (text: string) => T) => T
 
 /** Creates a memo of at most the last `characters` characters of text. */
 export const createMemo = (characters = 4 * 1024 * 1024): Memo => {
-  const kept = createBounded<Map<unknown, unknown>>(characters)
+  const kept = createBoundedMap<Map<unknown, unknown>>(characters)
   return <T>(text: string, of: (text: string) => T): T => {
     const values = kept.get(text) ?? new Map<unknown, unknown>()
     const value = (values.has(of) ? values.get(of) : of(text)) as T

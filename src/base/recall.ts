@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { createBounded } from './bounded.ts'
+import { createBoundedMap } from './bounded-map.ts'
 
 /** Applies a pure function, or recalls what it made of an equal input the last time under this name. The value is shared and must not be changed. */
 export type Recall = <I, T>(name: string, of: (input: I) => T, input: I) => T
@@ -14,7 +14,7 @@ type Made = { readonly input: unknown; readonly value: unknown; readonly size: n
  * they are made of, as parsed texts that come again do, are compared at once.
  */
 export const createRecalls = (characters = 4 * 1024 * 1024): Recalls => {
-  const kept = createBounded<Map<string, Made>>(characters)
+  const kept = createBoundedMap<Map<string, Made>>(characters)
   return (key, size) => {
     const made = kept.get(key) ?? new Map<string, Made>()
     return <I, T>(name: string, of: (input: I) => T, input: I): T => {

@@ -1,6 +1,6 @@
-import { groups } from '../base/groups.ts'
 import { defined } from '../base/own-value.ts'
 import { pythonJson } from '../base/python-json.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import type { OwnSide } from '../feature/feature.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
@@ -59,7 +59,7 @@ const metadataOf = ({ model, modelUuid, application, charm }: JujuTopology): str
   pythonJson(defined({ model, model_uuid: modelUuid, application, charm_name: charm }))
 
 const rulesFor = (kind: 'metrics' | 'logs', { config, topology, coordinator }: Input): { alert_rules?: string } => {
-  const workers = groups(topology.units, ({ namespace, application }) => `${namespace} ${application}`)
+  const workers = sortedGroups(topology.units, ({ namespace, application }) => `${namespace} ${application}`)
   const rules = alertRules(config.alertRules, kind, {
     coordinator,
     workers: workers.flatMap(([, same]) =>

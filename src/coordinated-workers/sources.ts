@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { groups } from '../base/groups.ts'
 import { pythonJson } from '../base/python-json.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import type { OwnSide } from '../feature/feature.ts'
 import type { DatabagValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
@@ -153,5 +153,7 @@ const readReceivers =
 /** The first receiver of each protocol. */
 const byProtocol = (receivers: readonly NamedUrl[]): Record<string, string> =>
   Object.fromEntries(
-    groups(receivers, ({ name }) => name).flatMap(([name, offers]) => offers.slice(0, 1).map(({ url }) => [name, url])),
+    sortedGroups(receivers, ({ name }) => name).flatMap(([name, offers]) =>
+      offers.slice(0, 1).map(({ url }) => [name, url]),
+    ),
   )

@@ -1,4 +1,4 @@
-import { groups } from '../base/groups.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { EffectiveState } from '../state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
@@ -44,7 +44,7 @@ export const findTopology = (
 type RoleUnit = { readonly role: string; readonly address: string }
 
 const unitsByRole = (workers: readonly WorkerRelation[]): [role: string, units: RoleUnit[]][] =>
-  groups(
+  sortedGroups(
     workers.flatMap(({ roles, units }) => roles.flatMap((role) => units.map(({ address }) => ({ role, address })))),
     ({ role }) => role,
   )

@@ -1,5 +1,5 @@
-import { groups } from '../base/groups.ts'
 import { printValue } from '../base/printed.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import type { DatabagValue } from '../relations/databag.ts'
 import { type Relation, relationName } from '../state/relation.ts'
 import type { CoordinatorConfig } from './config.ts'
@@ -81,7 +81,7 @@ const checkNames = (data: WorkerUnitData, application: string, unit: string): Da
 }
 
 const findApplications = (units: readonly WorkerUnit[]): WorkerApplication[] =>
-  groups(units, ({ application }) => application).flatMap(([, having]) =>
+  sortedGroups(units, ({ application }) => application).flatMap(([, having]) =>
     having.slice(0, 1).map(({ namespace, application }) => ({ namespace, application })),
   )
 

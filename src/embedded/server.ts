@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { foreignRequest } from '../base/hosts.ts'
+import { hostOrOriginProblem } from '../base/hosts.ts'
 import type { Answer, EmbeddedApi, Request } from './api.ts'
 
 type Intercept = (request: Request) => Answer | undefined | Promise<Answer | undefined>
@@ -73,7 +73,7 @@ export const startEmbeddedApi = async ({
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const headers = headersOf(incoming)
     // it asks for no credentials: whatever page is open in a browser of this machine could use it
-    const problem = foreignRequest(headers, [])
+    const problem = hostOrOriginProblem(headers, [])
     if (problem !== undefined) {
       incoming.resume()
       return send(response, failed(403, problem))

@@ -54,6 +54,8 @@ const requestOf = (incoming: IncomingMessage): Request | undefined => {
 const writeBody = async (body: Response['body'] | string, outgoing: ServerResponse): Promise<void> => {
   if (body === null || typeof body === 'string') return void outgoing.end(body ?? undefined)
   const reader = body.getReader()
+  // who left before there was an answer closes nothing any more
+  if (outgoing.destroyed) return await reader.cancel()
   outgoing.once('close', () => void reader.cancel().catch(() => undefined))
   // nobody waits until the other end has read what came before
   reader.closed.catch((error: Error) => outgoing.destroy(error))

@@ -16,9 +16,10 @@ import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
-import { refuseForeign } from './foreign.ts'
+import { checkHostAndOrigin } from './host-and-origin.ts'
+import { isReceived } from './incoming.ts'
 import { createRouter } from './router.ts'
-import { isReceived, type SenderOf } from './sender.ts'
+import type { NameSender } from './sender-name.ts'
 import type { StepStream } from './step-stream.ts'
 
 export type AppOptions = {
@@ -35,7 +36,7 @@ export type AppOptions = {
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
   preview?: Preview | undefined
   /** Names who sends a body before it is read; absent, all count as one. */
-  senderOf?: SenderOf | undefined
+  nameSender?: NameSender | undefined
   /** Names that a request may have as Host; absent, any, and a page of any host may ask. */
   hosts?: readonly string[] | undefined
   clock: Clock
@@ -58,7 +59,7 @@ export const createApp = ({
   lint,
   steps,
   preview,
-  senderOf = async () => '',
+  nameSender = async () => '',
   hosts,
   clock,
   log,
@@ -71,7 +72,7 @@ export const createApp = ({
     const headers = context.req.header()
     const only = context.req.param('function')
     if (handle === undefined) throw new Refused(400, 'no events are taken here, but questions answered')
-    const sender = await senderOf(context)
+    const sender = await nameSender(context)
     const read = async (body: Uint8Array): Promise<Response> => {
       const event = withTraceOf(readEvent({ headers, body }), headers)
       const { dryrun = 'false' } = event.extensions
@@ -102,7 +103,7 @@ export const createApp = ({
   // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
-  if (hosts) app.use(refuseForeign(hosts))
+  if (hosts) app.use(checkHostAndOrigin(hosts))
   app.post('/', take)
   if (preview)
     app.post('/plan', async (context) => {
@@ -111,7 +112,7 @@ export const createApp = ({
         const proposal = await readProposal({ headers, body }, clock)
         return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
       }
-      const sender = await senderOf(context)
+      const sender = await nameSender(context)
       return await intake.take(context.req.raw, plan, sender, await isReceived(context))
     })
   app.post('/:function', take)

@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
+import { createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate, Sender } from '../access/authenticate.ts'
 import { type AuthorizeAuthor, type RefusedDocument, refusedDocuments } from '../access/document-authors.ts'
-import type { DocumentGuard } from '../access/document-guard.ts'
-import { createAnswerUser } from '../access/user-questions.ts'
 import { maySee } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
 import { isConfigurationError, Refused } from '../base/errors.ts'
@@ -19,7 +19,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
 import { mergeSettings } from '../relations/application-data.ts'
-import { listPeers, type Peer } from '../relations/peers.ts'
+import { listNamesEverywhere, listPeers, type Peer } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
 import type { Service } from '../services/announced.ts'
 import { offeredServices } from '../services/offered.ts'
@@ -83,7 +83,7 @@ type Dependencies = {
   features: Features
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
-  guard?: DocumentGuard | undefined
+  checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
   /** Without it documents are taken, whoever wrote them. */
   authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
@@ -106,19 +106,19 @@ export const createApplications = ({
   features,
   connect,
   authenticate,
-  guard,
+  checkAdmissionPolicy,
   authorizeAuthor,
   clock,
   environment,
   timeoutMilliseconds,
 }: Dependencies): Applications => {
-  const answerUser = createAnswerUser({ connect, authenticate, clock, timeoutMilliseconds })
+  const answerQuery = createAnswerQuery({ connect, authenticate, clock, timeoutMilliseconds })
   const looking = <T>(
     authorization: string | undefined,
     answer: (look: Look, sender?: Sender) => Promise<T>,
     application?: string,
   ) =>
-    answerUser(authorization, ({ kubernetes, sender }) => {
+    answerQuery(authorization, ({ kubernetes, sender }) => {
       const read = new Map<string, Promise<RefusedDocument[]>>()
       const refused: Look['refused'] = (namespace) => {
         const known = read.get(namespace)
@@ -127,21 +127,24 @@ export const createApplications = ({
         read.set(namespace, reading)
         return reading
       }
-      return answer({ features, kubernetes: readingOnce(kubernetes), guard, refused, clock, environment }, sender)
+      return answer(
+        { features, kubernetes: readingOnce(kubernetes), checkAdmissionPolicy, refused, clock, environment },
+        sender,
+      )
     })
   const pageOf = async (
     look: Look,
     sender: Sender | undefined,
     { limit, after }: z.output<typeof PageQuery>,
   ): Promise<Page> => {
-    const known = [...(await peersEverywhere(look.kubernetes))].filter(([name]) => isAfter(name, after))
-    const left = known.toSorted(([one], [other]) => (isAfter(one, other) ? 1 : -1))
+    const known = (await namesEverywhere(look.kubernetes)).filter((subject) => isAfter(subjectName(subject), after))
+    const left = known.toSorted((one, other) => (isAfter(subjectName(one), subjectName(other)) ? 1 : -1))
     const items: (ApplicationView | UnreadableView)[] = []
-    for (const [index, [name, peer]] of left.entries()) {
-      if (await maySee(sender, peer.subject)) items.push(await viewOrProblem(look, peer))
+    for (const [index, subject] of left.entries()) {
+      if (await maySee(sender, subject)) items.push(await viewOrProblem(look, subject))
       const isFull = items.length === limit || index + 1 === MOST_ASKED
       if (isFull && index + 1 < left.length)
-        return { items, next: new URLSearchParams({ limit: String(limit), after: name }) }
+        return { items, next: new URLSearchParams({ limit: String(limit), after: subjectName(subject) }) }
     }
     return { items }
   }
@@ -163,7 +166,7 @@ export const createApplications = ({
         await sender?.authorize({ namespace })
         const peers = await listPeers(look.kubernetes, namespace)
         const views: (ApplicationView | UnreadableView)[] = []
-        for (const peer of peers.values()) views.push(await viewOrProblem(look, peer))
+        for (const { subject } of peers.values()) views.push(await viewOrProblem(look, subject))
         return [...views, ...unknownIn(namespace, peers, await look.refused(namespace))]
       })
     },
@@ -186,9 +189,9 @@ const unknownIn = (
       : [{ namespace, application, problem }],
   )
 
-const peersEverywhere = async (kubernetes: Kubernetes): Promise<Map<string, Peer>> => {
+const namesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> => {
   try {
-    return await listPeers(kubernetes, undefined)
+    return await listNamesEverywhere(kubernetes)
   } catch (error) {
     if (!isForbidden(error)) throw error
     throw new Refused(403, 'this process may not list the ConfigMaps of all namespaces: ask /applications/{namespace}')
@@ -207,14 +210,14 @@ const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
 type Look = {
   readonly features: Features
   readonly kubernetes: Kubernetes
-  readonly guard: DocumentGuard | undefined
+  readonly checkAdmissionPolicy: CheckAdmissionPolicy | undefined
   /** The documents of a namespace that are refused, those of one application where one is asked about; read once. */
   readonly refused: (namespace: string) => Promise<readonly RefusedDocument[]>
   readonly clock: Clock
   readonly environment: Environment
 }
 
-const viewOrProblem = async (look: Look, { subject }: Peer) => {
+const viewOrProblem = async (look: Look, subject: Subject) => {
   try {
     return await viewOf(look, subject)
   } catch (error) {
@@ -224,7 +227,7 @@ const viewOrProblem = async (look: Look, { subject }: Peer) => {
 }
 
 const viewOf = async (
-  { features, kubernetes, guard, refused, clock, environment }: Look,
+  { features, kubernetes, checkAdmissionPolicy, refused, clock, environment }: Look,
   subject: Subject,
 ): Promise<ApplicationView> => {
   const memory = await features.memories.load(kubernetes, subject)
@@ -238,7 +241,7 @@ const viewOf = async (
     [
       assess({ features, kubernetes, clock, environment }, subject, memory),
       policiesIn(kubernetes, namespace),
-      unguardedIn(namespace, remembered, guard),
+      unguardedIn(namespace, remembered, checkAdmissionPolicy),
     ],
   )
   // a pod of a Deployment that no step has seen yet has no number of its own
@@ -284,8 +287,12 @@ const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<Ku
   (await ifPermitted(ifServed(kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)))) ?? []
 
 /** The reason why nobody asks who writes the application's documents, if it has any. */
-const unguardedIn = async (namespace: string, state: State, guard: DocumentGuard | undefined): Promise<string[]> => {
-  const reason = isDocumented(state) ? await guard?.(namespace) : undefined
+const unguardedIn = async (
+  namespace: string,
+  state: State,
+  checkAdmissionPolicy: CheckAdmissionPolicy | undefined,
+): Promise<string[]> => {
+  const reason = isDocumented(state) ? await checkAdmissionPolicy?.(namespace) : undefined
   return reason === undefined ? [] : [reason]
 }
 

@@ -1,5 +1,5 @@
+import { type Asker, createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate, Sender } from '../access/authenticate.ts'
-import { type Asker, createAnswerUser } from '../access/user-questions.ts'
 import { type Decision, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, resolveMesh } from '../authorization/input.ts'
 import { humanRequesters } from '../authorization/memories.ts'
@@ -35,7 +35,7 @@ export type Explanation = Decision & {
 export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
 
 export const createExplain = ({ features, ...dependencies }: Dependencies): Explain => {
-  const answerUser = createAnswerUser(dependencies)
+  const answerQuery = createAnswerQuery(dependencies)
   const answer = async (question: Query, { kubernetes, sender }: Asker): Promise<Explanation> => {
     await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
     const observed = await observeForQuery(features.memories, kubernetes, question)
@@ -56,7 +56,7 @@ export const createExplain = ({ features, ...dependencies }: Dependencies): Expl
   }
   return async (query, authorization) => {
     const question = parseQuery(query)
-    return await answerUser(authorization, (asker) => answer(question, asker))
+    return await answerQuery(authorization, (asker) => answer(question, asker))
   }
 }
 

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
 import { createAccessReviews } from '../access/access-reviews.ts'
+import { createAdmissionPolicyCheck } from '../access/admission-policy.ts'
 import { type Authenticate, createAuthenticate } from '../access/authenticate.ts'
 import { type AuthorizeAuthor, createAuthorizeAuthor } from '../access/document-authors.ts'
-import { createDocumentGuard } from '../access/document-guard.ts'
 import { type Clock, systemClock as clock } from '../base/clock.ts'
 import { ConfigurationError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -34,11 +34,11 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { createServer } from './adaptor.ts'
 import { createApp } from './app.ts'
 import { type Applications, createApplications } from './applications.ts'
-import { createDeadLetterApp } from './dead-letter.ts'
-import { deadLetterEvent, MANAGER } from './dead-letter-event.ts'
+import { deadLetterKubernetesEvent, MANAGER } from './dead-letter-kubernetes-event.ts'
+import { createDeadLetterSink } from './dead-letter-sink.ts'
 import { createExplain, type Explain } from './explain.ts'
-import { portProblem } from './process.ts'
-import { createSenderOf, type SenderOf } from './sender.ts'
+import { portProblem } from './process-lifecycle.ts'
+import { createNameSender, type NameSender } from './sender-name.ts'
 import type { Settings } from './settings.ts'
 import { logStep } from './step-log.ts'
 import { createStepStream, type StepStream } from './step-stream.ts'
@@ -86,7 +86,7 @@ export type Questions = {
   readonly explain: Explain
   readonly applications: Applications
   readonly preview: Preview
-  readonly senderOf: SenderOf
+  readonly nameSender: NameSender
   /** Absent where no steps are taken. */
   readonly steps?: StepStream | undefined
   readonly reading: {
@@ -136,11 +136,11 @@ export const createService = ({
   const share = createSharedLists()
   const connect = (deadline: number, trace?: Trace) =>
     createKubernetes({ transport, clock, deadline, memo, share, trace })
-  const { authenticate, authorizeAuthor, guard } = accessOf(settings.EVENT_AUDIENCE, connect, isReading)
+  const { authenticate, authorizeAuthor, checkAdmissionPolicy } = accessOf(settings.EVENT_AUDIENCE, connect, isReading)
   let isStopping = false
   const steps = createStepStream({ connect, authenticate, clock, timeoutMilliseconds: TIMEOUT_MILLISECONDS })
   const publish = settings.K_SINK === undefined ? undefined : createSink({ sink: settings.K_SINK, clock })
-  const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor })
+  const step = createStep({ features, connect, clock, environment, checkAdmissionPolicy, authorizeAuthor })
   const left = new Set<Promise<unknown>>()
   const handle = createHandler({
     features,
@@ -169,10 +169,10 @@ export const createService = ({
     timeoutMilliseconds: TIMEOUT_MILLISECONDS,
   }
   const explain = createExplain(reading)
-  const applications = createApplications({ ...reading, guard })
+  const applications = createApplications({ ...reading, checkAdmissionPolicy })
   const lint = createLint(reading)
   const preview = createPreview({ ...reading, functions: all, transport })
-  const senderOf = createSenderOf(reading)
+  const nameSender = createNameSender(reading)
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
   const app = createApp({
     ...taking,
@@ -180,7 +180,7 @@ export const createService = ({
     applications,
     lint,
     preview,
-    senderOf,
+    nameSender,
     // no page of somebody else has a token
     hosts: authenticate ? undefined : hostsIn(settings, environment),
     clock,
@@ -188,7 +188,7 @@ export const createService = ({
     isStopping: () => isStopping,
     newId,
   })
-  mount?.(app, { explain, applications, preview, senderOf, reading, ...(isReading ? {} : { steps }) })
+  mount?.(app, { explain, applications, preview, nameSender, reading, ...(isReading ? {} : { steps }) })
   return {
     app,
     functions: isReading ? [] : functions,
@@ -204,7 +204,7 @@ export const createService = ({
 type Access = {
   readonly authenticate?: Authenticate
   readonly authorizeAuthor?: AuthorizeAuthor
-  readonly guard?: ReturnType<typeof createDocumentGuard>
+  readonly checkAdmissionPolicy?: ReturnType<typeof createAdmissionPolicyCheck>
 }
 
 /** Asks who sends events and writes documents, where an audience is set. Who only reads has no right to look at admission policies. */
@@ -218,7 +218,7 @@ const accessOf = (
   return {
     authenticate: createAuthenticate({ audience, clock, reviews }),
     authorizeAuthor: createAuthorizeAuthor({ connect, clock, reviews }),
-    ...(!isReading && { guard: createDocumentGuard({ connect, clock }) }),
+    ...(!isReading && { checkAdmissionPolicy: createAdmissionPolicyCheck({ connect, clock }) }),
   }
 }
 
@@ -258,13 +258,13 @@ export const startDeadLetterServer = async ({
 }: Pick<Options, 'settings' | 'log'> & { transport?: Transport | undefined }): Promise<RunningServer> => {
   const record = async (event: Event, reason: string | undefined): Promise<void> => {
     const now = new Date(clock.now())
-    const told = deadLetterEvent(event, reason, now)
+    const told = deadLetterKubernetesEvent(event, reason, now)
     if (!transport || !told) return
     const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + RECORD_MILLISECONDS })
     await recordEvent(kubernetes, told, { manager: MANAGER, now })
   }
   const hosts = hostsIn(settings, readEnvironment())
-  const { port, close } = await listen(createDeadLetterApp({ log, hosts, record }), settings.PORT)
+  const { port, close } = await listen(createDeadLetterSink({ log, hosts, record }), settings.PORT)
   log.info({ port }, 'listening for dead letters')
   return { url: `http://127.0.0.1:${port}`, stop: close }
 }

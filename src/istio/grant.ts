@@ -1,4 +1,4 @@
-import { groups } from '../base/groups.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import { REQUESTED_BY, requestedBy } from '../policies/requested-by.ts'
 import { findTarget, type PolicyTarget, targetKey } from '../policies/target.ts'
@@ -31,8 +31,9 @@ export const authorizationPolicies = (
   owner: PolicyOwner,
   guards: readonly Guard[] = [],
 ): AuthorizationPolicy[] =>
-  groups([...requests.flatMap((request) => grantClaims(request, owner)), ...guards.map(guardClaim)], ({ target }) =>
-    targetKey(target),
+  sortedGroups(
+    [...requests.flatMap((request) => grantClaims(request, owner)), ...guards.map(guardClaim)],
+    ({ target }) => targetKey(target),
   ).flatMap(([, claims]) =>
     claims.slice(0, 1).flatMap(({ target }) => {
       const guarding = claims.filter(({ holders }) => holders.length === 0).map(({ relation }) => relation)
@@ -66,7 +67,7 @@ const grantClaims = (
 const isNothing = (rights: Rights): boolean => rights !== 'everything' && rights.length === 0
 
 const mergeHolders = (grants: readonly Grantee[]): Grantee[] =>
-  groups(grants, (grant) => grant.principal).map(([name, held]) => ({
+  sortedGroups(grants, (grant) => grant.principal).map(([name, held]) => ({
     principal: name,
     rights: mergeRights(held.map(({ rights }) => rights)),
     relations: held.flatMap(({ relations }) => relations),

@@ -1,4 +1,4 @@
-import { groups } from '../base/groups.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import type { Rule } from './authorization-policy.ts'
 import type { Rights } from './operations.ts'
 
@@ -11,7 +11,7 @@ export type Grantee = {
 
 /** Builds one rule for each distinct set of operations, with all principals that have exactly these. A principal is in one rule only. */
 export const rulesFor = (holders: readonly Grantee[]): Rule[] =>
-  groups(holders, ({ rights }) => JSON.stringify(rights)).map(([, sharing]) => ({
+  sortedGroups(holders, ({ rights }) => JSON.stringify(rights)).map(([, sharing]) => ({
     from: [{ source: { principals: sharing.map(({ principal }) => principal).toSorted() } }],
     ...ruleOperations(sharing[0]?.rights ?? []),
   }))

@@ -1,5 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { keepingLatest } from '../base/latest.ts'
+import { memoizeLatest } from '../base/memoize-latest.ts'
 import { ownValue } from '../base/own-value.ts'
 import type { Kubernetes } from './client.ts'
 import type { Kind, KubernetesObject, Reference } from './objects.ts'
@@ -45,8 +45,8 @@ type List = {
 
 export const createListed = (kubernetes: Kubernetes): Listed => {
   const lists: List[] = []
-  const readOnce = keepingLatest((reference: string) => kubernetes.find(JSON.parse(reference)), MOST_READ)
-  const linesOf = keepingLatest((block: Uint8Array) => inflateRawSync(block).toString().split('\n'), MOST_INFLATED)
+  const readOnce = memoizeLatest((reference: string) => kubernetes.find(JSON.parse(reference)), MOST_READ)
+  const linesOf = memoizeLatest((block: Uint8Array) => inflateRawSync(block).toString().split('\n'), MOST_INFLATED)
 
   const unpack = async (packed: readonly Packed[]): Promise<KubernetesObject[]> => {
     const objects: KubernetesObject[] = []

@@ -1,7 +1,7 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { isDeepStrictEqual } from 'node:util'
-import { exchange } from '../base/exchange.ts'
+import { sendHttpRequest } from '../base/http-request.ts'
 import type { Transport } from './client.ts'
 
 /** The address of the API server, and its credentials. */
@@ -45,7 +45,7 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
     const given = credentials()
     const { headers: authentication, ...tls } =
       given instanceof Promise ? await within(timeoutMilliseconds, given) : given
-    return await exchange(base + path, {
+    return await sendHttpRequest(base + path, {
       ...tls,
       agent: agentFor(tls),
       method,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { type Asker, createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate } from '../access/authenticate.ts'
 import { type AuthorizeAuthor, refusedDocuments } from '../access/document-authors.ts'
-import { type Asker, createAnswerUser } from '../access/user-questions.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
@@ -52,7 +52,7 @@ const MOST_AT_ONCE = 4
 
 export const createLint = (dependencies: Dependencies): Lint => {
   const { features, authorizeAuthor, clock, environment } = dependencies
-  const answerUser = createAnswerUser(dependencies, MOST_AT_ONCE)
+  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
   const lint = async (namespace: string, asker: Asker): Promise<Finding[]> => {
     const { memories } = features
     const kubernetes = readingOnce(asker.kubernetes)
@@ -90,7 +90,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
   return async (query, authorization) => {
     const parsed = Query.safeParse(Object.fromEntries(query))
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await answerUser(authorization, (asker) => lint(parsed.data.namespace, asker))
+    return await answerQuery(authorization, (asker) => lint(parsed.data.namespace, asker))
   }
 }
 

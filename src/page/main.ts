@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ConfigurationError } from '../base/errors.ts'
 import { createLog } from '../base/log.ts'
-import { runUntilSignal } from '../http/process.ts'
+import { runUntilSignal } from '../http/process-lifecycle.ts'
 import { startServer } from '../http/server.ts'
 import { readSettings } from '../http/settings.ts'
 import { findEndpoint } from '../kubernetes/endpoint.ts'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { type Asker, createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate } from '../access/authenticate.ts'
 import type { AuthorizeAuthor } from '../access/document-authors.ts'
-import { type Asker, createAnswerUser } from '../access/user-questions.ts'
 import { visibleTo } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
@@ -49,7 +49,7 @@ const MOST_AT_ONCE = 8
 
 export const createMaps = (dependencies: Dependencies): Maps => {
   const { features, authorizeAuthor, clock, environment, timeoutMilliseconds, home } = dependencies
-  const answerUser = createAnswerUser(dependencies, MOST_AT_ONCE)
+  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
   const mapOf = async (asked: readonly string[], version: string | undefined, { kubernetes, sender }: Asker) => {
     for (const namespace of asked) await sender?.authorize({ namespace })
     const known = new Set([...(await namespacesIn(kubernetes, home)), ...asked])
@@ -75,7 +75,7 @@ export const createMaps = (dependencies: Dependencies): Maps => {
   return async (query, authorization, version) => {
     const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
     if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await answerUser(authorization, (asker) => mapOf(parsed.data.namespace, version, asker))
+    return await answerQuery(authorization, (asker) => mapOf(parsed.data.namespace, version, asker))
   }
 }
 

@@ -5,7 +5,7 @@ import { describeIssues } from '../base/issues.ts'
 import { readEvent } from '../cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import { createIntake } from '../http/body.ts'
-import { isReceived } from '../http/sender.ts'
+import { isReceived } from '../http/incoming.ts'
 import type { Questions } from '../http/server.ts'
 import type { Assets } from './assets.ts'
 import { readingLists } from './listed.ts'
@@ -45,7 +45,7 @@ const SECURITY = {
 
 /** Adds the page to an app: `GET /` for a browser, and what its script asks for. What it shows, it shows to those alone who may ask the questions themselves. */
 export const mountPage = (app: Hono, questions: Questions, { assets, story, home, audience }: Options): void => {
-  const { explain, applications, preview, senderOf, reading } = questions
+  const { explain, applications, preview, nameSender, reading } = questions
   const hasSteps = questions.steps !== undefined
   const intake = createIntake()
   const maps = createMaps({
@@ -97,7 +97,7 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
   if (preview)
     app.post('/page/plan', async (context) => {
       const authorization = context.req.header('authorization')
-      const sender = await senderOf(context)
+      const sender = await nameSender(context)
       const asked = parse(
         Asked,
         await intake.take(context.req.raw, async (body) => jsonIn(body), sender, await isReceived(context)),

@@ -1,6 +1,6 @@
+import { createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate, Sender } from '../access/authenticate.ts'
 import type { AuthorizeAuthor } from '../access/document-authors.ts'
-import { createAnswerUser } from '../access/user-questions.ts'
 import { maySee, visibleTo } from '../access/visibility.ts'
 import { type Expected, expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
@@ -74,7 +74,7 @@ const MOST_AT_ONCE = 2
 export const createPreview = (dependencies: Dependencies): Preview => {
   const { transport, clock, timeoutMilliseconds } = dependencies
   const { memories } = dependencies.features
-  const answerUser = createAnswerUser(dependencies, MOST_AT_ONCE)
+  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
 
   const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
@@ -123,7 +123,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
   }
 
   return (proposal, asked) =>
-    answerUser(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
+    answerQuery(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
 }
 
 const NOTHING: ComparedAccess = { access: [], incomplete: [], messages: [] }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import type { AuthorizeAuthor } from '../access/document-authors.ts'
-import type { DocumentGuard } from '../access/document-guard.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
@@ -29,7 +29,7 @@ type Input = {
   readonly found: Surroundings
   readonly now: Date
   /** Without it, whoever may write documents is no concern. */
-  readonly guard?: DocumentGuard | undefined
+  readonly checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
   readonly authorizeAuthor?: AuthorizeAuthor | undefined
 }
 
@@ -46,7 +46,7 @@ export const admit = async ({
   changes,
   found,
   now,
-  guard,
+  checkAdmissionPolicy,
   authorizeAuthor,
 }: Input): Promise<FoldedMemory> => {
   const verdicts = new Map<string, TrialResult>()
@@ -75,7 +75,7 @@ export const admit = async ({
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {
       if (!(await secrets.save(remembered.state))) continue
-      const unguarded = await unguardedIn(subject, found, guard)
+      const unguarded = await unguardedIn(subject, found, checkAdmissionPolicy)
       return told(remembered, subject, changes, judged, [...verdicts.values()], unguarded)
     }
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
@@ -86,8 +86,8 @@ export const admit = async ({
 const unguardedIn = async (
   { namespace }: Subject,
   { documents }: Surroundings,
-  guard: DocumentGuard | undefined,
-): Promise<string | undefined> => (documents.found.length > 0 ? await guard?.(namespace) : undefined)
+  checkAdmissionPolicy: CheckAdmissionPolicy | undefined,
+): Promise<string | undefined> => (documents.found.length > 0 ? await checkAdmissionPolicy?.(namespace) : undefined)
 
 /** Those that may come to run: of the config, and of one that waits for a leader. */
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>

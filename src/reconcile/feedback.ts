@@ -17,8 +17,8 @@ import type { Handled } from './handle.ts'
 
 /** Makes what a person has to know a Kubernetes Event of the document or the workload that it is about. It rejects with nothing. */
 export type Feedback = {
-  /** Of a step that met a conflict, waits, or found its application blocked. */
-  stepped(event: Event, handled: Handled): Promise<void>
+  /** Of a step that met a conflict, waits, or found its application blocked: on its document, for a sender who may send events for its namespace. */
+  stepped(event: Event, handled: Handled, sender: Sender | undefined): Promise<void>
   /** Of an event that was refused, from a sender who may send events for its namespace. */
   refused(event: Event, error: unknown, sender: Sender | undefined): Promise<void>
 }
@@ -96,17 +96,28 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
     }
   }
 
+  /** Tells if the sender may send events for all of the namespace, and so about any object of it; not where nobody knows. */
+  const maySpeakOf = async (sender: Sender | undefined, namespace: string): Promise<boolean> => {
+    try {
+      return await maySee(sender, { namespace })
+    } catch (error) {
+      log.warn({ namespace, problem: (error as Error).message }, 'no Event of it')
+      return false
+    }
+  }
+
   return {
-    stepped: async (event, handled) => {
+    stepped: async (event, handled, sender) => {
       const { namespace, application } = handled
       const news = newsOf(handled)
       if (namespace === undefined || application === undefined || news === undefined) return
-      await tell(namespace, documentOf(event) ?? { application }, news, traceOf(event))
+      const about = documentOf(event) && namesOf(event)
+      const isDocuments = about?.namespace === namespace && (await maySpeakOf(sender, namespace))
+      await tell(namespace, isDocuments ? about : { application }, news, traceOf(event))
     },
     refused: async (event, error, sender) => {
       const about = namesOf(event)
-      if (about === undefined || !isOwnFault(event, error) || !(await maySee(sender, { namespace: about.namespace })))
-        return
+      if (about === undefined || !isOwnFault(event, error) || !(await maySpeakOf(sender, about.namespace))) return
       const { namespace, ...regarding } = about
       const told = { type: 'Warning', reason: 'Refused', note: (error as Error).message } as const
       await tell(namespace, regarding, told, traceOf(event))

@@ -118,7 +118,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const event = { id, source, type, ...(causationid !== undefined && { causationid }) }
     const [time, milliseconds] = [new Date(started).toISOString(), clock.now() - started]
     onStep({ event, ...taken.handled, time, milliseconds })
-    await feedback?.stepped(sent, taken.handled)
+    await feedback?.stepped(sent, taken.handled, how.sender)
     return taken
   }
 

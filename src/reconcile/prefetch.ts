@@ -1,4 +1,4 @@
-import { createBounded } from '../base/bounded.ts'
+import { createBoundedMap } from '../base/bounded-map.ts'
 import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
@@ -75,7 +75,7 @@ export type KnownMemories = Memories & {
  * relations.
  */
 export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
-  const kept = createBounded<Memory | undefined>(characters)
+  const kept = createBoundedMap<Memory | undefined>(characters)
   const keep = (subject: Subject, memory: Memory): Memory => {
     kept.set(subjectName(subject), memory.stored && memory, sizeOf(memory))
     return memory

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { changingFile } from '../base/changing-file.ts'
 import type { Clock } from '../base/clock.ts'
 import { ConfigurationError, Unavailable } from '../base/errors.ts'
-import { type Exchange, exchange } from '../base/exchange.ts'
+import { type SendHttpRequest, sendHttpRequest } from '../base/http-request.ts'
 import { type Event, writeEvent } from '../cloudevents/cloud-event.ts'
 import { parseSource } from '../cloudevents/source.ts'
 import { traceOf } from '../cloudevents/trace.ts'
@@ -18,13 +18,13 @@ type Options = {
   clock: Clock
   /** The path at which Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
   tokenFile?: string
-  send?: Exchange
+  send?: SendHttpRequest
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
 
 /** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
-export const createSink = ({ sink, clock, tokenFile = '/oidc/token', send = exchange }: Options): SendEvent => {
+export const createSink = ({ sink, clock, tokenFile = '/oidc/token', send = sendHttpRequest }: Options): SendEvent => {
   // what is mounted is there before the process is; an exception for each event would cost more than the look
   const readToken = existsSync(tokenFile) ? changingFile(tokenFile) : undefined
   const authorization = (): Record<string, string> => {
@@ -69,7 +69,7 @@ const orNothing = (read: () => string): string | undefined => {
 }
 
 /** A status and where it redirects to, if anywhere, with the beginning of the body. */
-const describeAnswer = ({ status, headers: { location }, body }: Awaited<ReturnType<Exchange>>): string => {
+const describeAnswer = ({ status, headers: { location }, body }: Awaited<ReturnType<SendHttpRequest>>): string => {
   const target = location === undefined ? '' : ` (to ${location.slice(0, 200)})`
   return `answered ${status}${target}: ${body.slice(0, 200).trim()}`
 }

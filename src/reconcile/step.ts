@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import type { AuthorizeAuthor } from '../access/document-authors.ts'
-import type { DocumentGuard } from '../access/document-guard.ts'
 import { type Budget, createBudget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { NamespaceLeaving, Unavailable } from '../base/errors.ts'
@@ -47,7 +47,7 @@ export type StepDependencies = {
   clock: Clock
   environment: Environment
   /** Checks that writers of documents are authenticated, where senders are. */
-  guard?: DocumentGuard | undefined
+  checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
   /** Authorizes the authors of documents. Without it documents are taken, whoever wrote them. */
   authorizeAuthor?: AuthorizeAuthor | undefined
   /** The results that earlier steps made of the same input. */
@@ -120,7 +120,7 @@ export const createStep = ({
   connect,
   clock,
   environment,
-  guard,
+  checkAdmissionPolicy,
   authorizeAuthor,
   recalls = createRecalls(),
   memories = withKnownMemories(combined.memories),
@@ -145,7 +145,7 @@ export const createStep = ({
       drift: [],
       before: undefined,
     }
-    const dependencies = { features, kubernetes, clock, environment, guard, authorizeAuthor, recalls }
+    const dependencies = { features, kubernetes, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls }
 
     let attempted = await retryOnConflict(dependencies, subject, { take, deadline }, progress)
     if (isToBeRepeated(features, subject, attempted))
@@ -244,7 +244,7 @@ type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> &
 
 /** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
 const attempt = async (
-  { features, kubernetes, clock, environment, guard, authorizeAuthor, recalls }: Dependencies,
+  { features, kubernetes, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls }: Dependencies,
   subject: Subject,
   take: Batch['take'],
   progress: Progress,
@@ -279,7 +279,7 @@ const attempt = async (
     changes: left,
     found,
     now,
-    guard,
+    checkAdmissionPolicy,
     authorizeAuthor,
   })
   progress.dropped = [...progress.dropped, ...dropped]

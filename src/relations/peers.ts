@@ -110,13 +110,27 @@ const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer
 /** The size of a look through memories, in characters, whatever it keeps of them. */
 const LEAST_KEPT = 64 * 1024
 
+/** Lists the applications of all namespaces that have a memory, by their names alone: nothing of what is remembered is read. */
+export const listNamesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> =>
+  (
+    await kubernetes.pages('ConfigMap', undefined, MEMORY_SELECTOR, (memories) =>
+      memories.flatMap((memory) => ownerOf(memory) ?? []),
+    )
+  ).flat()
+
+/** The application that a memory is of; undefined for another ConfigMap. */
+const ownerOf = ({ metadata: { name, namespace = '', labels } }: KubernetesObject): Subject | undefined => {
+  const application = ownValue(labels, APPLICATION_LABEL) ?? ''
+  return name === memoryName(application) ? { namespace, application } : undefined
+}
+
 /**
- * Lists the memories of a namespace, or of all without one, by `{namespace}/{application}`. Only those of applications that are wanted are parsed,
- * and of these no more are held than are kept.
+ * Lists the memories of a namespace by `{namespace}/{application}`. Only those of applications that are wanted are parsed, and of these no more
+ * are held than are kept.
  */
 export const listPeers = async (
   kubernetes: Kubernetes,
-  namespace: string | undefined,
+  namespace: string,
   isWanted: (application: string) => boolean = () => true,
   isKept: (peer: Peer) => boolean = () => true,
 ): Promise<Map<string, Peer>> => {
@@ -124,10 +138,10 @@ export const listPeers = async (
   const pages = await kubernetes.pages('ConfigMap', namespace, MEMORY_SELECTOR, async (memories) => {
     const kept: Peer[] = []
     for (const memory of memories) {
-      const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
-      if (memory.metadata.name !== memoryName(application) || !isWanted(application)) continue
+      const subject = ownerOf(memory)
+      if (subject === undefined || !isWanted(subject.application)) continue
       await kubernetes.yieldTurn()
-      const peer = parsePeer({ namespace: memory.metadata.namespace ?? '', application }, memory, kubernetes.memo)
+      const peer = parsePeer(subject, memory, kubernetes.memo)
       if (!isKept(peer)) continue
       kubernetes.keep(memory.data?.state?.length ?? 0)
       kept.push(peer)

@@ -1,4 +1,4 @@
-import { groups } from '../base/groups.ts'
+import { sortedGroups } from '../base/sorted-groups.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { ClusterView } from '../feature/feature.ts'
@@ -194,7 +194,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner):
 
 /** Merges the ports of each application's backends. */
 const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): IngressBackend[] =>
-  groups(
+  sortedGroups(
     backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
     ({ namespace, application }) => `${namespace}/${application}`,
   ).flatMap(([, same]) => same.slice(0, 1).map((one) => ({ ...one, ports: same.flatMap(({ ports }) => ports) })))

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createAccessReviews } from '../../src/access/access-reviews.ts'
+import { createAnswerQuery } from '../../src/access/answer-query.ts'
 import { createAuthenticate } from '../../src/access/authenticate.ts'
-import { createAnswerUser } from '../../src/access/user-questions.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { createKubernetes, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { fakeClock } from '../helpers/clock.ts'
@@ -79,7 +79,7 @@ describe('questions of users are bounded', () => {
     const { clock, kubernetes } = createSlow(() => false)
     const authenticate = createAuthenticate({ audience: 'meshstep', clock })
     const timeoutMilliseconds = 1_000
-    return createAnswerUser({ authenticate, connect: () => kubernetes, clock, timeoutMilliseconds }, 8)
+    return createAnswerQuery({ authenticate, connect: () => kubernetes, clock, timeoutMilliseconds }, 8)
   }
 
   test('those of one leave room for another, and room comes back with each answer', async () => {
@@ -99,7 +99,7 @@ describe('questions of users are bounded', () => {
 
   test('all of those together are bounded where nobody is asked for a token', async () => {
     const { clock, kubernetes } = createSlow(() => false)
-    const ask = createAnswerUser({ connect: () => kubernetes, clock, timeoutMilliseconds: 1_000 }, 8)
+    const ask = createAnswerQuery({ connect: () => kubernetes, clock, timeoutMilliseconds: 1_000 }, 8)
     expect(await flood(50, () => ask(undefined, () => new Promise(() => undefined)))).toBe(8)
   })
 })

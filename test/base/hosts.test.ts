@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { foreignRequest, isLoopback } from '../../src/base/hosts.ts'
+import { hostOrOriginProblem, isLoopback } from '../../src/base/hosts.ts'
 
 const NAMES = ['*.svc', '*.svc.cluster.local', 'mesh.example']
 
@@ -16,7 +16,7 @@ test.each([
   ['mesh.example'],
   [undefined],
 ])('%s leads to nobody else', (host) => {
-  expect(foreignRequest({ host }, NAMES)).toBeUndefined()
+  expect(hostOrOriginProblem({ host }, NAMES)).toBeUndefined()
 })
 
 test.each([
@@ -32,11 +32,11 @@ test.each([
   ['2130706433'],
   [''],
 ])('%s may lead to somebody else', (host) => {
-  expect(foreignRequest({ host }, NAMES)).toContain('ALLOWED_HOSTS')
+  expect(hostOrOriginProblem({ host }, NAMES)).toContain('ALLOWED_HOSTS')
 })
 
 test('any name may be allowed', () => {
-  expect(foreignRequest({ host: 'attacker.example' }, ['*'])).toBeUndefined()
+  expect(hostOrOriginProblem({ host: 'attacker.example' }, ['*'])).toBeUndefined()
 })
 
 test.each([
@@ -48,7 +48,7 @@ test.each([
   ['localhost:8080', 'null', false],
   ['localhost:8080', 'http://localhost:8080.attacker.example', false],
 ])('%s is asked by a page of %s: %s', (host, origin, isOwn) => {
-  expect(foreignRequest({ host, origin }, NAMES) === undefined).toBe(isOwn)
+  expect(hostOrOriginProblem({ host, origin }, NAMES) === undefined).toBe(isOwn)
 })
 
 test.each([

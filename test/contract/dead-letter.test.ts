@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deadLetterEvent, MANAGER } from '../../src/http/dead-letter-event.ts'
+import { deadLetterKubernetesEvent, MANAGER } from '../../src/http/dead-letter-kubernetes-event.ts'
 import { isForbidden } from '../../src/kubernetes/api-error.ts'
 import { recordEvent } from '../../src/kubernetes/event-series.ts'
 import { until } from '../process/helpers.ts'
@@ -15,7 +15,7 @@ describe.skipIf(noCluster)(`the account of the dead-letter sink ${noCluster ?? '
   test('makes one Event, and counts in it how often a dead letter came', async () => {
     const letter = { id: '1', source: '/contract', type: 'dev.meshstep.resync.v1', extensions: {} }
     const record = (reason: string, now: Date) => {
-      const event = deadLetterEvent({ ...letter, subject: `${cluster.namespace}/web`, data: {} }, reason, now)
+      const event = deadLetterKubernetesEvent({ ...letter, subject: `${cluster.namespace}/web`, data: {} }, reason, now)
       if (!event) throw new Error('expected an Event')
       const account = cluster.as(`system:serviceaccount:${cluster.namespace}:meshstep-dead-letter`)
       return recordEvent(account, event, { manager: MANAGER, now })

@@ -201,6 +201,13 @@ const rows: [who: string, what: string, before: Version | undefined, after: Vers
     by('details', config('details', '{}'), 'system:authenticated,system:masters'),
     'author-groups',
   ],
+  [
+    'details',
+    'a group of its own twice',
+    undefined,
+    by('details', config('details', '{}'), 'system:authenticated,system:authenticated'),
+    'at most 64 groups of details, each once',
+  ],
   ['nobody', 'a memory', undefined, memory('details'), 'may not write the memory of'],
   ['nobody', 'a memory that goes', memory('details'), undefined, 'may not write the memory of'],
   [

@@ -1,8 +1,8 @@
 import type { Hono } from 'hono'
 import { createFunctions } from '../../functions/index.ts'
+import { createAdmissionPolicyCheck } from '../../src/access/admission-policy.ts'
 import { createAuthenticate } from '../../src/access/authenticate.ts'
 import { createAuthorizeAuthor } from '../../src/access/document-authors.ts'
-import { createDocumentGuard } from '../../src/access/document-guard.ts'
 import type { Budget } from '../../src/base/budget.ts'
 import type { Log } from '../../src/base/log.ts'
 import { createMemo } from '../../src/base/memo.ts'
@@ -14,7 +14,7 @@ import { features as everyFeature } from '../../src/features.ts'
 import { createApp } from '../../src/http/app.ts'
 import { createApplications } from '../../src/http/applications.ts'
 import { createExplain } from '../../src/http/explain.ts'
-import { createSenderOf } from '../../src/http/sender.ts'
+import { createNameSender } from '../../src/http/sender-name.ts'
 import { logStep } from '../../src/http/step-log.ts'
 import {
   createKubernetes,
@@ -176,10 +176,18 @@ export const createWorld = (
   const memo = createMemo()
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo, ...(share && { share }) })
   const environment = { resolver: '10.96.0.10' }
-  const guard = allows && createDocumentGuard({ connect, clock })
+  const checkAdmissionPolicy = allows && createAdmissionPolicyCheck({ connect, clock })
   const authenticate = allows && createAuthenticate({ audience: 'meshstep', clock })
   const authorizeAuthor = allows && createAuthorizeAuthor({ connect, clock })
-  const step = createStep({ features, connect, clock, environment, guard, authorizeAuthor, ...(budget && { budget }) })
+  const step = createStep({
+    features,
+    connect,
+    clock,
+    environment,
+    checkAdmissionPolicy,
+    authorizeAuthor,
+    ...(budget && { budget }),
+  })
   const handle = createHandler({
     features,
     functions: createFunctions(features),
@@ -202,7 +210,7 @@ export const createWorld = (
     connect,
     authenticate,
     authorizeAuthor,
-    guard,
+    checkAdmissionPolicy,
     clock,
     environment,
     timeoutMilliseconds: 10_000,
@@ -214,7 +222,7 @@ export const createWorld = (
     explain,
     applications,
     lint,
-    senderOf: createSenderOf({ authenticate, connect, clock, timeoutMilliseconds: 10_000 }),
+    nameSender: createNameSender({ authenticate, connect, clock, timeoutMilliseconds: 10_000 }),
     clock,
     log,
     newId: () => 'id',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createServer } from '../../src/http/adaptor.ts'
 import { fakeClock } from '../helpers/clock.ts'
 
@@ -42,4 +42,21 @@ test('a connection ends with a body that fails, though its other end reads nothi
   fail(new Error('it reads nothing'))
   await closed
   expect(connection.destroyed).toBe(true)
+})
+
+test('a body of which nobody is left to read anything is told so, also when its reader left before it began', async () => {
+  const { promise: response, resolve: respond } = Promise.withResolvers<Response>()
+  const server = createServer({ fetch: () => response }, fakeClock(), {})
+  onTestFinished(() => void server.close())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const asked = once(server, 'request')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.write('GET /steps HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  const [, outgoing] = (await asked) as [unknown, ServerResponse]
+  client.destroy()
+  await once(outgoing, 'close')
+  const cancel = vi.fn()
+  respond(new Response(new ReadableStream({ cancel }, { highWaterMark: 0 })))
+  await vi.waitFor(() => expect(cancel).toHaveBeenCalled())
 })

@@ -1,4 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { createAuthenticate } from '../../src/access/authenticate.ts'
+import type { Memo } from '../../src/base/memo.ts'
+import { features } from '../../src/features.ts'
+import { createApplications } from '../../src/http/applications.ts'
+import { createKubernetes, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { createWorld, NAMESPACE, type World } from '../helpers/world.ts'
 
 const MEMORY = 'juju-service-mesh-web-labels'
@@ -93,6 +98,29 @@ describe('GET /applications', () => {
     isSetUp = true
     world.clock.advance(60_000)
     expect(namesIn((await (await ask(world)).json()) as Item[])).toEqual(['shop/db', 'shop-2/db'])
+  })
+
+  test('reads nothing of the memories of others', async () => {
+    const world = await createPlaces()
+    const read: string[] = []
+    const memo: Memo = (text, of) => {
+      if (text.startsWith('{"version":')) read.push(text)
+      return of(text)
+    }
+    const transport = async (request: TransportRequest) => world.api.handle(request)
+    const authenticate = createAuthenticate({ audience: 'meshstep', clock: world.clock })
+    const applications = createApplications({
+      ...{
+        features,
+        authenticate,
+        clock: world.clock,
+        environment: { resolver: '10.96.0.10' },
+        timeoutMilliseconds: 1_000,
+      },
+      connect: (deadline) => createKubernetes({ transport, clock: world.clock, deadline, memo }),
+    })
+    expect((await applications.everywhere(new URLSearchParams(), 'Bearer good')).items).toEqual([])
+    expect(read).toEqual([])
   })
 
   test('names one whose memory cannot be read, and goes on', async () => {

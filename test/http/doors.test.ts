@@ -5,7 +5,7 @@ import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
 import { createIntake } from '../../src/http/body.ts'
-import { createDeadLetterApp } from '../../src/http/dead-letter.ts'
+import { createDeadLetterSink } from '../../src/http/dead-letter-sink.ts'
 import { listen } from '../../src/http/server.ts'
 import { createWorld, event, meshRelation, service, workload } from '../helpers/world.ts'
 import { startPage } from '../page/world.ts'
@@ -91,7 +91,7 @@ describe.each(Object.entries(ATTACKS))('%s', (_, attack) => {
   test('tells the dead-letter sink nothing', async () => {
     const errors: unknown[] = []
     const log = { info: () => undefined, warn: () => undefined, error: (fields: unknown) => errors.push(fields) }
-    const app = createDeadLetterApp({ log, hosts: ['*.svc'] })
+    const app = createDeadLetterSink({ log, hosts: ['*.svc'] })
     const headers = { host: 'localhost:8080', ...told.headers, ...attack }
     expect((await app.request('/', { method: 'POST', headers, body: told.body })).status).toBe(403)
     expect(JSON.stringify(errors)).not.toContain('"event"')

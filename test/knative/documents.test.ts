@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { MOST_GROUPS } from '../../src/cloudevents/knative/document.ts'
 import { builds, cannotBuild } from './builds.ts'
 import {
   ApiServerSource,
@@ -81,6 +83,15 @@ describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () =
       })
       const authors = ['meshstep.dev/author', 'meshstep.dev/author-groups']
       expect(asked).toEqual([...authors, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
+    })
+
+    test('an author names no more groups than the functions ask RBAC with, and each once', () => {
+      const asked = policy?.spec.validations.find(({ expression }) => expression.includes('meshstep.dev/author-groups'))
+      expect(asked?.expression).toContain(`groups.size() <= ${MOST_GROUPS} && groups.all(`)
+      expect(asked?.expression).toContain('groups.exists_one(other, other == group)')
+      expect(asked?.messageExpression).toContain(`at most ${MOST_GROUPS} groups`)
+      const authors = readFileSync('knative/components/authentication/authors.yaml', 'utf8')
+      expect(authors).toContain(`request.userInfo.groups.indexOf(group) < ${MOST_GROUPS})`)
     })
 
     test('no text of a document is looked into: of its data the name of the application alone is read', () => {

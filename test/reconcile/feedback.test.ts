@@ -193,6 +193,27 @@ describe('a Kubernetes Event', () => {
     expect(eventsIn(world)).toHaveLength(count)
   })
 
+  test('of an event with the name of a document, from a sender with the right to one application, is on its workload', async () => {
+    const { world, handle } = telling(createWorld(undefined, { allows: (about) => about.endsWith('web') }), true)
+    setLabels(world, 'somebody', { 'istio.io/dataplane-mode': 'none' })
+    const told = event('config-changed', { config: { labels: { 'istio.io/dataplane-mode': 'ambient' } } })
+    const sent = {
+      ...told,
+      extensions: { ...told.extensions, kind: 'ConfigMap', name: 'web-config', namespace: 'shop' },
+    }
+    await handle(sent, { authorization: 'Bearer good' })
+    expect(eventsIn(world)).toMatchObject([{ reason: 'Conflict', regarding: { kind: 'StatefulSet', name: 'web' } }])
+  })
+
+  test('of an event that is refused changes nothing at the answer, where nobody knows whether the sender may', async () => {
+    const { world, handle, warnings } = telling(createWorld(undefined, { allows: () => true }), true)
+    world.intercept = async ({ path }) =>
+      path.includes('subjectaccessreviews') ? { status: 503, headers: {}, body: 'no' } : undefined
+    const sent = event('config-changed', { config: { polices: [] } }, { subject: 'shop/web' })
+    await expect(handle(sent, { authorization: 'Bearer good' })).rejects.toMatchObject({ status: 400 })
+    expect([eventsIn(world), warnings]).toEqual([[], [expect.objectContaining({ namespace: 'shop' })]])
+  })
+
   test.each([
     ['who may not send it', event('resync', {}), 403],
     ['with a name that is none', event('config-changed', { config: 1 }, { subject: '../x' }), 400],

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Exchange } from '../../src/base/exchange.ts'
+import type { SendHttpRequest } from '../../src/base/http-request.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { createSink } from '../../src/reconcile/sink.ts'
 import { fakeClock } from '../helpers/clock.ts'
@@ -24,7 +24,7 @@ const publisher = (
 ) => {
   const clock = fakeClock()
   const requests: { url: string; headers: Readonly<Record<string, string>>; body: string }[] = []
-  const send: Exchange = async (url, request) => {
+  const send: SendHttpRequest = async (url, request) => {
     requests.push({ url, headers: request.headers, body: request.body ?? '' })
     const answer = answers[Math.min(requests.length, answers.length) - 1]
     if (answer instanceof Error) throw answer

@@ -1,5 +1,5 @@
-import { groups } from '../../base/groups.ts'
 import { ownValue } from '../../base/own-value.ts'
+import { sortedGroups } from '../../base/sorted-groups.ts'
 import { hasLabels, type WorkloadSnapshot } from './cluster-snapshot.ts'
 
 export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
@@ -53,7 +53,7 @@ const isForAll = ({ selector = {} }: PeerAuthentication): boolean => Object.keys
 const isBare = ({ selector }: PeerAuthentication): boolean => selector === undefined
 
 const sorted = (some: readonly PeerAuthentication[]): PeerAuthentication[] =>
-  groups(some, ({ created, namespace, name }) => `${created} ${namespace}/${name}`).flatMap(([, same]) => same)
+  sortedGroups(some, ({ created, namespace, name }) => `${created} ${namespace}/${name}`).flatMap(([, same]) => same)
 
 /** The mode inherited by a policy whose own is UNSET. */
 type Above = {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { foreignRequest } from '../../base/hosts.ts'
+import { hostOrOriginProblem } from '../../base/hosts.ts'
 import { type Event, InvalidEvent, readEvent } from '../../cloudevents/cloud-event.ts'
 import { Failure } from '../failure.ts'
 import { wholeNumber, withServer } from '../options.ts'
@@ -56,7 +56,7 @@ const opened = async (opening: Promise<unknown>, what: string): Promise<void> =>
 /** Questions are passed on as they are; events are kept first. */
 const passOn = async (server: Server, request: IncomingMessage, keep: (line: string) => void): Promise<unknown> => {
   const { method, url = '/' } = request
-  const problem = foreignRequest(request.headers, [])
+  const problem = hostOrOriginProblem(request.headers, [])
   if (problem !== undefined) throw new ErrorAnswer(403, problem)
   if (method === 'GET') return await server.get(url)
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { structuredEvent } from '../../cloudevents/cloud-event.ts'
-import { lettersInFile } from '../../http/dead-letters.ts'
+import { lettersInFile } from '../../http/dead-letter-records.ts'
 import { Failure } from '../failure.ts'
 import { readInput, withServer } from '../options.ts'
 import { say } from '../output.ts'

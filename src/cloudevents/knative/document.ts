@@ -37,8 +37,8 @@ export type Author = { readonly username: string; readonly groups: readonly stri
 export const AUTHOR = 'meshstep.dev/author'
 export const AUTHOR_GROUPS = 'meshstep.dev/author-groups'
 
-/** Bounds the groups of an author, and the characters of each: what is beyond grants nothing. */
-const MOST_GROUPS = 64
+/** Bounds the groups of an author, and the characters of each: what is beyond grants nothing. The admission policy has the same number. */
+export const MOST_GROUPS = 64
 const LONGEST_GROUP = 256
 
 /** The author that a document names. The API server lets nobody name another one, where it is told to. */

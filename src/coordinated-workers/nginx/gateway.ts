@@ -1,4 +1,4 @@
-import { groups } from '../../base/groups.ts'
+import { sortedGroups } from '../../base/sorted-groups.ts'
 import type { ClusterGateway, Location, Server } from '../gateway-config.ts'
 import { type Directive, literal } from './directives.ts'
 import { hostPort, isName, urlHost } from './hostname.ts'
@@ -35,11 +35,11 @@ type Host = { readonly target: string; readonly units: number }
 const resolveUpstreams = ({ gateway, units, metaRoles, tls, verified }: GatewayInput): Map<string, Upstream> => {
   const reachable = units.filter(({ address }) => urlHost(address) !== undefined)
   return new Map(
-    groups(Object.entries(gateway.upstreams), ([name]) => name).flatMap(([, same]) =>
+    sortedGroups(Object.entries(gateway.upstreams), ([name]) => name).flatMap(([, same]) =>
       same.map(([name, { role = name, port, tls: isTls = tls }]): [string, Upstream] => {
         const wanted = Object.hasOwn(metaRoles, role) ? (metaRoles[role] ?? []) : [role]
         const having = reachable.filter((unit) => role === '*' || wanted.some((one) => unit.roles.includes(one)))
-        const byHost = groups(having, (unit) => (isTls && verified ? unit.address : sharedName(unit)))
+        const byHost = sortedGroups(having, (unit) => (isTls && verified ? unit.address : sharedName(unit)))
         return [
           name,
           {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { groups } from '../../base/groups.ts'
+import { sortedGroups } from '../../base/sorted-groups.ts'
 import { parseBackend, type TelemetryBackend, urlOf } from './backend.ts'
 import { sanitizeHostname } from './hostname.ts'
 import { remoteWritePath } from './paths.ts'
@@ -24,7 +24,7 @@ export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]
  * published.
  */
 export const formerRemoteWriteRoutes = (routes: readonly NginxRoute[]): NginxRoute[] =>
-  groups(routes, ({ backend }) => hostName(backend)).flatMap(([name, same]) =>
+  sortedGroups(routes, ({ backend }) => hostName(backend)).flatMap(([name, same]) =>
     same.length === 1 ? same.map(({ backend }) => routeNamed(name, backend)) : [],
   )
 

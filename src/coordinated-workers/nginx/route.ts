@@ -1,5 +1,5 @@
-import { groups } from '../../base/groups.ts'
 import { printValue } from '../../base/printed.ts'
+import { sortedGroups } from '../../base/sorted-groups.ts'
 import { type TelemetryBackend, urlOf } from './backend.ts'
 
 /** Routes `path` to `backend`; `name` is its unit or protocol. */
@@ -39,4 +39,4 @@ export const routed = (what: string, elements: readonly (NginxRoute | string)[])
 
 /** One item of each key, in the order of the keys. */
 export const uniqueBy = <T>(items: readonly T[], keyOf: (item: T) => string): T[] =>
-  groups(items, keyOf).flatMap(([, same]) => same.slice(0, 1))
+  sortedGroups(items, keyOf).flatMap(([, same]) => same.slice(0, 1))

@@ -1,6 +1,6 @@
-import { groups } from '../../base/groups.ts'
 import { defined } from '../../base/own-value.ts'
 import { printValue } from '../../base/printed.ts'
+import { sortedGroups } from '../../base/sorted-groups.ts'
 import { hostPort, urlHost } from './hostname.ts'
 import { hyphenated } from './paths.ts'
 import { mainPort } from './ports.ts'
@@ -53,7 +53,7 @@ export type ScrapeJob = {
  * as policies let scrapers reach pods and guard the Service by paths. An invalid unit is a problem and stops no other.
  */
 export const scrapeJobs = (request: ScrapeRequest): { jobs: ScrapeJob[]; problems: string[] } => {
-  const workers = groups(request.topology, ({ unit }) => unit).map(([, same]) => workerJobs(same, request))
+  const workers = sortedGroups(request.topology, ({ unit }) => unit).map(([, same]) => workerJobs(same, request))
   const exporters = exporterJobs(request)
   return {
     jobs: [...workers.flatMap(({ jobs }) => jobs), ...exporters.filter((job) => typeof job !== 'string')],

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { exchange } from '../../src/base/exchange.ts'
+import { sendHttpRequest } from '../../src/base/http-request.ts'
 
 const serve = async (listener: RequestListener): Promise<string> => {
   const server = createServer(listener)
@@ -16,7 +16,7 @@ const serve = async (listener: RequestListener): Promise<string> => {
 }
 
 const post = (url: string, timeoutMilliseconds = 5_000) =>
-  exchange(url, { method: 'POST', headers: { a: 'b' }, body: 'ü', timeoutMilliseconds })
+  sendHttpRequest(url, { method: 'POST', headers: { a: 'b' }, body: 'ü', timeoutMilliseconds })
 
 const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
 

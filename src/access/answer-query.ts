@@ -8,7 +8,7 @@ import type { Authenticate, Sender } from './authenticate.ts'
 export type Asker = { readonly kubernetes: Kubernetes; readonly sender: Sender | undefined }
 
 /** Answers a question of whoever `authorization`, a header, names. Rejects with Refused, 401, and with Unavailable, 429, when too many are being answered. */
-export type AnswerUser = <T>(
+export type AnswerQuery = <T>(
   authorization: string | undefined,
   answer: (asker: Asker) => Promise<T>,
   trace?: Trace,
@@ -28,10 +28,10 @@ type Dependencies = {
 const MOST_AT_ONCE = 16
 
 /** Bounds the questions of one kind that are being answered, in all and of each user. */
-export const createAnswerUser = (
+export const createAnswerQuery = (
   { connect, authenticate, clock, timeoutMilliseconds }: Dependencies,
   most: number = MOST_AT_ONCE,
-): AnswerUser => {
+): AnswerQuery => {
   const budget = createBudget(
     most,
     'as many questions of this kind as may be are being answered here: ask again in a moment',

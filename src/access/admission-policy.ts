@@ -1,12 +1,12 @@
-import { createCache } from '../base/cache.ts'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/errors.ts'
+import { createExpiringCache } from '../base/expiring-cache.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind } from '../kubernetes/objects.ts'
 
 /** Checks that the API server authorizes writers of documents in a namespace. Returns the problem, if any, or that it is not known. */
-export type DocumentGuard = (namespace: string) => Promise<string | undefined>
+export type CheckAdmissionPolicy = (namespace: string) => Promise<string | undefined>
 
 type Dependencies = {
   connect(deadline: number): Kubernetes
@@ -17,8 +17,8 @@ type Dependencies = {
 const TIMEOUT_MILLISECONDS = 2_000
 
 /** Finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name; caches the result for ten seconds. */
-export const createDocumentGuard = ({ connect, clock }: Dependencies): DocumentGuard => {
-  const answers = createCache<string | undefined>(clock)
+export const createAdmissionPolicyCheck = ({ connect, clock }: Dependencies): CheckAdmissionPolicy => {
+  const answers = createExpiringCache<string | undefined>(clock)
   return (namespace) =>
     answers(namespace, async () => {
       const name = `meshstep-documents-${namespace}`

@@ -1,5 +1,5 @@
 /** Groups items by key, in the order of the keys. */
-export const groups = <T>(items: readonly T[], keyOf: (item: T) => string): [key: string, items: T[]][] =>
+export const sortedGroups = <T>(items: readonly T[], keyOf: (item: T) => string): [key: string, items: T[]][] =>
   [...Map.groupBy(items, keyOf)].toSorted(([one], [other]) => compare(one, other))
 
 /** By UTF-16 code units: the same wherever it runs. */

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Event, structuredEvent, writeEvent } from '../../src/cloudevents/cloud-event.ts'
-import { createDeadLetterApp } from '../../src/http/dead-letter.ts'
-import { deadLetterEvent } from '../../src/http/dead-letter-event.ts'
-import { lettersInEvents, lettersInFile, resend } from '../../src/http/dead-letters.ts'
+import { deadLetterKubernetesEvent } from '../../src/http/dead-letter-kubernetes-event.ts'
+import { lettersInEvents, lettersInFile, resend } from '../../src/http/dead-letter-records.ts'
+import { createDeadLetterSink } from '../../src/http/dead-letter-sink.ts'
 import { createWorld, event, MESH_LABELS, meshRelation } from '../helpers/world.ts'
 
 /** What an in-memory broker of Knative Eventing adds to an event, and then to a dead letter. */
@@ -24,7 +24,7 @@ const delivery = {
 const failed = (letter: Event): Event => ({ ...letter, extensions: { ...letter.extensions, ...delivery } })
 
 const told = (letter: Event, now = new Date(0)) => {
-  const object = deadLetterEvent(failed(letter), 'why', now)
+  const object = deadLetterKubernetesEvent(failed(letter), 'why', now)
   if (!object) throw new Error('expected an Event')
   return object
 }
@@ -46,7 +46,7 @@ describe('a dead letter comes back as it was sent', () => {
   test.each(letters)('from the log of the sink, with %s', async (_, letter) => {
     const lines: string[] = []
     const write = (fields: Record<string, unknown>, msg: string) => void lines.push(JSON.stringify({ ...fields, msg }))
-    const app = createDeadLetterApp({ log: { info: write, warn: write, error: write } })
+    const app = createDeadLetterSink({ log: { info: write, warn: write, error: write } })
     const { headers, body } = writeEvent(failed(letter))
     await app.request('/', { method: 'POST', headers, body })
     write({}, 'listening for dead letters')

@@ -6,13 +6,13 @@ const KEPT_MILLISECONDS = 10_000
 const MOST_KEPT = 1_000
 
 /** Caches values by key for ten seconds; rejections, and values that fail `isKept`, are not cached, and one that another caller keeps is asked for again. */
-export type Cache<T> = (key: string, ask: () => Promise<T>, isKept?: (value: T) => boolean) => Promise<T>
+export type ExpiringCache<T> = (key: string, ask: () => Promise<T>, isKept?: (value: T) => boolean) => Promise<T>
 
 /** `answer` is absent while the value is on its way: whoever asks meanwhile shares it. */
 type Entry<T> = { readonly until: number; readonly value: Promise<T>; answer?: { readonly value: T } }
 
 /** Creates a cache of the API server's decisions; concurrent callers share one request. */
-export const createCache = <T>(clock: Clock): Cache<T> => {
+export const createExpiringCache = <T>(clock: Clock): ExpiringCache<T> => {
   const kept = new Map<string, Entry<T>>()
   return (key, ask, isKept = () => true) => {
     const known = kept.get(key)

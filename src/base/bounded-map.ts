@@ -1,12 +1,12 @@
 /** The entries that were set last, of at most a size in all. */
-export type Bounded<V, K = string> = {
+export type BoundedMap<V, K = string> = {
   get(key: K): V | undefined
   /** Sets the latest entry, and forgets the oldest while all are larger than allowed. One that is larger by itself is not kept. */
   set(key: K, value: V, size: number): void
 }
 
 /** Creates a map that is bounded by the sizes of its entries. */
-export const createBounded = <V, K = string>(most: number): Bounded<V, K> => {
+export const createBoundedMap = <V, K = string>(most: number): BoundedMap<V, K> => {
   const kept = new Map<K, { readonly value: V; readonly size: number }>()
   let total = 0
   const forget = (key: K): void => {

@@ -1,13 +1,13 @@
 import type { MiddlewareHandler } from 'hono'
 import { Refused } from '../base/errors.ts'
-import { foreignRequest } from '../base/hosts.ts'
+import { hostOrOriginProblem } from '../base/hosts.ts'
 
 /** Refuses what a page of somebody else may have asked (403): a Host that is not among `names`, or an Origin that is not the Host. */
-export const refuseForeign =
+export const checkHostAndOrigin =
   (names: readonly string[]): MiddlewareHandler =>
   async (context, next) => {
     const { host, origin } = context.req.header()
-    const problem = foreignRequest({ host, origin }, names)
+    const problem = hostOrOriginProblem({ host, origin }, names)
     if (problem !== undefined) throw new Refused(403, problem)
     await next()
   }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Log } from '../../src/base/log.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'
 import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
-import { createDeadLetterApp } from '../../src/http/dead-letter.ts'
-import { deadLetterEvent } from '../../src/http/dead-letter-event.ts'
+import { deadLetterKubernetesEvent } from '../../src/http/dead-letter-kubernetes-event.ts'
+import { createDeadLetterSink } from '../../src/http/dead-letter-sink.ts'
 import { event } from '../helpers/world.ts'
 
 const now = new Date('2026-01-02T03:04:05.678Z')
@@ -31,7 +31,7 @@ const pod = {
 describe('the Kubernetes Event of a dead letter', () => {
   test('is on the memory of its application, and names type, id and reason', () => {
     const sent = event('relation-broken', { relation: { id: 1 } })
-    const told = deadLetterEvent(sent, 'no such\nrelation', now)
+    const told = deadLetterKubernetesEvent(sent, 'no such\nrelation', now)
     expect(told).toMatchObject({
       apiVersion: 'events.k8s.io/v1',
       metadata: { namespace: 'shop', name: expect.stringMatching(/^juju-service-mesh-web-labels\.[0-9a-f]{16}$/) },
@@ -53,7 +53,9 @@ describe('the Kubernetes Event of a dead letter', () => {
     ],
     ['a relation document without more', fromApiServer('add', document('relation', { application: '"web"' }))],
   ])('knows the application by %s', (_, sent) => {
-    expect(deadLetterEvent(sent, undefined, now)?.regarding).toMatchObject({ name: 'juju-service-mesh-web-labels' })
+    expect(deadLetterKubernetesEvent(sent, undefined, now)?.regarding).toMatchObject({
+      name: 'juju-service-mesh-web-labels',
+    })
   })
 
   test.each([
@@ -65,12 +67,12 @@ describe('the Kubernetes Event of a dead letter', () => {
     ['another kind', fromApiServer('add', { kind: 'Secret' })],
     ['no object', { ...fromApiServer('add', {}), data: 'x' }],
   ])('is not made where there is %s', (_, sent) => {
-    expect(deadLetterEvent(sent, undefined, now)).toBeUndefined()
+    expect(deadLetterKubernetesEvent(sent, undefined, now)).toBeUndefined()
   })
 
   test('has the same name when it comes again, and another for another reason', () => {
     const sent = event('resync', {})
-    const nameOf = (reason: string, at: Date) => deadLetterEvent(sent, reason, at)?.metadata.name
+    const nameOf = (reason: string, at: Date) => deadLetterKubernetesEvent(sent, reason, at)?.metadata.name
     expect(nameOf('a', new Date(0))).toBe(nameOf('a', now))
     expect(nameOf('b', now)).not.toBe(nameOf('a', now))
   })
@@ -78,8 +80,8 @@ describe('the Kubernetes Event of a dead letter', () => {
   test('of a document has the same name whenever it is written, and another for another document', () => {
     const written = fromApiServer('update', document('config', { application: 'web', config: '{' }))
     const nameOf = (id: string, name: string) =>
-      deadLetterEvent({ ...written, id, subject: `/apis/v1/namespaces/shop/configmaps/${name}` }, 'a', now)?.metadata
-        .name
+      deadLetterKubernetesEvent({ ...written, id, subject: `/apis/v1/namespaces/shop/configmaps/${name}` }, 'a', now)
+        ?.metadata.name
     expect(nameOf('1', 'x')).toBeDefined()
     expect(nameOf('1', 'x')).toBe(nameOf('2', 'x'))
     expect(nameOf('1', 'x')).not.toBe(nameOf('1', 'y'))
@@ -87,7 +89,7 @@ describe('the Kubernetes Event of a dead letter', () => {
 
   test('is no longer than the API server takes, also in other letters', () => {
     for (const reason of ['x'.repeat(5000), '\u{1F600}'.repeat(2000)]) {
-      const note = String(deadLetterEvent(event('resync', {}), reason, now)?.note)
+      const note = String(deadLetterKubernetesEvent(event('resync', {}), reason, now)?.note)
       expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024)
       expect(note).not.toContain('\uFFFD')
     }
@@ -100,11 +102,11 @@ describe('the dead-letter sink', () => {
     void lines.push([level, message, fields])
   const log: Log = { info: line('info'), warn: line('warn'), error: line('error') }
 
-  const send = async (record?: Parameters<typeof createDeadLetterApp>[0]['record']) => {
+  const send = async (record?: Parameters<typeof createDeadLetterSink>[0]['record']) => {
     lines.length = 0
     const extensions = { knativeerrordata: Buffer.from('no labels').toString('base64') }
     const { headers, body } = writeEvent(event('resync', {}, { extensions }))
-    return (await createDeadLetterApp({ log, record }).request('/', { method: 'POST', headers, body })).status
+    return (await createDeadLetterSink({ log, record }).request('/', { method: 'POST', headers, body })).status
   }
 
   test('takes an event that cannot be recorded, and says why in the log', async () => {
@@ -152,7 +154,7 @@ describe('the dead-letter sink', () => {
   ])('leaves what is secret in %s out of the log', async (_, letter) => {
     lines.length = 0
     const { headers, body } = writeEvent(letter)
-    await createDeadLetterApp({ log }).request('/', { method: 'POST', headers, body })
+    await createDeadLetterSink({ log }).request('/', { method: 'POST', headers, body })
     expect(lines).toHaveLength(1)
     expect(JSON.stringify(lines)).not.toContain('hush')
   })

@@ -7,7 +7,7 @@ import { fromKnative, isFromKnative } from '../cloudevents/knative/knative.ts'
 import { microTime, shortened } from '../kubernetes/event-fields.ts'
 import { apiVersionOf, type KubernetesObject } from '../kubernetes/objects.ts'
 import { memoryName } from '../state/memory.ts'
-import { keptLetter } from './dead-letters.ts'
+import { keptLetter } from './dead-letter-records.ts'
 
 export const MANAGER = 'meshstep-dead-letter'
 
@@ -15,7 +15,11 @@ export const MANAGER = 'meshstep-dead-letter'
  * The Kubernetes Event that tells of a dead letter, on the memory of the application that it was for; undefined when it names none. Its name
  * is a digest of what it says, so that a repetition finds it. It keeps the event itself, for whoever sends it again.
  */
-export const deadLetterEvent = (event: Event, reason: string | undefined, now: Date): KubernetesObject | undefined => {
+export const deadLetterKubernetesEvent = (
+  event: Event,
+  reason: string | undefined,
+  now: Date,
+): KubernetesObject | undefined => {
   const subject = subjectIn(event)
   if (subject === undefined) return undefined
   const { type, id, source } = event

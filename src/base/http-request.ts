@@ -2,7 +2,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 
 /** One HTTP request, and its answer as text. Redirects are not followed. Rejects when the answer is not complete after `timeoutMilliseconds`. */
-export type Exchange = (
+export type SendHttpRequest = (
   url: string,
   request: {
     readonly method: string
@@ -15,7 +15,7 @@ export type Exchange = (
 ) => Promise<{ status: number; headers: http.IncomingHttpHeaders; body: string }>
 
 /** Sends a request over node:http or node:https, whose connections are kept; `fetch` would load undici, 28 ms and 7 MB of a cold start. */
-export const exchange: Exchange = async (
+export const sendHttpRequest: SendHttpRequest = async (
   url,
   { body = '', headers, timeoutMilliseconds, mostCharacters, ...options },
 ) => {

@@ -2,9 +2,9 @@ import type { Hono as App } from 'hono'
 import type { Log } from '../base/log.ts'
 import { type Event, readEvent } from '../cloudevents/cloud-event.ts'
 import { createIntake } from './body.ts'
-import { loggedLetter } from './dead-letters.ts'
+import { loggedLetter } from './dead-letter-records.ts'
 import { failureOf, respond } from './failure.ts'
-import { refuseForeign } from './foreign.ts'
+import { checkHostAndOrigin } from './host-and-origin.ts'
 import { createRouter } from './router.ts'
 
 type Options = {
@@ -19,12 +19,12 @@ type Options = {
  * A sink for events that could not be delivered: logs and records each with why (Knative's `knativeerror…` extensions, where there are
  * any). The Kubernetes Event keeps it for as long as the API server keeps that, and the log has all of them: both can be sent again.
  */
-export const createDeadLetterApp = ({ log, hosts, record = async () => undefined }: Options): App => {
+export const createDeadLetterSink = ({ log, hosts, record = async () => undefined }: Options): App => {
   const app = createRouter()
   const intake = createIntake()
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok'))
-  if (hosts) app.use(refuseForeign(hosts))
+  if (hosts) app.use(checkHostAndOrigin(hosts))
   app.post('/', (context) =>
     intake.take(context.req.raw, async (body) => {
       const event = readEvent({ headers: context.req.header(), body })
