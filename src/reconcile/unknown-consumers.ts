@@ -126,9 +126,11 @@ const keyOf = (subject: Subject, { relations }: State, { id, requester }: Reques
 const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): boolean => {
   const key = keyOf(subject, state, one)
   if (key === undefined) return false
-  const { data } = ownValue(state.relations, key)?.remote ?? {}
+  const { emptied, remote } = ownValue(state.relations, key) ?? {}
   const { published } = peerView(subject, state, key, peers)
-  return Object.keys(data ?? {}).length > 0 || (published !== undefined && !published.partial)
+  return (
+    emptied === true || Object.keys(remote?.data ?? {}).length > 0 || (published !== undefined && !published.partial)
+  )
 }
 
 /** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
@@ -136,7 +138,7 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
     const { entry: theirs, published, isOver } = peerView(subject, state, key, peers)
-    const isMute = (theirs?.says === undefined || published?.partial) && Object.keys(entry.remote.data).length === 0
+    const isMute = (published === undefined || published.partial) && Object.keys(entry.remote.data).length === 0
     return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMesh, requires } from '../helpers/beacon-world.ts'
+import { configure, createMesh, provides, requires, wire } from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -24,3 +24,19 @@ test.each([{}, { labels: '{}' }])(
     expect(answer).toMatchObject({ status: 'changed' })
   },
 )
+
+test('a consumer without a memory whose databag is emptied is granted nothing any more', async () => {
+  const world = createMesh(['db'], false)
+  await configure(world, { mesh: {} })
+  const consumer = { application: 'db' }
+  const policies = () =>
+    world.api.objects().filter(({ kind, metadata }) => kind === 'AuthorizationPolicy' && metadata.name.includes('-db-'))
+  await world.send('relation-changed', provides(7, consumer, [wire({ target_app_name: 'db' })]))
+  expect(policies()).not.toEqual([])
+  const { remote, ...relation } = provides(7, consumer, []) as { remote: object }
+  const answer = await world.send('relation-changed', { ...relation, remote: { ...remote, data: {} } })
+  expect(answer).toMatchObject({ status: 'changed' })
+  expect(policies()).toEqual([])
+  const { status, waiting = [] } = await world.send('resync', { application: 'beacon' })
+  expect([status, waiting]).toEqual(['unchanged', []])
+})
