@@ -5,8 +5,8 @@ import { MESH_KEYS } from '../relations/foreign-labels.ts'
 import type { Conflict } from './result.ts'
 
 /**
- * Returns the waits for labels of a mesh that are not as the relations ask: the application's own config sets them otherwise, or somebody else has.
- * Pods may be off the mesh by them, or a Service may not lead to its waypoint.
+ * Returns the waits for what somebody else holds. Labels of a mesh are not as the relations ask: the application's own config sets them otherwise, or
+ * somebody else has, so that pods may be off the mesh, or a Service may not lead to its waypoint. And names of objects may be taken.
  */
 export const overruledWaits = (
   subject: Subject,
@@ -28,5 +28,17 @@ export const overruledWaits = (
         ]
       : [],
   )
-  return [...byConfig, ...byOthers]
+  return [...byConfig, ...byOthers, ...conflicts.flatMap(takenName)]
+}
+
+/** The wait for an object of somebody else that has the name of one of ours. */
+const takenName = (conflict: Conflict): Wait[] => {
+  if ('wanted' in conflict || conflict.key !== undefined) return []
+  const { object, manager } = conflict
+  return [
+    {
+      ...{ held: object, for: [manager] },
+      message: `${object} is there by ${manager}, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`,
+    },
+  ]
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ApplicationView } from '../../src/http/applications.ts'
 import type { Finding } from '../../src/lint/lint.ts'
-import { configure, createMesh, edit, requires } from '../helpers/beacon-world.ts'
+import { BEACON, configure, createMesh, edit, objectsOf, remove, requires } from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -93,3 +93,35 @@ describe('an application that nothing puts on the mesh of its namespace', () => 
     expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
   })
 })
+
+const COLLECTIONS = {
+  AuthorizationPolicy: '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies',
+  Gateway: '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways',
+}
+
+test.each(Object.entries(COLLECTIONS))(
+  'an object of somebody else that has the name of our %s is a wait in every answer until it is gone',
+  async (kind, collection) => {
+    const start = async (world: World) => {
+      await configure(world, { policies: [{ type: 'app', relation: 'web', endpoints: [] }] }, DB)
+      await world.send('relation-changed', requires(7, DB))
+      return await configure(world, { mesh: {} })
+    }
+    const other = createMesh(['db'])
+    await start(other)
+    const [{ apiVersion = '', metadata: { name = '', namespace = '' } = {}, spec = {} } = {}] = objectsOf(other, kind)
+    const world = createMesh(['db'])
+    world.api.seed([{ apiVersion, kind, metadata: { name, namespace }, spec }], { manager: 'kubectl' })
+    const { status, waiting } = await start(world)
+    const message = `${kind} ${namespace}/${name} is there by kubectl, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`
+    expect(status).toBe('conflict')
+    expect(waiting).toContainEqual(expect.objectContaining({ for: ['kubectl'], message }))
+    const view = (await (await world.app.request('/applications/shop/beacon')).json()) as ApplicationView
+    expect(view.status.status).toBe('waiting')
+    expect(view.waiting).toContainEqual(expect.objectContaining({ message }))
+    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
+    remove(world, `${collection}/${name}`)
+    await world.send('resync', BEACON)
+    expect(objectsOf(world, kind).map(({ metadata }) => metadata.name)).toContain(name)
+  },
+)
