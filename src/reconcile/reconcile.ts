@@ -33,7 +33,7 @@ import { waitForRemainingPods } from './pods-on-mesh.ts'
 import type { Conflict } from './result.ts'
 import { readSituation } from './situation.ts'
 import { isLeavingPods } from './unlabelled.ts'
-import { beginnings, hasEnded, waitsOf, withBeginnings } from './waits.ts'
+import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './waits.ts'
 
 /** The result of bringing the cluster to the memory, and the memory as it is then. */
 export type Reconciled = {
@@ -328,8 +328,8 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Re
   })
   const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }
   let settled = saved
-  if (!features.memories.isStored(saved, content) || hasEnded(waits, content.state)) {
-    const waitingSince = beginnings(waits, content.state.waitingSince, now)
+  const waitingSince = beginnings(waits, content.state.waitingSince, now)
+  if (!features.memories.isStored(saved, content) || isDatedAnew(waitingSince, content.state)) {
     const dated = { ...content, state: changed(content.state, { waitingSince }) }
     settled = await features.memories.save(kubernetes, subject, saved, dated)
     step.wrote(memoryObject(subject))

@@ -68,9 +68,11 @@ export const beginnings = (waits: readonly Wait[], known: State['waitingSince'],
   return dated.length === 0 ? undefined : Object.fromEntries(dated.slice(0, MOST_DATED))
 }
 
-/** Tells if a wait that the memory dates has ended. */
-export const hasEnded = (waits: readonly Wait[], { waitingSince = {} }: Pick<State, 'waitingSince'>): boolean =>
-  Object.keys(waitingSince).some((held) => !waits.some((wait) => wait.held === held))
+/** Tells if a wait has begun or ended since the memory dated them. */
+export const isDatedAnew = (
+  dates: State['waitingSince'] = {},
+  { waitingSince = {} }: Pick<State, 'waitingSince'>,
+): boolean => Object.keys({ ...dates, ...waitingSince }).some((held) => dates[held] !== waitingSince[held])
 
 const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Wait => {
   const object = `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${namespace}/${name}`

@@ -59,6 +59,8 @@ const CALLS = [
   'GET /apis/security.istio.io/v1/authorizationpolicies?labelSelector=…',
 ]
 
+const MESH = ['GET /api/v1/namespaces/istio-system/configmaps/istio', 'GET /api/v1/namespaces/shop']
+
 const calls = (world: World): string[] =>
   world.calls.map((call) => call.replace(/(labelSelector=)[^&]*.*/, '$1…')).toSorted()
 
@@ -81,8 +83,9 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
       await again()
       for (const [quiet, others] of [
         [again, remotes(applications)],
-        // all memories, documents and pods, and once more its own memory, for what was sent
-        [() => world.send('resync', { application: COORDINATOR }), [LIST, LIST, PODS, MEMORY(COORDINATOR)]],
+        // all memories, documents and pods, and once more its own memory, for what was sent; and, as no mesh says here what it has taken, what
+        // tells if it would
+        [() => world.send('resync', { application: COORDINATOR }), [LIST, LIST, PODS, MEMORY(COORDINATOR), ...MESH]],
       ] as const) {
         world.calls.length = 0
         const handled = await quiet()

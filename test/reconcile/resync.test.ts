@@ -148,7 +148,12 @@ describe('a resync of a namespace with something to do', () => {
     own.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/services/app-1`, headers: {} })
     const { effects, messages } = await resync(own)
     expect(effects).toMatchObject([{ application: 'app-1', status: 'waiting' }])
-    expect(messages).toEqual(['looked at 3 applications, and sent a resync to 0 of them'])
+    // once, to note since when it waits
+    expect(messages).toEqual(['looked at 3 applications, and sent a resync to 1 of them'])
+    own.calls.length = 0
+    const again = await resync(own)
+    expect(again.effects).toMatchObject([{ application: 'app-1', status: 'waiting' }])
+    expect(again.messages).toEqual(['looked at 3 applications, and sent a resync to 0 of them'])
     expect(own.calls).toHaveLength(SHARED)
   })
 

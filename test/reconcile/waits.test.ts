@@ -3,10 +3,10 @@ import { describeWait } from '../../src/base/wait.ts'
 import type { ApplicationView } from '../../src/http/applications.ts'
 import type { Finding } from '../../src/lint/lint.ts'
 import { application as page } from '../../src/page/views/application.ts'
-import { beginnings, hasEnded, waitsOf } from '../../src/reconcile/waits.ts'
+import { beginnings, isDatedAnew, waitsOf } from '../../src/reconcile/waits.ts'
 import { emptyState } from '../../src/state/state.ts'
 import { writesOf } from '../helpers/application.ts'
-import { configure, createMesh, requires } from '../helpers/beacon-world.ts'
+import { configure, createMesh, requires, writes } from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
@@ -83,8 +83,16 @@ describe('the beginning of a wait', () => {
   test('a wait that goes on keeps its beginning, a new one begins now, and one that ended has none', () => {
     const known = { a: '2025-12-31T00:00:00.000Z', b: '2025-12-30T00:00:00.000Z' }
     expect(beginnings([wait('a'), wait('c')], known, NOW)).toEqual({ a: known.a, c: SINCE })
-    expect(hasEnded([wait('a'), wait('c')], { waitingSince: known })).toBe(true)
-    expect(hasEnded([wait('a'), wait('b')], { waitingSince: known })).toBe(false)
+    const isSaved = (...held: string[]) =>
+      isDatedAnew(
+        beginnings(
+          held.map((one) => wait(one)),
+          known,
+          NOW,
+        ),
+        { waitingSince: known },
+      )
+    expect([isSaved('a'), isSaved('a', 'b', 'c'), isSaved('a', 'b')]).toEqual([true, true, false])
     expect(beginnings([], known, NOW)).toBeUndefined()
   })
 
@@ -101,6 +109,19 @@ describe('the beginning of a wait', () => {
     expect(describeWait(wait('a'))).toBe('a waits')
     expect(describeWait(wait('a', { since: SINCE }))).toBe(`a waits (since ${SINCE})`)
   })
+})
+
+test('a wait that begins where nothing else changes has a beginning, which costs one write', async () => {
+  const world = createMesh(['db'])
+  await configure(world, { labels: { team: 'blue' } }, { application: 'db' })
+  world.api.handle({ method: 'DELETE', path: '/api/v1/namespaces/shop/services/db', headers: {} })
+  const first = await world.send('resync', { application: 'db' })
+  expect(first.waiting).toMatchObject([{ held: 'the labels of Service shop/db', since: expect.any(String) }])
+  world.clock.advance(60_000)
+  world.calls.length = 0
+  const again = await world.send('resync', { application: 'db' })
+  expect(again.waiting).toEqual(first.waiting)
+  expect(writes(world)).toEqual([])
 })
 
 test('all sources of waits are listed, each with its beginning', () => {
