@@ -1,6 +1,6 @@
 import { composeYaml } from '../base/yaml.ts'
 import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
-import { policyEffects } from '../istio/effect.ts'
+import { policyMistakes } from '../istio/policy-mistakes.ts'
 import { policyProblems } from '../istio/validation.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { ALLOW, allowedBy, type Finding, foundIn, unallowed, unknownAllowed } from './finding.ts'
@@ -57,6 +57,6 @@ const findingsIn = (object: KubernetesObject) => {
     ...policyProblems(read.policy).map(({ path, message }) =>
       foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`),
     ),
-    ...policyEffects(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...policyMistakes(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
   ]
 }

@@ -10,7 +10,7 @@ import {
   targetsOf,
 } from '../istio/authorization-policy.ts'
 import { isDryRun } from '../istio/dry-run.ts'
-import { policyEffects } from '../istio/effect.ts'
+import { policyMistakes } from '../istio/policy-mistakes.ts'
 import { isOlder, LOWEST, versionName } from '../istio/version.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
@@ -29,7 +29,7 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
   return [
-    ...policyEffects(policy, cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]).map(({ id, says }) =>
+    ...policyMistakes(policy, cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]).map(({ id, says }) =>
       foundIn(object, id, `it ${says}`),
     ),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),

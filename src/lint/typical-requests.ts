@@ -3,7 +3,7 @@ import type { Identity } from '../authorization/evaluate/request-context.ts'
 import { matchRule } from '../authorization/evaluate/rule.ts'
 import { canonicalHash } from '../base/canonical-hash.ts'
 import type { AuthorizationPolicy, Rule } from '../istio/authorization-policy.ts'
-import { principalsIn } from '../istio/effect.ts'
+import { principalsIn } from '../istio/policy-mistakes.ts'
 import { portsIn, witnessesOf } from '../preview/witnesses.ts'
 import type { MeshProxy } from './proxies.ts'
 

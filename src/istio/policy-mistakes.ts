@@ -10,11 +10,11 @@ import {
   targetsOf,
 } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
-import { asTcpSees, hasFields } from './view.ts'
+import { asTcpSees, hasFields } from './visible-rule.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
 /** A part of a policy that has no effect, or another than expected: what kind of mistake it is, and what happens, as of the policy. */
-export type PolicyEffect = {
+export type PolicyMistake = {
   readonly id:
     | 'deny-on-tcp'
     | 'http-without-waypoint'
@@ -27,23 +27,23 @@ export type PolicyEffect = {
 }
 
 /** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
-export const effectWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
-  policyEffects(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
+export const mistakeWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
+  policyMistakes(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
 
 /** Lists the same with the kind of each. Root namespaces are those that may be Istio's; undefined where it may be any. */
-export const policyEffects = (
+export const policyMistakes = (
   policy: AuthorizationPolicy,
   rootNamespaces: readonly string[] | undefined,
-): PolicyEffect[] => [
+): PolicyMistake[] => [
   ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy)),
   ...targetEffects(policy, rootNamespaces),
   ...principalEffects(policy),
 ]
 
-const when = (applies: boolean | undefined, id: PolicyEffect['id'], says: string): PolicyEffect[] =>
+const when = (applies: boolean | undefined, id: PolicyMistake['id'], says: string): PolicyMistake[] =>
   applies ? [{ id, says }] : []
 
-const atZtunnels = (policy: AuthorizationPolicy): PolicyEffect[] => {
+const atZtunnels = (policy: AuthorizationPolicy): PolicyMistake[] => {
   const { action = 'ALLOW', rules = [], selector } = policy.spec
   const isEnforcing = action === 'ALLOW' || action === 'DENY'
   const isEmpty = selector?.matchLabels && Object.keys(selector.matchLabels).length === 0
@@ -66,7 +66,7 @@ const atZtunnels = (policy: AuthorizationPolicy): PolicyEffect[] => {
 
 const DROPPED = ['trustDomains', 'notTrustDomains'] as const
 
-const ruleEffects = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): PolicyEffect[] => {
+const ruleEffects = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): PolicyMistake[] => {
   const hidden = hiddenFromZtunnel(rule)
   const rest = rule.from?.some(({ source = {} }) => DROPPED.some((name) => source[name]?.length))
   const which = `rules[${index}]`
@@ -93,7 +93,7 @@ const ruleEffects = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): Polic
   ]
 }
 
-const atWaypoints = ({ spec: { action = 'ALLOW', rules = [] } }: AuthorizationPolicy): PolicyEffect[] => [
+const atWaypoints = ({ spec: { action = 'ALLOW', rules = [] } }: AuthorizationPolicy): PolicyMistake[] => [
   ...when(action === 'AUDIT', 'policy-ineffective', 'decides nothing, as its action is AUDIT'),
   ...rules.flatMap((rule, index) =>
     when(
@@ -119,7 +119,7 @@ const isOnlyHttp = (rule: Rule): boolean => {
 const targetEffects = (
   { metadata, spec }: AuthorizationPolicy,
   rootNamespaces: readonly string[] = [metadata.namespace],
-): PolicyEffect[] =>
+): PolicyMistake[] =>
   targetsOf(spec).flatMap(({ kind, name, namespace = '' }) => {
     if (kind !== 'GatewayClass')
       return when(
@@ -141,7 +141,7 @@ const targetEffects = (
     ]
   })
 
-const principalEffects = ({ spec: { rules = [] } }: AuthorizationPolicy): PolicyEffect[] =>
+const principalEffects = ({ spec: { rules = [] } }: AuthorizationPolicy): PolicyMistake[] =>
   rules.flatMap((rule, index) => {
     const prefixed = principalsIn(rule).find((one) => one.startsWith('spiffe://'))
     return when(
