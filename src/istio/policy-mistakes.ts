@@ -10,6 +10,7 @@ import {
   targetsOf,
 } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
+import { principalsIn } from './rule-values.ts'
 import { asTcpSees, hasFields } from './visible-rule.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
@@ -150,11 +151,3 @@ const principalEffects = ({ spec: { rules = [] } }: AuthorizationPolicy): Policy
       `matches nobody by ${prefixed?.slice(0, 120)} of rules[${index}]: principals are written without spiffe://`,
     )
   })
-
-/** The principals of a rule, of sources and conditions, also those that it excludes. */
-export const principalsIn = ({ from = [], when: conditions = [] }: Rule): string[] => [
-  ...from.flatMap(({ source }) => [...(source?.principals ?? []), ...(source?.notPrincipals ?? [])]),
-  ...conditions
-    .filter(({ key }) => key === 'source.principal')
-    .flatMap(({ values = [], notValues = [] }) => [...values, ...notValues]),
-]
