@@ -11,10 +11,10 @@ export type Rule = {
 export const RULES = {
   'account-unknown': {
     level: 'warning',
-    title: 'A policy names an account that nobody runs as',
+    title: 'A policy names an account that nobody has',
     meaning:
-      'No pod, workload or Gateway of the namespace in the principal runs as its ServiceAccount, so the rule lets in nobody.',
-    remedy: 'Correct the name, or run the client as that ServiceAccount.',
+      'The namespace has no ServiceAccount of that name, and no pod, workload or Gateway there runs as it: no client matches it. One that exists is known, also where nothing runs as it just now, as of a CronJob.',
+    remedy: 'Correct the name, or make that ServiceAccount and run the client as it.',
   },
   'allow-hidden': {
     level: 'warning',
