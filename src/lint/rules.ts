@@ -22,6 +22,14 @@ export const RULES = {
     meaning: 'DENY policies of the same proxies refuse each request that the rule matches. A DENY always wins.',
     remedy: 'Take away the one that is not meant, or narrow it.',
   },
+  'allow-on-tcp': {
+    level: 'warning',
+    title: 'An ALLOW of HTTP lets in nobody on a port that carries TCP',
+    meaning:
+      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. A rule of an ALLOW that has any of them never matches there.',
+    remedy:
+      'Leave the HTTP fields out in a rule of its own for that port, or correct the protocol of the port in the Service.',
+  },
   'allow-unknown': {
     level: 'warning',
     title: 'An id is allowed that no finding has',
@@ -45,10 +53,10 @@ export const RULES = {
   },
   'deny-on-tcp': {
     level: 'warning',
-    title: 'A DENY of HTTP alone refuses everything on ports that carry TCP',
+    title: 'A DENY of HTTP refuses more on ports that carry TCP',
     meaning:
-      'On a port that is not HTTP a waypoint sees no methods, paths or hosts. A DENY loses them, and nothing of the rule is left to narrow it.',
-    remedy: 'Name the ports in the rule, or the protocol of the port in the Service.',
+      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. A DENY loses them, and refuses what is left of its rule, which may be everything. The ports of a Service count as their names or appProtocol say; one that says neither may carry both.',
+    remedy: 'Name the ports that are HTTP in the rule, or the protocol of the port in the Service.',
   },
   'document-refused': {
     level: 'error',
