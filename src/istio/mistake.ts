@@ -5,10 +5,13 @@ export type PolicyMistake = {
     | 'deny-on-tcp'
     | 'http-without-waypoint'
     | 'policy-ineffective'
+    | 'principal-malformed'
     | 'principal-spiffe'
     | 'selects-all'
     | 'target-outside-namespace'
     | 'trust-domain-unseen'
+    | 'value-unmatched'
+    | 'wildcard-literal'
   readonly says: string
 }
 

@@ -3,8 +3,8 @@ import { nameOf } from '../kubernetes/objects.ts'
 import { type AuthorizationPolicy, isForNoPods, isForPods, type Rule, targetsOf } from './authorization-policy.ts'
 import { isDryRun } from './dry-run.ts'
 import { mistakeIf, type PolicyMistake } from './mistake.ts'
-import { principalsIn } from './rule-values.ts'
 import { tcpMistakes, type WaypointPort } from './tcp-mistakes.ts'
+import { valueMistakes } from './value-mistakes.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
 /** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
@@ -21,8 +21,8 @@ export const policyMistakes = (
   ports?: readonly WaypointPort[],
 ): PolicyMistake[] => [
   ...(isForPods(policy.spec) ? atZtunnels(policy) : atWaypoints(policy, ports)),
-  ...targetEffects(policy, rootNamespaces),
-  ...principalEffects(policy),
+  ...targetMistakes(policy, rootNamespaces),
+  ...valueMistakes(policy.spec),
 ]
 
 const atZtunnels = (policy: AuthorizationPolicy): PolicyMistake[] => {
@@ -42,23 +42,24 @@ const atZtunnels = (policy: AuthorizationPolicy): PolicyMistake[] => {
       'has no effect at pods, as its selector has no matchLabels: leave the selector out',
     ),
     ...mistakeIf(isEmpty, 'selects-all', 'selects by no label, and so all pods of its namespace'),
-    ...(isEnforcing ? rules.flatMap((rule, index) => ruleEffects(rule, index, action)) : []),
+    ...(isEnforcing ? rules.flatMap((rule, index) => ruleMistakes(rule, index, action)) : []),
   ]
 }
 
 const DROPPED = ['trustDomains', 'notTrustDomains'] as const
 
-const ruleEffects = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): PolicyMistake[] => {
+const ruleMistakes = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): PolicyMistake[] => {
   const hidden = hiddenFromZtunnel(rule)
   const rest = rule.from?.some(({ source = {} }) => DROPPED.some((name) => source[name]?.length))
   const which = `rules[${index}]`
   if ('never' in asZtunnelSees(rule, action)) {
     const unseen = joinOr([...hidden, ...(rest ? DROPPED : [])])
     const effect = action === 'DENY' ? 'refuses nothing' : 'lets in nobody'
+    // a part without fields is refused as a whole
     return mistakeIf(
-      true,
+      unseen !== '',
       hidden.length > 0 ? 'http-without-waypoint' : 'trust-domain-unseen',
-      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${unseen || 'anything'}: it ${effect}`,
+      `matches nothing at pods by ${which}, of which a ztunnel cannot see ${unseen}: it ${effect}`,
     )
   }
   return [
@@ -80,7 +81,7 @@ const atWaypoints = ({ spec }: AuthorizationPolicy, ports: readonly WaypointPort
   ...tcpMistakes(spec, ports),
 ]
 
-const targetEffects = (
+const targetMistakes = (
   { metadata, spec }: AuthorizationPolicy,
   rootNamespaces: readonly string[] = [metadata.namespace],
 ): PolicyMistake[] =>
@@ -103,14 +104,4 @@ const targetEffects = (
         `has no effect for the GatewayClass ${name}: only istio-waypoint has policies`,
       ),
     ]
-  })
-
-const principalEffects = ({ spec: { rules = [] } }: AuthorizationPolicy): PolicyMistake[] =>
-  rules.flatMap((rule, index) => {
-    const prefixed = principalsIn(rule).find((one) => one.startsWith('spiffe://'))
-    return mistakeIf(
-      prefixed !== undefined,
-      'principal-spiffe',
-      `matches nobody by ${prefixed?.slice(0, 120)} of rules[${index}]: principals are written without spiffe://`,
-    )
   })

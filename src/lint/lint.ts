@@ -97,6 +97,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
 /** The reasons for which Istio refuses a policy, each of which is found by itself. */
 const REFUSED: readonly Found['rule'][] = [
   'policy-ineffective',
+  'policy-refused',
   'policy-unenforced',
   'policy-unmatched',
   'target-outside-namespace',

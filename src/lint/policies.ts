@@ -12,6 +12,7 @@ import {
 import { isDryRun } from '../istio/dry-run.ts'
 import { policyMistakes } from '../istio/policy-mistakes.ts'
 import type { WaypointPort } from '../istio/tcp-mistakes.ts'
+import { policyProblems } from '../istio/validation.ts'
 import { isOlder, LOWEST, versionName } from '../istio/version.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
@@ -31,12 +32,17 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   const { policy } = read
   const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
   return [
+    ...refusedFindings(object, policy),
     ...policyMistakes(policy, rootNamespaces, servicesOf(policy, cluster)?.flatMap(portsOf)).map(({ id, says }) =>
       foundIn(object, id, `it ${says}`),
     ),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
+
+/** The problems for which Istio would refuse a policy. One may be there all the same, from before its webhook was. */
+export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
+  policyProblems(policy).map(({ path, message }) => foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`))
 
 const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   // one of another namespace is told as such

@@ -140,3 +140,13 @@ describe('a rule with HTTP fields', () => {
     ])
   })
 })
+
+test('a source without a field is refused by Istio, and told also where it is there all the same', () => {
+  const empty = (spec: Record<string, unknown>) => policy('one', { ...spec, rules: [{ from: [{ source: {} }] }] })
+  const refused = [
+    'policy-refused',
+    'spec.rules.0.from.0.source: expected a source with at least one field; to match everybody, leave `from` out',
+  ]
+  expect(found([serviceAtWaypoint('db', HTTP), empty(forService('db'))])).toEqual([refused])
+  expect(found([pod('db'), empty(forPods('db'))])).toEqual([refused])
+})
