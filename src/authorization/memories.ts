@@ -1,5 +1,5 @@
 import { isSameSubject, type Subject, subjectName } from '../base/subject.ts'
-import type { MeshConfig } from '../istio/config.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import { isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { parseRequesters } from '../policies/requested-by.ts'

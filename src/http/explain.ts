@@ -1,7 +1,7 @@
 import { type Asker, createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate, Sender } from '../access/authenticate.ts'
 import { type Decision, evaluate } from '../authorization/evaluate.ts'
-import { buildInput, resolveMesh } from '../authorization/input.ts'
+import { buildInput, resolveMesh } from '../authorization/evaluation-input.ts'
 import { humanRequesters } from '../authorization/memories.ts'
 import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
 import { parseQuery, type Query } from '../authorization/query.ts'

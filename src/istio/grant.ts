@@ -6,7 +6,7 @@ import { type AuthorizationPolicy, authorizationPolicy } from './authorization-p
 import { principal } from './names.ts'
 import { type NameOwner, objectName } from './object-name.ts'
 import { mergeRights, parseRights, type Rights } from './operations.ts'
-import { type PolicyPart, splitGrantees } from './parts.ts'
+import { type PolicyPart, splitGrantees } from './policy-parts.ts'
 import { type Grantee, rulesFor } from './rules.ts'
 
 export type PolicyOwner = NameOwner & {

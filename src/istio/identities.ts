@@ -1,5 +1,5 @@
 import { ownValue } from '../base/own-value.ts'
-import type { MeshConfig } from './config.ts'
+import type { MeshConfig } from './beacon-config.ts'
 import type { PolicyOwner } from './grant.ts'
 import { findTrustDomains } from './trust-domains.ts'
 

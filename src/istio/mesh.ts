@@ -15,7 +15,7 @@ import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
 import { ENROLMENT_LABEL, meshLabels, USE_WAYPOINT_LABEL, WAYPOINT_SUFFIX, waypointName } from './names.ts'
 import { modelLabels } from './namespace-labels.ts'
-import { widenRules } from './parts.ts'
+import { widenRules } from './policy-parts.ts'
 import { isServing } from './waypoint.ts'
 
 const isPolicy = ({ kind }: KubernetesObject): boolean => kind === 'AuthorizationPolicy'

@@ -1,7 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
-import type { MeshConfig } from './config.ts'
+import type { MeshConfig } from './beacon-config.ts'
 import { applicationIdentity, ENROLMENT_LABEL, meshLabels } from './names.ts'
 import { runsWaypoint } from './waypoint.ts'
 

@@ -1,5 +1,5 @@
 import { ownValue } from '../base/own-value.ts'
-import type { MeshConfig } from './config.ts'
+import type { MeshConfig } from './beacon-config.ts'
 
 /** Lists the trust domains of a namespace's identities: those configured for it, else the mesh's and its aliases. */
 export const findTrustDomains = (

@@ -227,7 +227,7 @@ const isEmpty = (fields: Source | Operation): boolean => !Object.values(fields).
 
 const sourceProblems = (source: Source | undefined): Problem[] => {
   if (source === undefined || isEmpty(source))
-    return [{ path: [], message: 'expected a source with at least one field' }]
+    return [{ path: [], message: 'expected a source with at least one field; to match everybody, leave `from` out' }]
   const { serviceAccounts, notServiceAccounts, principals, notPrincipals, namespaces, notNamespaces } = source
   const hasAccounts = [serviceAccounts, notServiceAccounts].some((list) => list !== undefined)
   const hasOthers = [principals, notPrincipals, namespaces, notNamespaces].some((list) => list !== undefined)

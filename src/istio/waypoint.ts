@@ -1,7 +1,7 @@
 import type { Subject } from '../base/subject.ts'
 import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
-import type { MeshConfig } from './config.ts'
+import type { MeshConfig } from './beacon-config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
 import { findTrustDomains } from './trust-domains.ts'
 

@@ -1,6 +1,6 @@
 import { joinOr } from '../base/printed.ts'
 import type { Condition, Operation, Rule, Source } from './authorization-policy.ts'
-import { fieldsUsed, HTTP_OPERATION, hasFields, omitFields, type VisibleRule } from './view.ts'
+import { fieldsUsed, HTTP_OPERATION, hasFields, omitFields, type VisibleRule } from './visible-rule.ts'
 
 const HTTP_SOURCE = [
   'remoteIpBlocks',

@@ -1,9 +1,10 @@
 import { ownValue } from '../base/own-value.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { principalsIn, valuesIn } from '../istio/rule-values.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../kubernetes/ownership-labels.ts'
-import { type Cluster, type Istio, listReadable } from './cluster.ts'
+import { type Cluster, type Istio, listReadable, unlisted } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
 /** Workloads that a grant names, and does not let in; and clients that a person's policy names, and that are nobody. */
@@ -22,7 +23,7 @@ export const accountFindings = async (kubernetes: Kubernetes, cluster: Cluster):
 }
 
 const principalsOf = ({ spec: { rules = [] } }: AuthorizationPolicy): string[] => [
-  ...new Set(rules.flatMap(({ from = [] }) => from.flatMap(({ source }) => source?.principals ?? []))),
+  ...new Set(rules.flatMap(principalsIn)),
 ]
 
 const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, workloads }: Cluster): Found[] => {
@@ -51,52 +52,83 @@ const problemOf = (workload: KubernetesObject): string | undefined => {
     : `its pods run as the ServiceAccount ${serviceAccountName}, and what is granted to ${name} lets in pods of the ServiceAccount ${name} alone: set serviceAccountName: ${name} in the template of the ${workload.kind}`
 }
 
-/** A namespace that may not be read says nothing of its accounts. */
+/** An account that nothing runs as may be a ServiceAccount all the same: nothing is said of it where these may not be listed. */
 const unknownAccounts = async (
   kubernetes: Kubernetes,
   policies: readonly AuthorizationPolicy[],
   cluster: Cluster,
 ): Promise<Found[]> => {
-  const named = policies.flatMap((policy) =>
-    principalsOf(policy).flatMap((principal) => {
-      const [, namespace, account] = /^[^/]+\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(principal) ?? []
-      return namespace === undefined || account === undefined ? [] : [{ policy, principal, namespace, account }]
+  const named = policies.flatMap((policy) => accountsNamed(policy).map((one) => ({ policy, ...one })))
+  const namespaces = [...new Set(named.map(({ namespace }) => namespace))]
+  const found = await Promise.all(
+    namespaces.map(async (namespace): Promise<Found[]> => {
+      const { accounts, running } = await accountsIn(kubernetes, namespace, cluster)
+      const unknown = named.filter((one) => one.namespace === namespace && !running.has(one.account))
+      if (unknown.length === 0) return []
+      if (accounts === undefined)
+        return [
+          {
+            ...{ rule: 'partly-read', about: `Namespace ${cluster.namespace}` },
+            message: unlisted(`ServiceAccounts of ${namespace}`),
+          },
+        ]
+      return unknown
+        .filter(({ account }) => !accounts.has(account))
+        .map(({ policy, written, account }) =>
+          foundIn(
+            policy,
+            'account-unknown',
+            `nobody in ${namespace} runs as the ServiceAccount ${account} of ${written}, and there is none of that name`,
+          ),
+        )
     }),
   )
-  const namespaces = [...new Set(named.map(({ namespace }) => namespace))]
-  const accounts = new Map(
-    await Promise.all(
-      namespaces.map(async (namespace) => [namespace, await accountsIn(kubernetes, namespace, cluster)] as const),
-    ),
-  )
-  return named
-    .filter(({ namespace, account }) => accounts.get(namespace)?.has(account) === false)
-    .map(({ policy, principal, namespace, account }) =>
-      foundIn(
-        policy,
-        'account-unknown',
-        `nobody in ${namespace} runs as the ServiceAccount ${account} of ${principal}`,
-      ),
-    )
+  return found.flat()
 }
 
-const accountsIn = async (
-  kubernetes: Kubernetes,
-  namespace: string,
-  { gateways }: Cluster,
-): Promise<ReadonlySet<string> | undefined> => {
-  const lists = await Promise.all(
-    (['StatefulSet', 'Deployment', 'Pod'] as const).map((kind) => listReadable(kubernetes, kind, namespace)),
+type Named = { readonly written: string; readonly namespace: string; readonly account: string }
+
+/** The accounts that a policy names whole, each once. */
+const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy): Named[] => {
+  const named = rules.flatMap(valuesIn).flatMap(({ of, values }): Named[] => {
+    if (of === 'source.serviceAccount')
+      return values.map((written) => {
+        const [account = '', namespace = metadata.namespace] = written.split('/').toReversed()
+        return { written, namespace, account }
+      })
+    if (of !== 'source.principal') return []
+    return values.flatMap((written) => {
+      const [, namespace, account] = /^[^/]+\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(written) ?? []
+      return namespace === undefined || account === undefined ? [] : [{ written, namespace, account }]
+    })
+  })
+  return [...new Map(named.map((one) => [one.written, one])).values()]
+}
+
+type Accounts = {
+  /** Those that exist; undefined where they may not be listed. */
+  readonly accounts: ReadonlySet<string> | undefined
+  /** Those that something is to run as, as far as it may be read. */
+  readonly running: ReadonlySet<string>
+}
+
+const accountsIn = async (kubernetes: Kubernetes, namespace: string, { gateways = [] }: Cluster): Promise<Accounts> => {
+  const [accounts, ...lists] = await Promise.all(
+    (['ServiceAccount', 'StatefulSet', 'Deployment', 'Pod'] as const).map((kind) =>
+      listReadable(kubernetes, kind, namespace),
+    ),
   )
-  if (gateways === undefined || lists.includes(undefined)) return undefined
   const own = gateways.filter(({ metadata }) => metadata.namespace === namespace)
-  return new Set([
-    ...lists.flatMap((objects) => objects ?? []).map((object) => specOf(object).serviceAccountName ?? 'default'),
-    ...own.flatMap(({ metadata, spec }) => [
-      ownValue(metadata.annotations, 'gateway.istio.io/service-account') ?? metadata.name,
-      `${metadata.name}-${String(spec?.gatewayClassName)}`,
+  return {
+    accounts: accounts && new Set(accounts.map(({ metadata }) => metadata.name)),
+    running: new Set([
+      ...lists.flatMap((objects) => objects ?? []).map((object) => specOf(object).serviceAccountName ?? 'default'),
+      ...own.flatMap(({ metadata, spec }) => [
+        ownValue(metadata.annotations, 'gateway.istio.io/service-account') ?? metadata.name,
+        `${metadata.name}-${String(spec?.gatewayClassName)}`,
+      ]),
     ]),
-  ])
+  }
 }
 
 /** A ztunnel compares the trust domain as it is written; an Envoy knows aliases, and cluster.local for the own one. */

@@ -63,7 +63,9 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
   }
 }
 
-const unlisted = (objects: string): string => `${objects} may not be listed: what depends on them is not looked at`
+/** Says that objects may not be listed. */
+export const unlisted = (objects: string): string =>
+  `${objects} may not be listed: what depends on them is not looked at`
 
 const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
   const found = await ifPermitted(kubernetes.find(meshConfigReference()).then((config) => ({ config })))

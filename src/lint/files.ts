@@ -1,9 +1,9 @@
 import { composeYaml } from '../base/yaml.ts'
 import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
-import { policyEffects } from '../istio/effect.ts'
-import { policyProblems } from '../istio/validation.ts'
+import { policyMistakes } from '../istio/policy-mistakes.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { ALLOW, allowedBy, type Finding, foundIn, unallowed, unknownAllowed } from './finding.ts'
+import { refusedFindings } from './policies.ts'
 
 /** A finding in a file, and the line at which its document begins. */
 export type FileFinding = Finding & { readonly file: string; readonly line: number }
@@ -54,9 +54,7 @@ const findingsIn = (object: KubernetesObject) => {
   const read = readAuthorizationPolicy(object)
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   return [
-    ...policyProblems(read.policy).map(({ path, message }) =>
-      foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`),
-    ),
-    ...policyEffects(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...refusedFindings(object, read.policy),
+    ...policyMistakes(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
   ]
 }

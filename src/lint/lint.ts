@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { type Asker, createAnswerQuery } from '../access/answer-query.ts'
 import type { Authenticate } from '../access/authenticate.ts'
 import { type AuthorizeAuthor, refusedDocuments } from '../access/document-authors.ts'
+import { expected } from '../authorization/check-expectations.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
-import { expected } from '../authorization/expected.ts'
 import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
@@ -97,6 +97,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
 /** The reasons for which Istio refuses a policy, each of which is found by itself. */
 const REFUSED: readonly Found['rule'][] = [
   'policy-ineffective',
+  'policy-refused',
   'policy-unenforced',
   'policy-unmatched',
   'target-outside-namespace',

@@ -1,5 +1,5 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import { lacksPort, type ServicePortSpec } from '../authorization/protocol.ts'
+import { detectProtocol, lacksPort, type ServicePortSpec } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { ownValue } from '../base/own-value.ts'
 import {
@@ -10,7 +10,9 @@ import {
   targetsOf,
 } from '../istio/authorization-policy.ts'
 import { isDryRun } from '../istio/dry-run.ts'
-import { policyEffects } from '../istio/effect.ts'
+import { policyMistakes } from '../istio/policy-mistakes.ts'
+import type { WaypointPort } from '../istio/tcp-mistakes.ts'
+import { policyProblems } from '../istio/validation.ts'
 import { isOlder, LOWEST, versionName } from '../istio/version.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless } from '../kubernetes/services.ts'
@@ -28,18 +30,25 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   const read = readAuthorizationPolicy(object)
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
+  const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
   return [
-    ...policyEffects(policy, cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]).map(({ id, says }) =>
+    ...refusedFindings(object, policy),
+    ...policyMistakes(policy, rootNamespaces, servicesOf(policy, cluster)?.flatMap(portsOf)).map(({ id, says }) =>
       foundIn(object, id, `it ${says}`),
     ),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
 
+/** The problems for which Istio would refuse a policy. One may be there all the same, from before its webhook was. */
+export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
+  policyProblems(policy).map(({ path, message }) => foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`))
+
 const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   // one of another namespace is told as such
   const targets = targetsOf(policy.spec).filter(({ namespace = '' }) => ['', cluster.namespace].includes(namespace))
   const found = targets.map((target) => ({ target, objects: objectsOf(target, cluster) }))
+  const all = servicesOf(policy, cluster)
   const services = found.flatMap(({ target, objects = [] }) => (target.kind === 'Service' ? objects : []))
   return [
     ...found.flatMap(({ target: { kind, name }, objects }) =>
@@ -57,10 +66,26 @@ const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
       const bypassed = bypassReason(service, cluster)
       return bypassed ? [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)] : []
     }),
-    // a port may be that of any target
-    ...(services.length === targetsOf(policy.spec).length ? portFindings(policy, services) : []),
+    ...(all ? portFindings(policy, all) : []),
   ]
 }
+
+/** The Services that a policy refers to; undefined where it refers to anything else, as a port may be that of any target. */
+const servicesOf = ({ spec }: AuthorizationPolicy, cluster: Cluster): KubernetesObject[] | undefined => {
+  const targets = targetsOf(spec)
+  const services = targets.flatMap((target) =>
+    target.kind === 'Service' && ['', cluster.namespace].includes(target.namespace ?? '')
+      ? (objectsOf(target, cluster) ?? [])
+      : [],
+  )
+  return services.length === targets.length ? services : undefined
+}
+
+/** The mesh carries TCP alone. */
+const portsOf = ({ spec }: KubernetesObject): WaypointPort[] =>
+  ((spec?.ports ?? []) as (ServicePortSpec & { readonly protocol?: string })[])
+    .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
+    .map((one) => ({ port: one.port, protocol: detectProtocol(one) }))
 
 /** The object that a target reference names, or none; undefined where that is not known. */
 const objectsOf = ({ kind, name }: TargetRef, { namespace, gateways, services }: Cluster) =>

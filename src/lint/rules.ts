@@ -11,16 +11,24 @@ export type Rule = {
 export const RULES = {
   'account-unknown': {
     level: 'warning',
-    title: 'A policy names an account that nobody runs as',
+    title: 'A policy names an account that nobody has',
     meaning:
-      'No pod, workload or Gateway of the namespace in the principal runs as its ServiceAccount, so the rule lets in nobody.',
-    remedy: 'Correct the name, or run the client as that ServiceAccount.',
+      'The namespace has no ServiceAccount of that name, and no pod, workload or Gateway there runs as it: no client matches it. One that exists is known, also where nothing runs as it just now, as of a CronJob.',
+    remedy: 'Correct the name, or make that ServiceAccount and run the client as it.',
   },
   'allow-hidden': {
     level: 'warning',
     title: 'A rule of an ALLOW lets in nobody any more',
     meaning: 'DENY policies of the same proxies refuse each request that the rule matches. A DENY always wins.',
     remedy: 'Take away the one that is not meant, or narrow it.',
+  },
+  'allow-on-tcp': {
+    level: 'warning',
+    title: 'An ALLOW of HTTP lets in nobody on a port that carries TCP',
+    meaning:
+      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. A rule of an ALLOW that has any of them never matches there.',
+    remedy:
+      'Leave the HTTP fields out in a rule of its own for that port, or correct the protocol of the port in the Service.',
   },
   'allow-unknown': {
     level: 'warning',
@@ -45,10 +53,10 @@ export const RULES = {
   },
   'deny-on-tcp': {
     level: 'warning',
-    title: 'A DENY of HTTP alone refuses everything on ports that carry TCP',
+    title: 'A DENY of HTTP refuses more on ports that carry TCP',
     meaning:
-      'On a port that is not HTTP a waypoint sees no methods, paths or hosts. A DENY loses them, and nothing of the rule is left to narrow it.',
-    remedy: 'Name the ports in the rule, or the protocol of the port in the Service.',
+      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. A DENY loses them, and refuses what is left of its rule, which may be everything. The ports of a Service count as their names or appProtocol say; one that says neither may carry both.',
+    remedy: 'Name the ports that are HTTP in the rule, or the protocol of the port in the Service.',
   },
   'document-refused': {
     level: 'error',
@@ -135,7 +143,8 @@ export const RULES = {
   'policy-refused': {
     level: 'error',
     title: 'Istio would refuse a policy',
-    meaning: 'Its webhook or its CustomResourceDefinition does not take it, so that applying it fails.',
+    meaning:
+      'Its webhook or its CustomResourceDefinition does not take it, so that applying it fails. One that is there all the same, from before the webhook was, may do what nobody means: a source without fields, source: {}, lets in everybody at a waypoint, and nobody at pods.',
     remedy: 'Correct it as the message says.',
   },
   'policy-shadowed': {
@@ -171,6 +180,13 @@ export const RULES = {
       'A waypoint compares the port of the Service, not that of the pods. No request comes to one that the Service lacks.',
     remedy: 'Name the port of the Service.',
   },
+  'principal-malformed': {
+    level: 'warning',
+    title: 'A principal does not have the form of one',
+    meaning:
+      'Clients of the mesh have principals like cluster.local/ns/NAMESPACE/sa/ACCOUNT. Istio takes any text, and compares the whole: another form matches nobody. At a Gateway nothing is said, as its clients may have certificates of others.',
+    remedy: 'Write it so, or with a wildcard: */ns/NAMESPACE/sa/ACCOUNT, cluster.local/ns/NAMESPACE/*.',
+  },
   'principal-spiffe': {
     level: 'error',
     title: 'A principal begins with spiffe://',
@@ -204,6 +220,13 @@ export const RULES = {
       'A ztunnel does not look at trustDomains and notTrustDomains: beside other fields they are ignored, and alone they match nothing.',
     remedy: 'Write the trust domain into principals.',
   },
+  'value-unmatched': {
+    level: 'warning',
+    title: 'A value matches no request',
+    meaning:
+      'Istio takes it, and compares it as it is written: methods are in upper case, paths begin with / and are compared without their query, and hosts have no scheme and no path.',
+    remedy: 'Write GET, /admin and shop.example, not get, admin and https://shop.example/.',
+  },
   waiting: {
     level: 'warning',
     title: 'Something waits for others',
@@ -224,6 +247,13 @@ export const RULES = {
     meaning:
       'No label of a Service, of a ServiceEntry, of a pod or its template, or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
     remedy: 'Lead something to it, or delete it.',
+  },
+  'wildcard-literal': {
+    level: 'warning',
+    title: 'A wildcard within a value is none',
+    meaning:
+      'Istio has one * at the start or the end of a value, or as the whole of it. Any other stands for the character itself, so that the value matches next to nothing. Namespaces at a waypoint are the exception.',
+    remedy: 'Leave one * at the start or the end. In paths {*} is one segment, and {**} any number of them.',
   },
   'workload-twice': {
     level: 'warning',

@@ -68,10 +68,13 @@ const hiddenFindings = (
   return [foundIn(policy, 'allow-hidden', message)]
 }
 
-/** The DENY policies that refuse all that the policy lets in; none where something is left, and undefined where it lets in nothing anyway. */
+/** The DENY policies that refuse all that the policy lets in; none where something is left, or may be, and undefined where it lets in nothing anyway. */
 const refusing = (policy: AuthorizationPolicy, proxy: MeshProxy): string[] | undefined => {
+  const requests = typicalRequests([policy, ...proxy.denies], proxy)
+  // something may be left
+  if (requests === undefined) return []
   const names = new Set<string>()
-  for (const request of typicalRequests([policy, ...proxy.denies], proxy)) {
+  for (const request of requests) {
     if (!mayMatch(policy, request)) continue
     const by = proxy.denies.filter((deny) => matchPolicy(deny, request).is === 'yes')
     if (by.length === 0) return []
@@ -95,7 +98,8 @@ const idleFindings = (policy: AuthorizationPolicy, proxies: readonly MeshProxy[]
 
 /** Tells if a request may match all of the policies. */
 const meets = (policies: readonly AuthorizationPolicy[], proxy: MeshProxy): boolean => {
-  for (const request of typicalRequests(policies, proxy))
-    if (policies.every((policy) => mayMatch(policy, request))) return true
+  const requests = typicalRequests(policies, proxy)
+  if (requests === undefined) return true
+  for (const request of requests) if (policies.every((policy) => mayMatch(policy, request))) return true
   return false
 }

@@ -1,7 +1,7 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { findProxyChain } from '../authorization/evaluate/proxy-chain.ts'
 import { eachPods, evaluate } from '../authorization/evaluate.ts'
-import { buildInput, type EvaluationInput } from '../authorization/input.ts'
+import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { Refused } from '../base/errors.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { type Witness, witnessesOf } from './witnesses.ts'

@@ -1,5 +1,5 @@
+import { expected } from '../authorization/check-expectations.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
-import { expected } from '../authorization/expected.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { ApiError } from '../kubernetes/api-error.ts'

@@ -2,9 +2,7 @@ import { sortedGroups } from '../base/sorted-groups.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { ClusterView } from '../feature/feature.ts'
-import type { MeshConfig } from '../istio/config.ts'
-import { ROOT_NAMESPACE } from '../istio/mesh-config.ts'
-import { meshLabels } from '../istio/names.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import {
   externalAuthorizer,
   externalTraffic,
@@ -12,8 +10,10 @@ import {
   type IngressBackend,
   ingressToBackend,
   modeloperatorAllow,
-  type StaticOwner,
-} from '../istio/static.ts'
+  type PolicyOwner,
+} from '../istio/beacon-policies.ts'
+import { ROOT_NAMESPACE } from '../istio/mesh-config.ts'
+import { meshLabels } from '../istio/names.ts'
 import { findTrustDomains } from '../istio/trust-domains.ts'
 import {
   runsWaypoint,
@@ -94,7 +94,7 @@ export const beaconDesiredState = (
   subject: Subject,
   state: EffectiveState,
   config: MeshConfig,
-  owner: StaticOwner,
+  owner: PolicyOwner,
   seen: ClusterView,
 ): BeaconDesiredState => {
   const { lookups } = seen
@@ -176,7 +176,7 @@ const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
     }))
 }
 
-const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: StaticOwner): KubernetesObject[] => {
+const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner): KubernetesObject[] => {
   const { hardened = false, modelOnMesh = false, rootNamespace = ROOT_NAMESPACE } = mesh
   const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
   const gateway = subject.application

@@ -1,6 +1,6 @@
 import { pythonJson } from '../base/python-json.ts'
 import type { Subject } from '../base/subject.ts'
-import type { MeshConfig } from '../istio/config.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
 import { crossModelDatabag } from '../relations/cross-model.ts'
 import { ELSEWHERE_KEY } from '../relations/mesh-labels.ts'

@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import { Enforcement } from '../istio/config.ts'
+import { Enforcement } from '../istio/beacon-config.ts'
 import { readValue } from '../relations/databag.ts'
 import { relationsWith } from '../relations/select.ts'
 import { requesterName } from '../state/relation.ts'

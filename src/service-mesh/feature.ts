@@ -1,9 +1,9 @@
 import { defined } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Feature } from '../feature/feature.ts'
-import { effectWarnings } from '../istio/effect.ts'
 import { resolveMeshConfig } from '../istio/identities.ts'
-import { rawPolicies } from '../istio/raw.ts'
+import { mistakeWarnings } from '../istio/policy-mistakes.ts'
+import { rawPolicies } from '../istio/raw-policies.ts'
 import { policyProblems } from '../istio/validation.ts'
 import { ownerLabels } from '../kubernetes/ownership-labels.ts'
 import type { RequestedPolicy } from '../policies/request.ts'
@@ -88,7 +88,7 @@ export const serviceMesh = {
         ...consumer.messages,
         ...(beacon?.messages ?? []),
         ...literalAsterisks(config ?? {}),
-        ...raw.flatMap((policy) => effectWarnings(policy, rootNamespaces(config ?? {}, seen.lookups))),
+        ...raw.flatMap((policy) => mistakeWarnings(policy, rootNamespaces(config ?? {}, seen.lookups))),
       ],
     }
   },

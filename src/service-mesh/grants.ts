@@ -1,7 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
-import type { MeshConfig } from '../istio/config.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import { runsWaypoint } from '../istio/waypoint.ts'
 import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'

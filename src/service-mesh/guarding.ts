@@ -1,5 +1,5 @@
 import { type Subject, subjectName } from '../base/subject.ts'
-import type { MeshConfig } from '../istio/config.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import { runsWaypoint, waypointPrincipals } from '../istio/waypoint.ts'
 import type { MeshPolicy } from '../policies/models.ts'
 import type { Guard } from '../policies/request.ts'

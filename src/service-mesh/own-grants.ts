@@ -1,5 +1,5 @@
 import type { Subject } from '../base/subject.ts'
-import type { MeshConfig } from '../istio/config.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import { runsWaypoint } from '../istio/waypoint.ts'
 import type { Policy } from '../policies/models.ts'
 import type { Guarded } from '../relations/guarded-databag.ts'

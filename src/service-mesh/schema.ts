@@ -1,7 +1,16 @@
 import * as z from 'zod'
-import { CustomMeshPolicy, Enforcement, MeshConfig, RawPolicy, ServiceAccounts, TrustDomain } from '../istio/config.ts'
+import { subdomainName } from '../base/names.ts'
+import { Enforcement, MeshConfig, TrustDomain } from '../istio/beacon-config.ts'
+import { RawPolicy } from '../istio/raw-policies.ts'
+import { CustomMeshPolicy } from '../policies/custom-mesh-policy.ts'
 import { Policy } from '../policies/models.ts'
 import { type PartsOf, part } from '../state/state.ts'
+
+/** The ServiceAccounts of applications that do not run as the one of their own name, by `{namespace}/{application}`. */
+const ServiceAccounts = z.record(
+  z.string().regex(/^[^/]+\/[^/]+$/, 'expected {namespace}/{application}'),
+  subdomainName('a ServiceAccount'),
+)
 
 export const serviceMeshConfig = {
   /** Labels to hold besides the mesh's. Each is checked on its own: an invalid one is skipped. */

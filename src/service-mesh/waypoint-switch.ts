@@ -1,7 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { ClusterView } from '../feature/feature.ts'
-import type { MeshConfig } from '../istio/config.ts'
+import type { MeshConfig } from '../istio/beacon-config.ts'
 import { ENROLMENT_LABEL, meshLabels, waypointName } from '../istio/names.ts'
 import { isOfOthers } from '../istio/namespace-labels.ts'
 import { isServing, runsWaypoint } from '../istio/waypoint.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { type AccessRequest, type ClusterSnapshot, evaluate } from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy, Rule } from '../../src/istio/authorization-policy.ts'
+import { externalTraffic } from '../../src/istio/beacon-policies.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
-import { externalTraffic } from '../../src/istio/static.ts'
 import { call, custom, hardened, managed, pods, service, world } from '../istio/bookinfo.ts'
 import { endpoint, meshPolicy, owner, request } from '../istio/samples.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { evaluate } from '../../src/authorization/evaluate.ts'
-import { buildInput } from '../../src/authorization/input.ts'
+import { buildInput } from '../../src/authorization/evaluation-input.ts'
 import { readAuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application, bookinfo, createMesh, waypoint } from '../helpers/mesh.ts'

@@ -1,7 +1,7 @@
 import type { AccessRequest, ClusterSnapshot } from '../../src/authorization/evaluate.ts'
 import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
+import { hardenedMode } from '../../src/istio/beacon-policies.ts'
 import { authorizationPolicies } from '../../src/istio/grant.ts'
-import { hardenedMode } from '../../src/istio/static.ts'
 import type { MeshPolicy } from '../../src/policies/models.ts'
 import { endpoint, meshPolicy, owner, request } from './samples.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { features } from '../../src/features.ts'
 import { type AuthorizationPolicySpec, authorizationPolicy, type Source } from '../../src/istio/authorization-policy.ts'
-import { effectWarnings } from '../../src/istio/effect.ts'
+import { mistakeWarnings } from '../../src/istio/policy-mistakes.ts'
 import { accepted, refused } from './written-policies.ts'
 
 const raw = (spec: unknown, annotations?: Record<string, string>) => ({
@@ -114,7 +114,7 @@ describe('what has no effect, or another one, is told', () => {
     ],
     ['another GatewayClass', policy(of('GatewayClass', 'istio'), 'istio-system'), 'only istio-waypoint has policies'],
   ])('%s', (_, written, warning) => {
-    const warnings = effectWarnings(written, ['istio-system'])
+    const warnings = mistakeWarnings(written, ['istio-system'])
     expect(warnings).toEqual([expect.stringContaining(warning)])
     expect(warnings[0]).toMatch(/^AuthorizationPolicy [a-z-]+\/p /)
   })
@@ -138,6 +138,6 @@ describe('what has no effect, or another one, is told', () => {
       policy({ ...of('Gateway'), action: 'CUSTOM', provider: { name: 'x' }, rules: [{}] }),
     ],
   ])('nothing is told of %s', (_, written) => {
-    expect(effectWarnings(written, ['istio-system'])).toEqual([])
+    expect(mistakeWarnings(written, ['istio-system'])).toEqual([])
   })
 })

@@ -49,6 +49,25 @@ describe('nothing is told of', () => {
     expect(found(policies)).toEqual([])
   })
 
+  test('policies with more paths that cross one another than are told apart', () => {
+    const templates = Array.from({ length: 40 }, (_, index) => `/a/{*}/${'b'.repeat(index)}/{**}`)
+    const crossing = to({ paths: [...templates, ...templates.map((one) => `${one}/c`)] })
+    const [web, bank] = [from({ principals: [WEB] }), from({ namespaces: ['bank'] })]
+    expect(found([allow([{ ...web, ...crossing }]), deny([web])])).toEqual([])
+    expect(found([allow([web]), deny([{ ...bank, ...crossing }])])).toEqual([])
+  })
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ['an account of any namespace, and in one namespace', { principals: ['*/sa/job'] }, { namespaces: ['bank'] }],
+    ['a namespace, and accounts of some names', { namespaces: ['bank'] }, { principals: ['*job'] }],
+    ['a namespace, and a trust domain', { namespaces: ['bank'] }, { trustDomains: ['other.mesh'] }],
+  ])('a DENY beside an ALLOW that have clients in common: %s', (_, one, other) => {
+    expect(found([allow([from(one)]), deny([from(other)])])).toEqual([])
+    const key = { principals: 'source.principal', namespaces: 'source.namespace', trustDomains: 'source.trustDomain' }
+    const when = Object.entries(other).map(([name, values]) => ({ key: key[name as keyof typeof key], values }))
+    expect(found([allow([{ when }]), deny([from(one)])])).toEqual([])
+  })
+
   test('a DENY beside an ALLOW that may be added to by policies that cannot be read', () => {
     const policies = [allow([from({ principals: [WEB] })]), deny([from({ namespaces: ['bank'] })])]
     expect(found(policies, { rootPolicies: undefined })).toEqual([])

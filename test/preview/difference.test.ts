@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { evaluate } from '../../src/authorization/evaluate.ts'
-import { buildInput } from '../../src/authorization/input.ts'
+import { buildInput } from '../../src/authorization/evaluation-input.ts'
 import { asTaken, observeForQuery } from '../../src/authorization/observe.ts'
 import type { Query } from '../../src/authorization/query.ts'
 import { Refused } from '../../src/base/errors.ts'

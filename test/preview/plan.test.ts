@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Authenticate } from '../../src/access/authenticate.ts'
-import { expected } from '../../src/authorization/expected.ts'
+import { expected } from '../../src/authorization/check-expectations.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Refused } from '../../src/base/errors.ts'
 import type { Event } from '../../src/cloudevents/cloud-event.ts'

@@ -1,6 +1,6 @@
 import type { AuthorizationPolicy, Rule, UnreadablePolicy } from '../../istio/authorization-policy.ts'
 import { isDryRun } from '../../istio/dry-run.ts'
-import { asTcpSees, type VisibleRule } from '../../istio/view.ts'
+import { asTcpSees, type VisibleRule } from '../../istio/visible-rule.ts'
 import { asZtunnelSees } from '../../istio/ztunnel.ts'
 import { any, type MatchResult, no } from './match-result.ts'
 import type { RequestContext } from './request-context.ts'

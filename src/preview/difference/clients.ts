@@ -1,5 +1,5 @@
 import { resolveClient } from '../../authorization/client.ts'
-import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds.ts'
+import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.ts'
 import { isOnMesh, type ObservedPods, type PodLike, serviceAccountName, typicalPod } from '../../authorization/pods.ts'
 import type { Query } from '../../authorization/query.ts'
 import { Refused } from '../../base/errors.ts'

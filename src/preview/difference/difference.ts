@@ -1,5 +1,5 @@
+import type { EvaluationInput } from '../../authorization/evaluation-input.ts'
 import { findIngress } from '../../authorization/ingress.ts'
-import type { EvaluationInput } from '../../authorization/input.ts'
 import { allPods } from '../../authorization/pods.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'

@@ -1,7 +1,8 @@
 import { matchesGlob, matchesText } from '../../authorization/evaluate/text.ts'
 import { perObject } from '../../base/per-object.ts'
-import { type Rule, readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
+import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
 import { principal } from '../../istio/names.ts'
+import { valuesIn } from '../../istio/rule-values.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import type { Account } from './clients.ts'
 
@@ -26,62 +27,28 @@ export const accountName = ({ namespace, serviceAccount }: Account): string => `
 /** Lists what a policy says of its sources, wherever it says it. One that cannot be read says nothing, and leaves undecided what it may be about. */
 export const sourcesOf = perObject((object: KubernetesObject): Sources => {
   const read = readAuthorizationPolicy(object)
-  const lists = ('policy' in read ? (read.policy.spec.rules ?? []) : []).flatMap(listsIn)
+  const lists = ('policy' in read ? (read.policy.spec.rules ?? []) : []).flatMap(valuesIn)
   const { namespace } = object.metadata
+  const of = (attribute: string) => lists.flatMap((one) => (one.of === attribute ? one.values : []))
+  const principals = of('source.principal')
   return {
-    accounts: lists.flatMap(({ of, texts }, index) =>
-      of === 'account'
-        ? texts.map((text) => ({ name: text.includes('/') ? text : `${namespace}/${text}`, list: `${index}` }))
-        : texts.flatMap((text) => (of === 'principal' ? wholeAccount(text, index) : [])),
+    accounts: lists.flatMap(({ of: attribute, values }, index) => {
+      if (attribute === 'source.principal') return values.flatMap((text) => wholeAccount(text, index))
+      if (attribute !== 'source.serviceAccount') return []
+      return values.map((text) => ({ name: text.includes('/') ? text : `${namespace}/${text}`, list: `${index}` }))
+    }),
+    patterns: [
+      ...of('source.namespace').map((text) => ({ of: 'namespace' as const, text })),
+      ...principals
+        .filter((text) => wholeAccount(text, 0).length === 0)
+        .map((text) => ({ of: 'principal' as const, text })),
+    ],
+    blocks: of('source.ip'),
+    trustDomains: [...of('source.trustDomain'), ...principals.flatMap((text) => text.split('/', 1))].filter(
+      (domain) => domain !== '' && !domain.includes('*'),
     ),
-    patterns: lists.flatMap(({ of, texts }) =>
-      of === 'namespace' || of === 'principal'
-        ? texts.filter((text) => of === 'namespace' || wholeAccount(text, 0).length === 0).map((text) => ({ of, text }))
-        : [],
-    ),
-    blocks: lists.flatMap(({ of, texts }) => (of === 'block' ? texts : [])),
-    trustDomains: lists
-      .flatMap(({ of, texts }) =>
-        of === 'domain' ? texts : of === 'principal' ? texts.flatMap((text) => text.split('/', 1)) : [],
-      )
-      .filter((domain) => domain !== '' && !domain.includes('*')),
   }
 })
-
-/** A list of a rule: whatever matches one of its texts is treated alike. */
-type List = {
-  readonly of: 'principal' | 'namespace' | 'account' | 'block' | 'domain'
-  readonly texts: readonly string[]
-}
-
-const listsIn = ({ from = [], when = [] }: Rule): List[] => [
-  ...from.flatMap(({ source = {} }): List[] => [
-    { of: 'principal', texts: source.principals ?? [] },
-    { of: 'principal', texts: source.notPrincipals ?? [] },
-    { of: 'namespace', texts: [...(source.namespaces ?? []), ...(source.notNamespaces ?? [])] },
-    { of: 'account', texts: source.serviceAccounts ?? [] },
-    { of: 'account', texts: source.notServiceAccounts ?? [] },
-    { of: 'domain', texts: [...(source.trustDomains ?? []), ...(source.notTrustDomains ?? [])] },
-    { of: 'block', texts: [...(source.ipBlocks ?? []), ...(source.notIpBlocks ?? [])] },
-  ]),
-  ...when.flatMap(({ key, values = [], notValues = [] }): List[] => {
-    const of = CONDITIONS[key]
-    return of
-      ? [
-          { of, texts: values },
-          { of, texts: notValues },
-        ]
-      : []
-  }),
-]
-
-const CONDITIONS: Readonly<Record<string, List['of']>> = {
-  'source.principal': 'principal',
-  'source.namespace': 'namespace',
-  'source.serviceAccount': 'account',
-  'source.ip': 'block',
-  'source.trustDomain': 'domain',
-}
 
 /** `shop/web` of `cluster.local/ns/shop/sa/web`: whatever the trust domain, no other account can match it. */
 const wholeAccount = (text: string, list: number): NamedAccount[] => {

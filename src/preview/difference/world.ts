@@ -1,4 +1,4 @@
-import { resolveMesh } from '../../authorization/input.ts'
+import { resolveMesh } from '../../authorization/evaluation-input.ts'
 import { findOtherPods, findPods, type ObservedCluster } from '../../authorization/observe.ts'
 import { allPods, podLabels } from '../../authorization/pods.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'

@@ -7,9 +7,9 @@ import {
   type AuthorizationPolicySpec,
   authorizationPolicy,
 } from '../../../src/istio/authorization-policy.ts'
-import { splitGrantees } from '../../../src/istio/parts.ts'
+import { hardenedMode } from '../../../src/istio/beacon-policies.ts'
+import { splitGrantees } from '../../../src/istio/policy-parts.ts'
 import { rulesFor } from '../../../src/istio/rules.ts'
-import { hardenedMode } from '../../../src/istio/static.ts'
 import { createKubernetes, followingOwnWrites, type Kubernetes } from '../../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/kubernetes/objects.ts'
 import { fieldManager, ownerLabels, ownerSelector } from '../../../src/kubernetes/ownership-labels.ts'

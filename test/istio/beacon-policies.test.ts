@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { externalTraffic, hardenedMode, ingressToBackend, modeloperatorAllow } from '../../src/istio/static.ts'
+import { externalTraffic, hardenedMode, ingressToBackend, modeloperatorAllow } from '../../src/istio/beacon-policies.ts'
 
 const labels = { 'app.kubernetes.io/managed-by': 'meshstep', 'meshstep.dev/application': 'mesh' }
 const owner = { namespace: 'shop', application: 'mesh', labels }

@@ -5,7 +5,7 @@ import { principal } from './names.ts'
 import { sorted } from './operations.ts'
 
 /** The owner of an object, and the labels that mark it. */
-export type StaticOwner = {
+export type PolicyOwner = {
   readonly namespace: string
   readonly application: string
   readonly labels: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ const GATEWAY_API = 'gateway.networking.k8s.io'
  * open again; a DENY policy would outweigh every ALLOW. They hold for the whole mesh only in Istio's root namespace.
  */
 export const hardenedMode = (
-  { namespace, application, labels }: StaticOwner,
+  { namespace, application, labels }: PolicyOwner,
   rootNamespace: string,
 ): AuthorizationPolicy[] => {
   const name = `${application}-${namespace}-policy-global-allow-nothing`
@@ -32,7 +32,7 @@ export const hardenedMode = (
 }
 
 /** Lets the Juju controller, which is outside the mesh, reach the operator of a model that is on it. */
-export const modeloperatorAllow = ({ namespace, application, labels }: StaticOwner): AuthorizationPolicy =>
+export const modeloperatorAllow = ({ namespace, application, labels }: PolicyOwner): AuthorizationPolicy =>
   policy(`${application}-${namespace}-policy-all-sources-modeloperator`, namespace, labels, {
     selector: { matchLabels: { 'juju-modeloperator': 'modeloperator' } },
     rules: [{}],
@@ -43,7 +43,7 @@ export const modeloperatorAllow = ({ namespace, application, labels }: StaticOwn
  * everybody.
  */
 export const externalTraffic = (
-  { namespace, application, labels }: StaticOwner,
+  { namespace, application, labels }: PolicyOwner,
   { gateway, cidrs }: { readonly gateway: string; readonly cidrs: readonly string[] },
 ): AuthorizationPolicy => {
   const ipBlocks = [...new Set(cidrs)].toSorted()
@@ -56,7 +56,7 @@ export const externalTraffic = (
 
 /** Lets the extension provider decide on whatever passes the ingress; nothing else decides for it, as CUSTOM goes first. */
 export const externalAuthorizer = (
-  { namespace, application, labels }: StaticOwner,
+  { namespace, application, labels }: PolicyOwner,
   { gateway, provider }: { readonly gateway: string; readonly provider: string },
 ): AuthorizationPolicy =>
   policy(`ext-authz-${application}`, namespace, labels, {
@@ -74,7 +74,7 @@ export type IngressBackend = {
 
 /** Lets the gateway of the ingress reach the pods of `backend`, past their waypoint. No object where there is no port to open. */
 export const ingressToBackend = (
-  { namespace, application, labels }: StaticOwner,
+  { namespace, application, labels }: PolicyOwner,
   backend: IngressBackend,
   ...trustDomains: readonly string[]
 ): AuthorizationPolicy[] => {
@@ -94,7 +94,7 @@ export const ingressToBackend = (
 const policy = (
   name: string,
   namespace: string,
-  labels: StaticOwner['labels'],
+  labels: PolicyOwner['labels'],
   spec: AuthorizationPolicy['spec'],
   annotations?: Readonly<Record<string, string>>,
 ): AuthorizationPolicy =>

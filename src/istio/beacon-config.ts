@@ -1,9 +1,6 @@
 import * as z from 'zod'
-import { Application, Namespace, ObjectName, subdomainName } from '../base/names.ts'
+import { Application, Namespace } from '../base/names.ts'
 import { Ports } from '../policies/endpoint.ts'
-import { MeshPolicy, WIRE_FIELDS } from '../policies/models.ts'
-import { namesProblem } from '../policies/name-problem.ts'
-import { AuthorizationPolicySpec } from './authorization-policy.ts'
 
 const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a CIDR, like 10.0.0.0/8')
 
@@ -64,42 +61,3 @@ export const MeshConfig = z.strictObject({
   externalAuthorizer: z.string().min(1).max(253).optional(),
 })
 export type MeshConfig = z.infer<typeof MeshConfig>
-
-/** The ServiceAccounts of applications that do not run as the one of their own name, by `{namespace}/{application}`. */
-export const ServiceAccounts = z.record(
-  z.string().regex(/^[^/]+\/[^/]+$/, 'expected {namespace}/{application}'),
-  subdomainName('a ServiceAccount'),
-)
-
-const withoutUnknown = (value: unknown, context: z.RefinementCtx): unknown => {
-  const unknown = Object.keys(typeof value === 'object' && value !== null ? value : {}).filter(
-    (key) => !WIRE_FIELDS.some((field) => field === key),
-  )
-  if (unknown.length > 0)
-    context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: value as Record<string, unknown> })
-  return value
-}
-
-/** A MeshPolicy in the config: the wire form, but unknown keys are errors, as everywhere in the config. */
-export const CustomMeshPolicy = z
-  .unknown()
-  .transform(withoutUnknown)
-  .pipe(MeshPolicy)
-  .superRefine((policy, context) => {
-    const message = namesProblem(policy)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-  })
-
-/** An AuthorizationPolicy as a person writes it. Without a namespace it is in the application's own. */
-export const RawPolicy = z.strictObject({
-  apiVersion: z.literal('security.istio.io/v1'),
-  kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
-  metadata: z.strictObject({
-    name: ObjectName,
-    namespace: Namespace.optional(),
-    labels: z.record(z.string(), z.string()).optional(),
-    annotations: z.record(z.string(), z.string()).optional(),
-  }),
-  spec: AuthorizationPolicySpec.optional(),
-})
-export type RawPolicy = z.infer<typeof RawPolicy>

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { forService, granted, lintOf, policy } from './place.ts'
+
+const account = (name: string, namespace = 'shop'): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'ServiceAccount' },
+  metadata: { name, namespace },
+})
+const allow = (rule: Record<string, unknown>) => policy('one', { ...forService('db'), rules: [rule] })
+const from = (source: Record<string, unknown>) => allow({ from: [{ source }] })
+const REPORT = 'cluster.local/ns/shop/sa/report'
+
+const FORBIDDEN = {
+  ...{ status: 403, headers: {} },
+  body: JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'no', code: 403 }),
+}
+
+const found = async (objects: readonly KubernetesObject[], isForbidden = (_path: string) => false) => {
+  const place = await granted()
+  place.api.seed(objects)
+  const { api } = place
+  const handle: typeof api.handle = (request) => (isForbidden(request.path) ? FORBIDDEN : api.handle(request))
+  return (await lintOf({ ...place, api: { ...api, handle } })).map(({ rule, message }) => [rule, message])
+}
+
+test('an account that exists is known, also where nothing runs as it just now, as of a CronJob between two runs', async () => {
+  expect(await found([from({ principals: [REPORT] }), account('report')])).toEqual([])
+})
+
+test.each([
+  ['a principal', from({ principals: [REPORT] })],
+  ['a ServiceAccount', from({ serviceAccounts: ['report'] })],
+  ['a condition', allow({ when: [{ key: 'source.principal', values: [REPORT] }] })],
+  ['what is excluded', from({ notServiceAccounts: ['shop/report'] })],
+])('an account that does not exist is told of %s', async (_, written) => {
+  expect(await found([written, account('report', 'bank')])).toEqual([
+    ['account-unknown', expect.stringMatching(/^nobody in shop runs as the ServiceAccount report of .*report, and/)],
+  ])
+})
+
+test('without the right to list ServiceAccounts nothing is said of one that nothing runs as, but that it could not be read', async () => {
+  expect(await found([from({ principals: [REPORT] })], (path) => /\/serviceaccounts/.test(path))).toEqual([
+    ['partly-read', 'ServiceAccounts of shop may not be listed: what depends on them is not looked at'],
+  ])
+  const known = from({ principals: ['cluster.local/ns/shop/sa/web'] })
+  expect(await found([known], (path) => /\/serviceaccounts/.test(path))).toEqual([])
+})
