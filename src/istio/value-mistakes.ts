@@ -16,11 +16,7 @@ export const valueMistakes = (spec: AuthorizationPolicySpec): PolicyMistake[] =>
     ),
   )
 
-const listed = (values: readonly string[]): string =>
-  joinAnd([
-    ...values.slice(0, 5).map((value) => value.slice(0, 120)),
-    ...(values.length > 5 ? [`${values.length - 5} others`] : []),
-  ])
+const listed = (values: readonly string[]): string => joinAnd(values.map((value) => value.slice(0, 120)))
 
 type Mistaken = { readonly isExcluding: boolean; readonly isOne: boolean; readonly which: string }
 

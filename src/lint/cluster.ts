@@ -19,6 +19,8 @@ export type Cluster = {
   readonly policies: readonly KubernetesObject[]
   /** Those of the root namespace, where that is another one; undefined where they may not be listed. */
   readonly rootPolicies: readonly KubernetesObject[] | undefined
+  /** PeerAuthentications of the namespace; undefined where they may not be listed. */
+  readonly peerAuthentications: readonly KubernetesObject[] | undefined
   readonly istio: Istio
   /** Sentences on what may not be read. */
   readonly unread: readonly string[]
@@ -37,27 +39,30 @@ export type Istio = {
 
 /** Reads it once. Rejects where the namespace's own objects may not be listed. */
 export const readCluster = async (kubernetes: Kubernetes, namespace: string): Promise<Cluster> => {
-  const [home, services, statefulSets, deployments, pods, gateways, policies, istio] = await Promise.all([
-    kubernetes.find({ kind: 'Namespace', name: namespace }),
-    kubernetes.list('Service', namespace),
-    kubernetes.list('StatefulSet', namespace),
-    kubernetes.list('Deployment', namespace),
-    kubernetes.list('Pod', namespace),
-    listReadable(kubernetes, 'Gateway', undefined),
-    ifServed(kubernetes.list('AuthorizationPolicy', namespace)),
-    readIstio(kubernetes),
-  ])
+  const [home, services, statefulSets, deployments, pods, gateways, policies, peerAuthentications, istio] =
+    await Promise.all([
+      kubernetes.find({ kind: 'Namespace', name: namespace }),
+      kubernetes.list('Service', namespace),
+      kubernetes.list('StatefulSet', namespace),
+      kubernetes.list('Deployment', namespace),
+      kubernetes.list('Pod', namespace),
+      listReadable(kubernetes, 'Gateway', undefined),
+      ifServed(kubernetes.list('AuthorizationPolicy', namespace)),
+      listReadable(kubernetes, 'PeerAuthentication', namespace),
+      readIstio(kubernetes),
+    ])
   const isRoot = istio.rootNamespace === namespace
   const rootPolicies = isRoot ? [] : await listReadable(kubernetes, 'AuthorizationPolicy', istio.rootNamespace)
   return {
     ...{ namespace, home, services, policies: policies ?? [], istio },
     ...{ workloads: [...statefulSets, ...deployments], pods: pods.filter(isLive) },
-    ...{ gateways, rootPolicies },
+    ...{ gateways, rootPolicies, peerAuthentications },
     unread: [
       ...(istio.isUnread
         ? [`${nameOf(meshConfigReference())} may not be read: what depends on it is not looked at`]
         : []),
       ...(gateways ? [] : [unlisted('Gateways of all namespaces')]),
+      ...(peerAuthentications ? [] : [unlisted(`PeerAuthentications of ${namespace}`)]),
       ...(rootPolicies ? [] : [unlisted(`AuthorizationPolicies of ${istio.rootNamespace}`)]),
     ],
   }

@@ -1,15 +1,14 @@
+import { ownValue } from '../base/own-value.ts'
 import { composeYaml } from '../base/yaml.ts'
-import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
-import { policyMistakes } from '../istio/policy-mistakes.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { ALLOW, allowedBy, type Finding, foundIn, unallowed, unknownAllowed } from './finding.ts'
-import { refusedFindings } from './policies.ts'
+import { objectFindings } from './file-objects.ts'
+import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './finding.ts'
 
 /** A finding in a file, and the line at which its document begins. */
 export type FileFinding = Finding & { readonly file: string; readonly line: number }
 
 /**
- * Finds what policies in a text say otherwise than they mean, as far as they tell themselves: no cluster is asked. A comment in a document,
+ * Finds what policies in a text, and in its config documents, say otherwise than they mean, as far as they tell themselves: no cluster is asked. A comment in a document,
  * `# meshstep: allow ID, ID because …`, or its annotation, allows what is meant so. Throws InvalidYaml.
  */
 export const fileFindings = (text: string, file: string): FileFinding[] => {
@@ -22,8 +21,8 @@ export const fileFindings = (text: string, file: string): FileFinding[] => {
     end = next
     const comments = commentsOf(own)
     return objectsIn(document.toJS({ maxAliasCount: 100 })).flatMap((object) => {
-      const found = [...findingsIn(object), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
-      return unallowed(found, comments).map((finding) => ({ ...finding, file, line }))
+      const found = [...objectFindings(object), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
+      return unallowed(found, allowing(object, comments)).map((finding) => ({ ...finding, file, line }))
     })
   })
 }
@@ -36,12 +35,23 @@ const documentsIn = (text: string) => {
   }
 }
 
-const isObject = (value: unknown): value is KubernetesObject =>
-  typeof value === 'object' && value !== null && 'kind' in value && 'metadata' in value
+const KINDS = ['AuthorizationPolicy', 'PeerAuthentication', 'ConfigMap']
+
+/** One without metadata is a finding, and none that is passed over. */
+const objectIn = (value: unknown): KubernetesObject[] => {
+  const { kind, metadata, ...rest } = (
+    typeof value === 'object' && value !== null ? value : {}
+  ) as Partial<KubernetesObject>
+  return kind !== undefined && KINDS.includes(kind)
+    ? [{ apiVersion: '', ...rest, kind, metadata: metadata ?? NO_METADATA }]
+    : []
+}
+
+const NO_METADATA = {} as KubernetesObject['metadata']
 
 const objectsIn = (value: unknown): KubernetesObject[] => {
   const items = (value as { items?: unknown } | null)?.items
-  return (Array.isArray(items) ? items : [value]).filter(isObject).filter(({ kind }) => kind === 'AuthorizationPolicy')
+  return (Array.isArray(items) ? items : [value]).flatMap(objectIn)
 }
 
 /** The comments of a document, as the object that a Namespace is in a cluster. */
@@ -50,11 +60,8 @@ const commentsOf = (text: string): KubernetesObject => {
   return { apiVersion: '', kind: '', metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
 }
 
-const findingsIn = (object: KubernetesObject) => {
-  const read = readAuthorizationPolicy(object)
-  if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
-  return [
-    ...refusedFindings(object, read.policy),
-    ...policyMistakes(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
-  ]
+/** The findings that a document allows of all that is in it, by its comments and the annotation of its object. */
+const allowing = ({ metadata }: KubernetesObject, comments: KubernetesObject): KubernetesObject => {
+  const allowed = [comments.metadata, metadata].flatMap((one) => allowedBy(ownValue(one.annotations, ALLOW) ?? ''))
+  return { ...comments, metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
 }

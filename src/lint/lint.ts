@@ -22,6 +22,7 @@ import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
 import { readCluster } from './cluster.ts'
 import { type Finding, type Found, unallowed, unknownAllowed } from './finding.ts'
+import { peerAuthenticationFindings } from './peer-authentications.ts'
 import { policyFindings } from './policies.ts'
 import { relationEndpointFindings } from './relation-endpoints.ts'
 import { shadowingFindings } from './shadowing.ts'
@@ -76,10 +77,13 @@ export const createLint = (dependencies: Dependencies): Lint => {
       )),
       ...workloadFindings(features, cluster, states),
       ...ofPolicies,
+      ...peerAuthenticationFindings(cluster.peerAuthentications ?? []),
       ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies, (one) =>
         isTold(one, ofPolicies),
       )),
-      ...[...cluster.policies, ...(cluster.home ? [cluster.home] : [])].flatMap((one) => unknownAllowed(one)),
+      ...[...cluster.policies, ...(cluster.peerAuthentications ?? []), ...(cluster.home ? [cluster.home] : [])].flatMap(
+        (one) => unknownAllowed(one),
+      ),
       ...(await accountFindings(kubernetes, cluster)),
       ...shadowingFindings(cluster),
       ...(await waypointFindings(kubernetes, cluster)),

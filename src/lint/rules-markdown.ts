@@ -3,7 +3,7 @@ import { RULES } from './rules.ts'
 /** The page of docs about all findings, in Markdown. */
 export const rulesMarkdown = (): string => `# Findings
 
-Made by \`npm run schemas\`. \`meshstep lint\` names what is probably not meant in a namespace, and \`meshstep lint -f FILE…\` in the AuthorizationPolicies of files, without a cluster:
+Made by \`npm run schemas\`. \`meshstep lint\` names what is probably not meant in a namespace, and \`meshstep lint -f FILE…\` in the AuthorizationPolicies and PeerAuthentications of files and in the \`rawPolicies\` of config documents, without a cluster:
 of files nothing is said that depends on one, such as the root namespace. Each finding has an id, which has a section here.
 
 **To allow one** that is meant, name its id in the annotation \`meshstep.dev/allow\` of the object that it is about, or of the Namespace; several are separated by commas, and a reason may follow. In files a comment in the

@@ -119,12 +119,33 @@ export const RULES = {
       'The ConfigMap in which an application is remembered is not what meshstep wrote. It is left as it is, and no step is taken.',
     remedy: 'Restore it, or delete it and tell its config and relations again.',
   },
+  'name-missing': {
+    level: 'error',
+    title: 'A policy of a file has no name',
+    meaning: 'Without metadata.name or metadata.generateName the API server refuses it.',
+    remedy: 'Name it.',
+  },
+  'namespace-missing': {
+    level: 'note',
+    title: 'A policy of a file has no namespace',
+    meaning:
+      'It is made in the namespace that whoever applies it has chosen, and holds there alone: in the root namespace of Istio it would hold for the whole mesh.',
+    remedy: 'Name its namespace, or leave it to a tool that does so, such as a chart.',
+  },
   'partly-read': {
     level: 'note',
     title: 'Something may not be read here',
     meaning:
       'What asks has no right to read it. Nothing is said of what depends on it: that is neither right nor wrong.',
     remedy: 'Give the right to list it, or take the other findings as a part of what there is.',
+  },
+  'peer-authentication-refused': {
+    level: 'error',
+    title: 'Istio would refuse a PeerAuthentication',
+    meaning:
+      'It has a mode or a field that Istio does not know, or portLevelMtls without a selector. Where an older Istio took it, what is refused has no effect: pods may take plaintext that were not to.',
+    remedy:
+      'Correct it as the message says: UNSET, DISABLE, PERMISSIVE and STRICT are the modes, and ports need a selector with labels.',
   },
   'pods-unlabelled': {
     level: 'warning',

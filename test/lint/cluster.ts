@@ -13,6 +13,7 @@ export const clusterOf = (objects: readonly KubernetesObject[], changes: Partial
     gateways: of('Gateway'),
     policies: of('AuthorizationPolicy'),
     rootPolicies: [],
+    peerAuthentications: of('PeerAuthentication'),
     istio: { rootNamespace: 'istio-system' },
     unread: [],
     ...changes,

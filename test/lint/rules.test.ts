@@ -31,7 +31,7 @@ spec: { selector: {}, action: DENY, rules: [{ to: [{ operation: { paths: [/admin
 const found = (text: string) => fileFindings(text, 'a.yaml').map(({ rule, line }) => [rule, line])
 
 test('a spec that is null is as absent', () => {
-  expect(found('{ kind: AuthorizationPolicy, metadata: { name: a }, spec: null }')).toEqual([])
+  expect(found('{ kind: AuthorizationPolicy, metadata: { name: a, namespace: b }, spec: null }')).toEqual([])
 })
 
 test('policies of a file are judged one by one, and the line of each is known', () => {
@@ -68,7 +68,7 @@ spec: { targetRefs: [{ ${target} }], rules: [{}] }
 `
   const ofClass = 'group: gateway.networking.k8s.io, kind: GatewayClass, name: istio-waypoint'
   expect(found(at(', namespace: mesh-root', ofClass))).toEqual([])
-  expect(found(at('', ofClass))).toEqual([])
+  expect(found(at('', ofClass)).map(([rule]) => rule)).toEqual(['namespace-missing'])
   const elsewhere = 'kind: Service, name: db, namespace: shop'
   expect(found(at('', elsewhere)).map(([rule]) => rule)).not.toContain('target-outside-namespace')
   expect(found(at(', namespace: bank', elsewhere)).map(([rule]) => rule)).toContain('target-outside-namespace')

@@ -38,3 +38,10 @@ test('without the right to read the root namespace what could not be read is sai
     'AuthorizationPolicies of istio-system may not be listed: what depends on them is not looked at',
   ])
 })
+
+test('without the right to list PeerAuthentications what could not be read is said', async () => {
+  const found = await lintWithout(/\/namespaces\/shop\/peerauthentications/)
+  expect(found.filter(({ rule }) => rule === 'partly-read').map(({ message }) => message)).toEqual([
+    'PeerAuthentications of shop may not be listed: what depends on them is not looked at',
+  ])
+})

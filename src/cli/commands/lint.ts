@@ -16,7 +16,10 @@ export const lint = (program: Command): void => {
     .description(
       'Names what is probably not meant in a namespace, or with -f in policies of files, without a cluster. Exit code 2 when there is something; a note alone is none.',
     )
-    .option('-f, --file <path...>', 'YAML or JSON with AuthorizationPolicies, a folder of it, or - for stdin')
+    .option(
+      '-f, --file <path...>',
+      'YAML or JSON with policies of Istio or config documents, a folder of it, or - for stdin',
+    )
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif')
     .action(async ({ file }: { file?: string[] }, command: Command) => {
       const format = outputOf(command, [...FORMATS, 'sarif'])
