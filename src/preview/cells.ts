@@ -1,5 +1,5 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import { findProxyChain } from '../authorization/evaluate/proxy-chain.ts'
+import { seesHttp } from '../authorization/evaluate/proxy-chain.ts'
 import { eachPods, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { Refused } from '../base/errors.ts'
@@ -45,7 +45,7 @@ export const compareCells = (pair: Pair): Compared => {
     if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request)) doubts.add(now.sentence)
     return { before: old.is, after: now.is }
   }
-  const seen = pair.some((side) => side && seesHttp(side))
+  const seen = pair.some((side) => side && eachPods(side.request, side.snapshot).some((one) => seesHttp(...one)))
   const { hosts, methods, paths, isWhole } = witnessesOf(
     seen ? pair.flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []) : [],
   )
@@ -120,10 +120,6 @@ const isSettled = (pair: Pair, request: Request): boolean =>
     )
     return old?.is === now?.is && old?.is !== 'undecided'
   })
-
-/** Tells if a proxy on the way sees HTTP: a ztunnel sees connections alone. */
-const seesHttp = ({ request, snapshot }: EvaluationInput): boolean =>
-  eachPods(request, snapshot).some((one) => findProxyChain(...one).points.some(({ at }) => at !== 'ztunnel'))
 
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
 const holdsIn =

@@ -44,6 +44,7 @@ const LISTED: readonly Kind[] = [
   'Deployment',
   'Pod',
   'ConfigMap',
+  'ServiceEntry',
 ]
 
 const ok = (body: object): TransportAnswer => ({ status: 200, headers: {}, body: JSON.stringify(body) })

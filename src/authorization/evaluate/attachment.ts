@@ -1,5 +1,7 @@
+import { createMemo } from '../../base/memo.ts'
 import {
   type Attachment,
+  type AuthorizationPolicy,
   authorizationPolicy,
   isForNoPods,
   type TargetRef,
@@ -101,17 +103,22 @@ export const autoAllowPolicies = (
   waypoints: readonly Waypoint[],
 ): Pick<EnforcementPoint, 'policies' | 'perhaps'> => {
   const policies = waypoints.map(({ namespace, name, serviceAccount }) =>
-    authorizationPolicy({
-      metadata: { name: `istio_allow_waypoint_${namespace}_${name}`, namespace },
-      spec: {
-        action: 'ALLOW',
-        rules: [{ from: [{ source: { principals: [principal({ trustDomain, namespace, serviceAccount })] } }] }],
-      },
-    }),
+    made(JSON.stringify({ trustDomain, namespace, name, serviceAccount }), autoAllowPolicy),
   )
   if (autoAllowWaypoint === undefined)
     return { policies: [], perhaps: policies.map((policy) => ({ policy, perhaps: AUTO_ALLOW })) }
   return { policies: autoAllowWaypoint ? policies : [], perhaps: [] }
+}
+
+/** The same few are asked about for each request. */
+const made = createMemo(64 * 1024)
+
+const autoAllowPolicy = (text: string): AuthorizationPolicy => {
+  const { name, ...account } = JSON.parse(text) as Waypoint & { readonly trustDomain: string }
+  return authorizationPolicy({
+    metadata: { name: `istio_allow_waypoint_${account.namespace}_${name}`, namespace: account.namespace },
+    spec: { action: 'ALLOW', rules: [{ from: [{ source: { principals: [principal(account)] } }] }] },
+  })
 }
 
 const AUTO_ALLOW =

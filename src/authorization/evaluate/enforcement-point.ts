@@ -1,3 +1,4 @@
+import { perObject } from '../../base/per-object.ts'
 import type { AuthorizationPolicy, Rule, UnreadablePolicy } from '../../istio/authorization-policy.ts'
 import { isDryRun } from '../../istio/dry-run.ts'
 import { asTcpSees, type VisibleRule } from '../../istio/visible-rule.ts'
@@ -60,9 +61,12 @@ export const matchPolicy = (policy: AuthorizationPolicy, point: EnforcementPoint
 }
 
 const seenAt = ({ at, protocol }: EnforcementPoint, rule: Rule, action: Action): VisibleRule => {
-  if (at === 'ztunnel') return asZtunnelSees(rule, action === 'DENY' ? 'DENY' : 'ALLOW')
+  if (at === 'ztunnel') return action === 'DENY' ? denyAtZtunnel(rule) : allowAtZtunnel(rule)
   return protocol === 'tcp' ? asTcpSees(rule, action) : { rule }
 }
+
+const allowAtZtunnel = perObject((rule: Rule) => asZtunnelSees(rule, 'ALLOW'))
+const denyAtZtunnel = perObject((rule: Rule) => asZtunnelSees(rule, 'DENY'))
 
 const matchAt = ({ context }: EnforcementPoint, seen: VisibleRule, policy: AuthorizationPolicy): MatchResult =>
   'never' in seen ? no(seen.never) : matchRule(seen.rule, context, policy.metadata.namespace)

@@ -22,20 +22,28 @@ export const matchValues = (
   notValues: readonly string[] = [],
 ): MatchResult => {
   if (values.length + notValues.length === 0) return yes
-  const otherwise = `is not ${joinOr(values)}`
+  // most match, and words are needed for none of these
+  const otherwise = () => `is not ${joinOr(values)}`
   return all([
     values.length === 0 ? yes : any(values.map((pattern) => compare(attribute, pattern, otherwise))),
     ...notValues.map((pattern) =>
-      unless(compare(attribute, pattern, ''), `${attribute.name} ${attribute.value} is excluded`),
+      unless(
+        compare(attribute, pattern, () => ''),
+        `${attribute.name} ${attribute.value} is excluded`,
+      ),
     ),
   ])
 }
 
-const compare = ({ name, value, absent, matches }: Attribute, pattern: string, otherwise: string): MatchResult => {
+const compare = (
+  { name, value, absent, matches }: Attribute,
+  pattern: string,
+  otherwise: () => string,
+): MatchResult => {
   if (value === undefined) return absent === undefined ? unknown(`the ${name} is not known`) : no(absent)
   const isMatch = matches(pattern)
   if (isMatch === undefined) return unknown(`the ${name} cannot be compared with ${pattern}`)
-  return isMatch ? yes : no(`${name} ${value} ${otherwise}`)
+  return isMatch ? yes : no(`${name} ${value} ${otherwise()}`)
 }
 
 const unless = (result: MatchResult, because: string): MatchResult => {

@@ -46,6 +46,12 @@ export const findProxyChain = (request: AccessRequest, snapshot: ClusterSnapshot
   }
 }
 
+/** Tells if a proxy on the way sees HTTP: a Gateway's, or a waypoint. A ztunnel sees connections alone. */
+export const seesHttp = (request: AccessRequest, snapshot: ClusterSnapshot): boolean =>
+  request.to.gateway !== undefined ||
+  selectWaypoint(request, snapshot, findService(request, snapshot), findWorkload(request, snapshot).workload)
+    .waypoint !== undefined
+
 /** Selects the waypoint. A Service without one sends straight to its pods, past their waypoint. */
 const selectWaypoint = (
   { from, to }: AccessRequest,
