@@ -68,7 +68,7 @@ export const someMayHaveSidecar = (pods: ObservedPods, namespace: Labels): boole
  * Tells if a pod has a sidecar of Istio's, or may get one: it has an identity without a ztunnel, and enforces policies itself
  * (istio.io/latest/docs/setup/additional-setup/sidecar-injection).
  */
-const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
+export const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
   const { metadata: { labels, annotations } = {}, spec: { containers = [], initContainers = [] } = {} } = pod
   if (isGateway(pod)) return false
   if ([...containers, ...initContainers].some(({ name }) => name === 'istio-proxy')) return true

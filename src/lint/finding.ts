@@ -1,6 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
-import { RULES, type RuleId } from './rules.ts'
+import { RULE_IDS, type RuleId } from './rule-ids.ts'
 
 /** A probable mistake: its id, the application or object that it is about, and what to do. */
 export type Finding = { readonly rule: RuleId; readonly about: string; readonly message: string }
@@ -25,7 +25,7 @@ export const unallowed = (found: readonly Found[], home: KubernetesObject | unde
 /** Ids that an object allows and no finding has. */
 export const unknownAllowed = (object: KubernetesObject, allowing = object): Found[] =>
   allowedIn(allowing)
-    .filter((id) => !Object.hasOwn(RULES, id))
+    .filter((id) => !RULE_IDS.some((known) => known === id))
     .map((id) => foundIn(object, 'allow-unknown', `${id.slice(0, 60)} is the id of no finding: it allows nothing`))
 
 const allowedIn = (object: KubernetesObject | undefined): string[] =>

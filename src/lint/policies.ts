@@ -1,4 +1,5 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { isGateway, mayHaveSidecar } from '../authorization/pods.ts'
 import { detectProtocol, lacksPort, type ServicePortSpec } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { ownValue } from '../base/own-value.ts'
@@ -33,12 +34,34 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
   return [
     ...refusedFindings(object, policy),
-    ...policyMistakes(policy, rootNamespaces, servicesOf(policy, cluster)?.flatMap(portsOf)).map(({ id, says }) =>
-      foundIn(object, id, `it ${says}`),
-    ),
+    ...policyMistakes(policy, rootNamespaces, portsAt(policy, cluster))
+      .filter(({ id }) => !OF_ZTUNNELS.includes(id) || !isForEnvoys(policy, cluster))
+      .map(({ id, says }) => foundIn(object, id, `it ${says}`)),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
+
+/** Mistakes where pods have a ztunnel; clients of an Envoy may also have principals of others. */
+const OF_ZTUNNELS: readonly Found['rule'][] = [
+  'http-without-waypoint',
+  'policy-ineffective',
+  'principal-malformed',
+  'trust-domain-unseen',
+]
+
+/** Tells if a policy of pods selects Envoys alone: those of Gateways, and pods with a sidecar. No selector reaches a waypoint. */
+const isForEnvoys = ({ spec }: AuthorizationPolicy, cluster: Cluster): boolean => {
+  if (!isForPods(spec)) return false
+  const selected = podsAndNext(cluster).filter(({ metadata: { labels = {} } }) =>
+    hasLabels(labels, spec.selector?.matchLabels),
+  )
+  const labels = cluster.home?.metadata.labels ?? {}
+  const reached = selected.filter((pod) => !isWaypoint(pod))
+  return reached.length > 0 && reached.every((pod) => isGateway(pod) || mayHaveSidecar(pod, labels))
+}
+
+const isWaypoint = ({ metadata: { labels } }: KubernetesObject): boolean =>
+  ownValue(labels, 'gateway.istio.io/managed') === 'istio.io-mesh-controller'
 
 /** The problems for which Istio would refuse a policy. One may be there all the same, from before its webhook was. */
 export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
@@ -80,6 +103,25 @@ const servicesOf = ({ spec }: AuthorizationPolicy, cluster: Cluster): Kubernetes
   )
   return services.length === targets.length ? services : undefined
 }
+
+/** The ports of all targets of a policy; undefined where these are not known, as of a waypoint, which has those of many Services. */
+const portsAt = (policy: AuthorizationPolicy, cluster: Cluster): WaypointPort[] | undefined => {
+  const services = servicesOf(policy, cluster)
+  if (services) return services.flatMap(portsOf)
+  const targets = targetsOf(policy.spec)
+  const gateways = targets
+    .flatMap((target) => (target.kind === 'Gateway' ? (objectsOf(target, cluster) ?? []) : []))
+    .filter(({ spec }) => spec?.gatewayClassName === 'istio')
+  return gateways.length === targets.length ? gateways.flatMap(listenersOf) : undefined
+}
+
+type Listener = { readonly port: number; readonly protocol: string }
+
+const listenersOf = ({ spec }: KubernetesObject): WaypointPort[] =>
+  ((spec?.listeners ?? []) as Listener[]).map(({ port, protocol }) => ({
+    port,
+    protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp',
+  }))
 
 /** The mesh carries TCP alone. */
 const portsOf = ({ spec }: KubernetesObject): WaypointPort[] =>

@@ -1,3 +1,5 @@
+import type { RuleId } from './rule-ids.ts'
+
 /** A kind of finding: how bad it is, what it means, and what to do. */
 export type Rule = {
   /** As SARIF has it: surely not as it was meant, probably not, and good to know. */
@@ -7,8 +9,8 @@ export type Rule = {
   readonly remedy: string
 }
 
-/** All that lint may find, by id: the ids of findings, the rules of SARIF and the page of docs follow from this table. */
-export const RULES = {
+/** All that lint may find, by id: the rules of SARIF and the page of docs follow from this table. */
+export const RULES: Readonly<Record<RuleId, Rule>> = {
   'account-unknown': {
     level: 'warning',
     title: 'A policy names an account that nobody has',
@@ -282,6 +284,4 @@ export const RULES = {
     meaning: 'An application labels the first of them alone.',
     remedy: 'Delete or rename the one that is not meant.',
   },
-} as const satisfies Readonly<Record<string, Rule>>
-
-export type RuleId = keyof typeof RULES
+}

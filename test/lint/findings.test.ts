@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import type { RuleId } from '../../src/lint/rules.ts'
+import type { RuleId } from '../../src/lint/rule-ids.ts'
 import { createPlace } from '../preview/planned.ts'
 import { forPods, forService, granted, lintOf, policy } from './place.ts'
 

@@ -150,3 +150,44 @@ test('a source without a field is refused by Istio, and told also where it is th
   expect(found([serviceAtWaypoint('db', HTTP), empty(forService('db'))])).toEqual([refused])
   expect(found([pod('db'), empty(forPods('db'))])).toEqual([refused])
 })
+
+describe('a policy of an Envoy', () => {
+  const get = [{ to: [{ operation: { methods: ['GET'] } }] }]
+  const labelled = (name: string, labels: Record<string, string>, spec = {}): KubernetesObject => {
+    const made = pod(name)
+    return { ...made, metadata: { ...made.metadata, labels: { ...made.metadata.labels, ...labels } }, spec }
+  }
+  const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
+
+  test.each([
+    ['of a Gateway', labelled('edge', { [GATEWAY_NAME]: 'edge' })],
+    ['beside a container', labelled('edge', {}, { containers: [{ name: 'app' }, { name: 'istio-proxy' }] })],
+  ])('%s that its selector selects may have HTTP fields, and ask others', (_, selected) => {
+    const custom = { ...forPods('edge'), action: 'CUSTOM', provider: { name: 'oidc' }, rules: get }
+    expect(found([selected, policy('one', { ...forPods('edge'), rules: get }), policy('two', custom)])).toEqual([])
+  })
+
+  test('has none at waypoints, which no selector reaches, nor where pods on the mesh are selected as well', () => {
+    const proxy = labelled('w', { [GATEWAY_NAME]: 'w', 'gateway.istio.io/managed': 'istio.io-mesh-controller' })
+    const all = policy('one', { rules: get })
+    expect(found([proxy, all]).map(([rule]) => rule)).toEqual(['http-without-waypoint'])
+    expect(found([labelled('edge', { [GATEWAY_NAME]: 'edge' }), pod('db'), all]).map(([rule]) => rule)).toEqual([
+      'http-without-waypoint',
+    ])
+  })
+
+  test.each<[string, string, string[]]>([
+    ['HTTP', 'ALLOW', []],
+    ['HTTP', 'DENY', []],
+    ['HTTPS', 'DENY', []],
+    ['TCP', 'ALLOW', ['allow-on-tcp']],
+    ['TLS', 'DENY', ['deny-on-tcp']],
+  ])('of a Gateway is judged by its listeners: %s and %s', (protocol, action, told) => {
+    const edge: KubernetesObject = {
+      ...waypoint('edge'),
+      spec: { gatewayClassName: 'istio', listeners: [{ name: 'a', port: 443, protocol }] },
+    }
+    const targetRefs = [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'edge' }]
+    expect(found([edge, policy('one', { targetRefs, action, rules: get })]).map(([rule]) => rule)).toEqual(told)
+  })
+})
