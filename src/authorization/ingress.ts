@@ -1,5 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import { gatewayAccount } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { Gateway, takesCertificates } from './gateway.ts'
 import { GATEWAY_NAME, type ObservedPods, type PodLike } from './pods.ts'
@@ -21,8 +22,7 @@ const gatewayClass = (spec: KubernetesObject['spec']): string => String(spec?.ga
 /** Returns its pods, or the one Istio would make. That runs as `{name}-{class}` unless an annotation names another ServiceAccount. */
 export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: readonly PodLike[]): ObservedPods => {
   const { name, annotations } = metadata
-  const serviceAccountName =
-    ownValue(annotations, 'gateway.istio.io/service-account') ?? `${name}-${gatewayClass(spec)}`
+  const serviceAccountName = gatewayAccount(annotations, `${name}-${gatewayClass(spec)}`)
   const expected = { metadata: { labels: { [GATEWAY_NAME]: name } }, spec: { serviceAccountName } }
   return { running: running.length > 0 ? running : [expected] }
 }

@@ -1,6 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import { perObject } from '../base/per-object.ts'
-import { USE_WAYPOINT_LABEL } from '../istio/names.ts'
+import { gatewayAccount, namedWaypoint, USE_WAYPOINT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Canary, Waypoint } from './evaluate.ts'
 import { admits, Gateway, hasAddress } from './gateway.ts'
@@ -41,9 +41,9 @@ export const findWaypoint = (
   const levels = [{ labels, annotations }, home]
   const named = levels.findIndex((one) => ownValue(one.labels, USE) !== undefined)
   const isOfWaypoint = MESH_CONTROLLERS.includes(ownValue(labels, 'gateway.istio.io/managed') ?? '')
-  const name = ownValue(levels[named]?.labels, USE)
-  if (name === undefined || name === 'none' || isOfWaypoint) return {}
-  const primary = findNamed({ name, home: ownValue(levels[named]?.labels, `${USE}-namespace`) }, scope)
+  const wanted = namedWaypoint(levels[named]?.labels, namespace)
+  if (wanted === undefined || isOfWaypoint) return {}
+  const primary = findNamed(wanted, scope)
   if (primary.waypoint === undefined || traffic === 'workload') return primary
   // the namespace has a say about the canary only where it names the waypoint
   return { ...primary, ...findCanary(named === 0 ? [levels[0] ?? {}] : levels, primary.waypoint, scope) }
@@ -61,9 +61,9 @@ const findCanary = (
   scope: Scope,
 ): Pick<WaypointResult, 'canary' | 'doubt'> => {
   const labels = levels.find((one) => ownValue(one.labels, CANARY) !== undefined)?.labels
-  const name = ownValue(labels, CANARY)
-  if (name === undefined || name === '' || name === 'none') return {}
-  const { waypoint, doubt } = findNamed({ name, home: ownValue(labels, `${CANARY}-namespace`) }, scope)
+  const wanted = namedWaypoint(labels, scope.namespace, CANARY)
+  if (wanted === undefined || wanted.name === '') return {}
+  const { waypoint, doubt } = findNamed(wanted, scope)
   const weights = levels.map(({ annotations }) => ownValue(annotations, `${CANARY}-weight`))
   const text = weights.find((one) => one !== undefined) ?? '0'
   const weight = /^[+-]?\d+$/.test(text) ? Number(text) : -1
@@ -82,10 +82,9 @@ type Scope = {
 
 /** Finds the waypoint of a name, in a namespace of its own where one is said. */
 const findNamed = (
-  { name, home: said }: { readonly name: string; readonly home: string | undefined },
+  { name, namespace: home }: { readonly name: string; readonly namespace: string },
   { namespace, namespaceLabels, gateways, traffic, gatewayClasses }: Scope,
 ): WaypointResult => {
-  const home = said ?? namespace
   const title = `the waypoint ${home}/${name}`
   const found = gateways.find(({ metadata }) => metadata.namespace === home && metadata.name === name)
   if (found === undefined) return { bypassed: `${title} does not exist` }
@@ -97,7 +96,7 @@ const findNamed = (
   if (!admits(gateway, namespace === home, namespaceLabels))
     return { bypassed: `${title} takes no ${WHOSE[traffic]} of the namespace ${namespace}` }
   if (!hasAddress(gateway)) return { bypassed: `${title} is not ready: Istio has given it no address` }
-  const serviceAccount = ownValue(gateway.metadata.annotations, 'gateway.istio.io/service-account') ?? name
+  const serviceAccount = gatewayAccount(gateway.metadata.annotations, name)
   return { ...doubt, waypoint: { namespace: home, name, serviceAccount } }
 }
 

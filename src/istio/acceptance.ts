@@ -6,7 +6,7 @@ import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/obj
 import type { Unenforced } from '../policies/unenforced.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { discovers, meshConfigReference, readMeshConfig } from './mesh-config.ts'
-import { USE_WAYPOINT_LABEL } from './names.ts'
+import { namedWaypoint } from './names.ts'
 import { isOlder, LOWEST } from './version.ts'
 
 /**
@@ -87,9 +87,9 @@ const judgeGateway: Judge = (object, conditions, isWritten) => {
 /** A Service has no generation: its condition names the waypoint that it is about. */
 const judgeService: Judge = (object, conditions, isWritten) => {
   const { namespace = '', labels } = object.metadata
-  const name = ownValue(labels, USE_WAYPOINT_LABEL)
-  if (name === undefined || name === 'none') return undefined
-  const waypoint = `${ownValue(labels, 'istio.io/use-waypoint-namespace') ?? namespace}/${name}`
+  const named = namedWaypoint(labels, namespace)
+  if (named === undefined) return undefined
+  const waypoint = `${named.namespace}/${named.name}`
   const bound = conditions.find(({ type }) => type === 'istio.io/WaypointBound')
   if (bound?.status === 'False') return refused(object, bound)
   if (bound === undefined) return isWritten.ambient ? pending(object) : undefined

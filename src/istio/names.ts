@@ -1,3 +1,4 @@
+import { ownValue } from '../base/own-value.ts'
 import { charmKubernetesLabel } from '../kubernetes/label-values.ts'
 
 type Owner = { readonly model: string; readonly application: string }
@@ -23,11 +24,32 @@ export const ENROLMENT_LABEL = 'istio.io/dataplane-mode'
 /** Names the waypoint of a Service's or a pod's requests (istio.io/latest/docs/ambient/usage/waypoint). */
 export const USE_WAYPOINT_LABEL = 'istio.io/use-waypoint'
 
+/** Beside it: the waypoint's namespace, where that is not the own one. */
+const USE_WAYPOINT_NAMESPACE_LABEL = `${USE_WAYPOINT_LABEL}-namespace`
+
+type Labels = Readonly<Record<string, string>>
+
+/** The waypoint that labels name, or with `label` its canary: in `namespace`, the own one, unless they say another. Undefined where they name none. */
+export const namedWaypoint = (
+  labels: Labels | undefined,
+  namespace: string,
+  label = USE_WAYPOINT_LABEL,
+): { readonly namespace: string; readonly name: string } | undefined => {
+  const name = ownValue(labels, label)
+  return name === undefined || name === 'none'
+    ? undefined
+    : { namespace: ownValue(labels, `${label}-namespace`) ?? namespace, name }
+}
+
+/** The ServiceAccount that a Gateway's proxy runs as: `usual`, unless the Gateway names another. */
+export const gatewayAccount = (annotations: Labels | undefined, usual: string): string =>
+  ownValue(annotations, 'gateway.istio.io/service-account') ?? usual
+
 /** The labels of pods and Services that Istio reads, with the values that neither take them off the mesh nor past their waypoint. */
 export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
   [ENROLMENT_LABEL, /^ambient$/],
   [USE_WAYPOINT_LABEL, /^(?!none$)/],
-  ['istio.io/use-waypoint-namespace', /^/],
+  [USE_WAYPOINT_NAMESPACE_LABEL, /^/],
   ['istio.io/ingress-use-waypoint', /^/],
 ])
 
@@ -35,7 +57,7 @@ export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
 export const meshLabels = ({ model, application }: Owner): Record<string, string> => ({
   [ENROLMENT_LABEL]: 'ambient',
   [USE_WAYPOINT_LABEL]: waypointName(model, application),
-  'istio.io/use-waypoint-namespace': model,
+  [USE_WAYPOINT_NAMESPACE_LABEL]: model,
 })
 
 /** A workload's identity in the mesh, as an AuthorizationPolicy names it. */

@@ -2,10 +2,8 @@ import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../kubernetes/label-difference.ts'
 import type { MeshConfig } from './beacon-config.ts'
-import { applicationIdentity, ENROLMENT_LABEL, meshLabels } from './names.ts'
+import { applicationIdentity, ENROLMENT_LABEL, meshLabels, USE_WAYPOINT_LABEL } from './names.ts'
 import { runsWaypoint } from './waypoint.ts'
-
-const WAYPOINT = 'istio.io/use-waypoint'
 
 /** Names the beacon that enrolled the namespace. */
 const MANAGED_BY = 'charms.canonical.com/istio.io.waypoint.managed-by'
@@ -29,9 +27,12 @@ export const modelLabels = (
   const identity = applicationIdentity({ model: namespace, application })
   const name = { namespace, application }
   const wanted = mesh?.modelOnMesh === true ? wantedLabels(name, mesh, identity, !isServing && isPast(seen)) : {}
-  if (manager === identity) return { labels: wanted, inherited: pick(seen, [ENROLMENT_LABEL, WAYPOINT, MANAGED_BY]) }
-  const isHeld = manager === undefined && [ENROLMENT_LABEL, WAYPOINT].some((held) => holders.own.has(held))
-  const key = [WAYPOINT, ENROLMENT_LABEL, MANAGED_BY].find((candidate) => ownValue(seen, candidate) !== undefined)
+  if (manager === identity)
+    return { labels: wanted, inherited: pick(seen, [ENROLMENT_LABEL, USE_WAYPOINT_LABEL, MANAGED_BY]) }
+  const isHeld = manager === undefined && [ENROLMENT_LABEL, USE_WAYPOINT_LABEL].some((held) => holders.own.has(held))
+  const key = [USE_WAYPOINT_LABEL, ENROLMENT_LABEL, MANAGED_BY].find(
+    (candidate) => ownValue(seen, candidate) !== undefined,
+  )
   if (isHeld || key === undefined || Object.keys(wanted).length === 0) return { labels: wanted, inherited: {} }
   const conflict = { key, manager: manager ?? 'unknown', value: seen[key] ?? '', wanted: wanted[key] ?? '' }
   return { labels: {}, inherited: {}, conflict }
@@ -43,7 +44,7 @@ export const isOfOthers = (subject: Subject, mesh: MeshConfig, seen: SeenLabels)
 
 /** Tells if the namespace is on the mesh without a waypoint: it leads to one that serves, so that nobody is refused meanwhile. */
 const isPast = (labels: Labels): boolean =>
-  ownValue(labels, ENROLMENT_LABEL) !== undefined && ownValue(labels, WAYPOINT) === undefined
+  ownValue(labels, ENROLMENT_LABEL) !== undefined && ownValue(labels, USE_WAYPOINT_LABEL) === undefined
 
 const wantedLabels = (
   { namespace, application }: Subject,
@@ -51,9 +52,9 @@ const wantedLabels = (
   identity: string,
   isWaiting: boolean,
 ): Record<string, string> => {
-  const name = meshLabels({ model: namespace, application })[WAYPOINT]
+  const name = meshLabels({ model: namespace, application })[USE_WAYPOINT_LABEL]
   return {
-    ...(runsWaypoint(mesh) && !isWaiting && name && { [WAYPOINT]: name }),
+    ...(runsWaypoint(mesh) && !isWaiting && name && { [USE_WAYPOINT_LABEL]: name }),
     [ENROLMENT_LABEL]: 'ambient',
     [MANAGED_BY]: identity,
   }

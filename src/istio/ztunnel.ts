@@ -2,7 +2,8 @@ import { joinOr } from '../base/printed.ts'
 import type { Condition, Operation, Rule, Source } from './authorization-policy.ts'
 import { fieldsUsed, HTTP_OPERATION, hasFields, omitFields, type VisibleRule } from './visible-rule.ts'
 
-const HTTP_SOURCE = [
+/** The fields of a source that a ztunnel does not see: the client's address behind proxies, and tokens. */
+const UNSEEN_SOURCE = [
   'remoteIpBlocks',
   'notRemoteIpBlocks',
   'requestPrincipals',
@@ -24,7 +25,7 @@ export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule
   const never = { never: `its ${joinOr(hidden)} cannot be seen by a ztunnel` }
   if (action === 'ALLOW' && hidden.length > 0) return never
   const from = rule.from?.map(({ source = {} }) => ({
-    source: omitFields<Source>(source, [...HTTP_SOURCE, ...DROPPED]),
+    source: omitFields<Source>(source, [...UNSEEN_SOURCE, ...DROPPED]),
   }))
   const to = rule.to?.map(({ operation = {} }) => ({ operation: omitFields<Operation>(operation, HTTP_OPERATION) }))
   const seen = {
@@ -40,7 +41,7 @@ export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule
 
 /** Lists the fields and conditions of `rule` that a ztunnel does not see, such as HTTP. */
 export const hiddenFromZtunnel = (rule: Rule): string[] =>
-  fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, (key) => !CONDITIONS.includes(key))
+  fieldsUsed(rule, UNSEEN_SOURCE, HTTP_OPERATION, (key) => !CONDITIONS.includes(key))
 
 const isSeen = ({ key, values = [], notValues = [] }: Condition): boolean =>
   CONDITIONS.includes(key) && values.length + notValues.length > 0

@@ -7,7 +7,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { NAME_LABEL } from '../kubernetes/services.ts'
 import type { Memories } from '../state/memory.ts'
-import { type Change, compareCells, inputOrNothing } from './cells.ts'
+import { type Change, compareRequests, inputOrNothing } from './compare-requests.ts'
 
 /** Requests to a port of a Service, and whether they pass. */
 export type Access = Change & { readonly port: number }
@@ -26,7 +26,7 @@ export const accessNow = async (
   const observed = await observeForQuery(memories, kubernetes, { ...pair, port: 1 })
   const cluster = { ...observed, policies: policiesAbout(to, observed) }
   return servicePorts(observed, to).flatMap((port) =>
-    compareCells([undefined, inputOrNothing({ ...pair, port }, cluster)]).changes.map((change) => ({
+    compareRequests([undefined, inputOrNothing({ ...pair, port }, cluster)]).changes.map((change) => ({
       ...change,
       port,
     })),

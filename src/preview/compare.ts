@@ -4,15 +4,22 @@ import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { isKind, type KubernetesObject } from '../kubernetes/objects.ts'
 import type { Memories } from '../state/memory.ts'
-import { type Cluster, DECIDING, memorySubject, OF_THE_MESH, readCluster, saidIn } from './difference/cluster.ts'
-import { concise } from './difference/concise.ts'
+import {
+  type Cluster,
+  DECIDING,
+  memorySubject,
+  OF_THE_MESH,
+  readDecidingObjects,
+  saidIn,
+} from './difference/cluster.ts'
+import { decidingFields } from './difference/deciding-fields.ts'
+import { type AccessChange, describeChanges } from './difference/describe-changes.ts'
 import { type Difference, findDifference } from './difference/difference.ts'
 import { unknownServiceEntries } from './difference/service-entries.ts'
-import { type AccessChange, tellChanges } from './difference/tell.ts'
 import { changedObjects, unseenClients, unseenTargets } from './difference/unseen.ts'
 import { type Sees, visibleChanges } from './difference/visible.ts'
 import { createWorld } from './difference/world.ts'
-import { untakenMessages } from './untaken.ts'
+import { pendingMessages } from './pending-policies.ts'
 
 /** Objects that were read for a plan, and what becomes of them. */
 type Forked = { readonly before: readonly KubernetesObject[]; readonly after: readonly KubernetesObject[] }
@@ -38,7 +45,7 @@ type Options = {
 /** Compares who may reach whom before and after a plan, in all of the cluster that can be read. */
 export const compareAccess = async (forked: Forked, options: Options): Promise<ComparedAccess> => {
   const { memories, kubernetes, sees, near, autoAllowWaypoint, hasTime } = options
-  const cluster = await readCluster(memories, kubernetes, { near })
+  const cluster = await readDecidingObjects(memories, kubernetes, { near })
   const missing = OF_THE_MESH.filter((kind) => cluster.unread.get('')?.includes(kind))
   if (missing.length > 0)
     return {
@@ -58,7 +65,7 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
   const changed = changedObjects(forked.before, forked.after).filter(isDeciding)
   const spaces = new Set([...near, ...worlds[1].roots, ...difference.targets.map(({ namespace }) => namespace)])
   return {
-    access: tellChanges(found, difference.clients, near),
+    access: describeChanges(found, difference.clients, near),
     incomplete: [
       ...unseenTargets(cluster, changed, difference.clients, worlds),
       ...(isWhole || difference.targets.length === 0 ? [] : [TOO_MANY_PATTERNS]),
@@ -66,7 +73,7 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
       ...(await unknownTargets(difference, sees)),
       ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
     ],
-    messages: untakenMessages(cluster.objects, spaces),
+    messages: pendingMessages(cluster.objects, spaces),
   }
 }
 
@@ -88,7 +95,7 @@ const sidesOf = (
   const said = [...cluster.said].filter(([name]) => !replaced.has(name))
   const side = (objects: readonly KubernetesObject[]): Cluster => ({
     ...cluster,
-    objects: [...kept, ...objects.filter(isDeciding).map(concise)],
+    objects: [...kept, ...objects.filter(isDeciding).map(decidingFields)],
     said: new Map([...said, ...objects.flatMap((one) => saidIn(memories, kubernetes, one))]),
   })
   return [side(before), side(after)]

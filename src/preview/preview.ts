@@ -16,18 +16,18 @@ import { APPLICATION_LABEL } from '../kubernetes/ownership-labels.ts'
 import type { EventFunction } from '../reconcile/event-function.ts'
 import { authoredBy } from './authored.ts'
 import type { ComparedAccess } from './compare.ts'
-import type { AccessChange } from './difference/tell.ts'
+import type { AccessChange } from './difference/describe-changes.ts'
+import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
 import { rehearse } from './rehearse.ts'
-import { servedBy } from './served-by.ts'
-import { isTelling, type Told } from './told.ts'
+import { isTelling, type ReportedStep } from './reported-step.ts'
 
 /** The effects that events and documents would have. All of it is JSON. */
 export type Plan = {
   /** The steps that would change something, or wait, in their order. */
-  readonly steps: readonly Told[]
+  readonly steps: readonly ReportedStep[]
   /** The last step of each application that would wait, or have something to say, in the end. */
-  readonly outcomes: readonly Told[]
+  readonly outcomes: readonly ReportedStep[]
   readonly objects: readonly ObjectChange[]
   readonly access: readonly AccessChange[]
   readonly expectations: readonly Expected[]
@@ -96,7 +96,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     })
     const all = fork.changes()
     const { changes, hidden } = await visibleChanges(sender, all)
-    const after = createKubernetes({ transport: servedBy(fork.after), clock, deadline })
+    const after = createKubernetes({ transport: forkTransport(fork.after), clock, deadline })
     const { autoAllowWaypoint } = asked
     const forked = fork.objects()
     const compared =
@@ -136,12 +136,12 @@ const readingFrom =
     return await transport(request)
   }
 
-const lastSteps = (steps: readonly Told[]): Told[] =>
+const lastSteps = (steps: readonly ReportedStep[]): ReportedStep[] =>
   [...new Map(steps.map((step) => [`${step.namespace}/${step.application}`, step])).values()].filter(
     ({ status, messages }) => status === 'waiting' || status === 'conflict' || messages.length > 0,
   )
 
-const visibleSteps = async (sender: Sender | undefined, steps: readonly Told[]): Promise<Told[]> =>
+const visibleSteps = async (sender: Sender | undefined, steps: readonly ReportedStep[]): Promise<ReportedStep[]> =>
   await visibleTo(sender, steps, ({ namespace = '', application }) => ({ namespace, application }))
 
 const visibleChanges = async (sender: Sender | undefined, changes: readonly ObjectChange[]) => {
@@ -179,7 +179,11 @@ const whoseIs = ({ before, after }: ObjectChange): { namespace: string; applicat
   return ['StatefulSet', 'Deployment', 'Service'].includes(kind) ? { namespace, application: name } : { namespace }
 }
 
-const namespacesOf = ({ objects }: Proposal, steps: readonly Told[], changes: readonly ObjectChange[]): Set<string> =>
+const namespacesOf = (
+  { objects }: Proposal,
+  steps: readonly ReportedStep[],
+  changes: readonly ObjectChange[],
+): Set<string> =>
   new Set([
     ...steps.flatMap(({ namespace }) => namespace ?? []),
     ...[...objects, ...changes.flatMap(({ before, after }) => after ?? before ?? [])].flatMap(

@@ -14,9 +14,9 @@ import { createHandler, type Handle } from '../reconcile/handle.ts'
 import { createQueue } from '../reconcile/queue.ts'
 import { createStep } from '../reconcile/step.ts'
 import { KUBECTL, takenOver } from './client-side.ts'
+import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
-import { servedBy } from './served-by.ts'
-import { type Told, told } from './told.ts'
+import { type ReportedStep, reportedStep } from './reported-step.ts'
 
 type Dependencies = {
   features: Features
@@ -45,7 +45,7 @@ const TOO_MANY_LOOKS = `applications that wait go on after ${MOST_LOOKS} looks: 
 
 export type Rehearsed = {
   /** In their order. */
-  readonly steps: readonly Told[]
+  readonly steps: readonly ReportedStep[]
   /** The reasons why not all that follows was played. */
   readonly incomplete: readonly string[]
 }
@@ -56,9 +56,9 @@ export const rehearse = async (
   fork: Fork,
   { proposal, sender, deadline, isDeletion }: Performance,
 ): Promise<Rehearsed> => {
-  const steps: Told[] = []
+  const steps: ReportedStep[] = []
   const incomplete = new Set<string>()
-  const connect = (until: number) => createKubernetes({ transport: servedBy(fork.after), clock, deadline: until })
+  const connect = (until: number) => createKubernetes({ transport: forkTransport(fork.after), clock, deadline: until })
   const step = createStep({ features, connect, clock, environment, authorizeAuthor })
   const handlerFor = (one: Sender | undefined): Handle =>
     createHandler({
@@ -70,7 +70,7 @@ export const rehearse = async (
       authenticate: one && (async () => one),
       clock,
       timeoutMilliseconds,
-      onStep: (step) => steps.push(told(step)),
+      onStep: (step) => steps.push(reportedStep(step)),
     })
   const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
 
@@ -112,7 +112,7 @@ const isSettled = async (fork: Fork, handle: Handle): Promise<boolean> => {
 }
 
 /** Lets those that wait look again, and tells if that came to an end. */
-const isQuiet = async (steps: readonly Told[], look: () => Promise<void>): Promise<boolean> => {
+const isQuiet = async (steps: readonly ReportedStep[], look: () => Promise<void>): Promise<boolean> => {
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
     const before = steps.length
     await look()
@@ -154,7 +154,7 @@ const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletio
 }
 
 /** The applications that waited when their last step ended. */
-const waitingIn = (steps: readonly Told[]): string[] => {
+const waitingIn = (steps: readonly ReportedStep[]): string[] => {
   const last = new Map(steps.map(({ namespace, application, status }) => [`${namespace}/${application}`, status]))
   return [...last].flatMap(([subject, status]) => (status === 'waiting' ? [subject] : []))
 }

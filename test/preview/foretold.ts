@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { matchesPath } from '../../src/authorization/evaluate/path.ts'
 import { matchesGlob, matchesText } from '../../src/authorization/evaluate/text.ts'
 import type { Query } from '../../src/authorization/query.ts'
-import type { AccessChange } from '../../src/preview/difference/tell.ts'
+import type { AccessChange } from '../../src/preview/difference/describe-changes.ts'
 
 /** What changes of access say about a request: the answers before and after, which are the same in all that are about it. */
 export const foretold = (access: readonly AccessChange[], query: Query): string[][] =>

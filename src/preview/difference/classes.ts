@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import type { Client, Face } from './clients.ts'
 import { indexOf, under } from './index-of.ts'
-import { accountName, signatureOf, sourcesOf } from './sources.ts'
+import { accountName, signatureOf, sourcesOf } from './policy-sources.ts'
 
 /** Clients that all policies of a target treat alike, on both sides: all of `some` but for `except`. */
 export type Class = {

@@ -9,7 +9,7 @@ import type { Kubernetes } from '../../kubernetes/client.ts'
 import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../kubernetes/ownership-labels.ts'
 import { type Memories, memoryName } from '../../state/memory.ts'
-import { concise } from './concise.ts'
+import { decidingFields } from './deciding-fields.ts'
 import { UNSEEN } from './hidden-clients.ts'
 
 /** The part of a memory that answers depend on: what it says of the mesh, and the beacon that may say more. */
@@ -40,7 +40,7 @@ export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_T
  * Reads all that decides about requests, in all namespaces. What the account of the functions may not list everywhere is listed in the
  * namespaces that are known, `near` and those of policies; what cannot be read is named.
  */
-export const readCluster = async (
+export const readDecidingObjects = async (
   memories: ReadMemories,
   kubernetes: Kubernetes,
   { near }: { readonly near: ReadonlySet<string> },
@@ -53,7 +53,7 @@ export const readCluster = async (
   const list = async (kind: Kind, namespace: string | undefined): Promise<boolean> => {
     try {
       await kubernetes.pages(kind, namespace, undefined, (page) => {
-        for (const object of page) objects.push(concise({ ...object, kind }))
+        for (const object of page) objects.push(decidingFields({ ...object, kind }))
       })
       return true
     } catch (error) {
@@ -85,7 +85,7 @@ export const readCluster = async (
   if (!isNamed)
     await each(homes, async (name) => {
       const found = await findOrMiss({ kind: 'Namespace', name }, () => miss(name, nameOf({ kind: 'Namespace', name })))
-      if (found) objects.push(concise(found))
+      if (found) objects.push(decidingFields(found))
     })
   const [first, ...others] = OF_NAMESPACES.filter((_, index) => !everywhere[index])
   if (first && !isNamed) for (const kind of ['Namespace', first]) miss(UNSEEN, kind)
@@ -105,7 +105,7 @@ export const readCluster = async (
   await each(roots, async (root) => {
     const reference = meshConfigReference(root)
     const found = await findOrMiss(reference, () => refused.push(nameOf(reference)))
-    if (found) configs.push(concise(found))
+    if (found) configs.push(decidingFields(found))
   })
   if (configs.length === 0) for (const name of refused) miss('', name)
   objects.push(...configs)

@@ -1,18 +1,18 @@
 import type { EvaluationInput } from '../../authorization/evaluation-input.ts'
 import { findIngress } from '../../authorization/ingress.ts'
 import { allPods } from '../../authorization/pods.ts'
-import { ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
+import { gatewayAccount } from '../../istio/names.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { applicationsIn } from '../applications.ts'
-import { type Change, compareCells, inputOrNothing, TOO_MANY } from '../cells.ts'
-import { isAlike } from './alike.ts'
+import { type Change, compareRequests, inputOrNothing, TOO_MANY } from '../compare-requests.ts'
 import { type Class, type Classify, createClassify } from './classes.ts'
 import { type Client, clientOf, isChanged } from './clients.ts'
 import { externalDoubt } from './external-names.ts'
 import { outsideClients } from './outside.ts'
+import { sourcesOf } from './policy-sources.ts'
 import { type AskedPort, portsOf } from './ports.ts'
-import { sourcesOf } from './sources.ts'
+import { isUnchanged } from './target-unchanged.ts'
 import type { ObservedTarget, World } from './world.ts'
 
 /** Clients whose answers to some requests change alike. */
@@ -101,7 +101,7 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
   const classifyChanged = createClassify(changed, domains)
   return async (to: Subject): Promise<ComparedTarget[]> => {
     const sides = [await worlds[0].observe(to), await worlds[1].observe(to)] as const
-    const isSame = isAlike(...sides, worlds)
+    const isSame = isUnchanged(...sides, worlds)
     if (isSame && changed.length === 0) return []
     const classes = classesFor(sides, isSame ? classifyChanged : classifyAll, !isSame)
     if (classes.length === 0) return []
@@ -150,7 +150,7 @@ const classesFor = (sides: readonly ObservedTarget[], classify: Classify, hasOut
 }
 
 const accountOfWaypoint = ({ metadata: { namespace, name, annotations } }: KubernetesObject): string =>
-  `${namespace}/${ownValue(annotations, 'gateway.istio.io/service-account') ?? name}`
+  `${namespace}/${gatewayAccount(annotations, name)}`
 
 type Comparison = {
   readonly worlds: Worlds
@@ -167,7 +167,7 @@ const compareAt = (to: Subject, port: AskedPort, { worlds, sides, classes, optio
     const question = { ...face.query, to, via: port.via, port: port.port, autoAllowWaypoint }
     return inputOrNothing(question, worlds[side].join(sides[side], face.observed))
   }
-  const compared = classes.map((one) => ({ one, ...compareCells([input(one, 0), input(one, 1)]) }))
+  const compared = classes.map((one) => ({ one, ...compareRequests([input(one, 0), input(one, 1)]) }))
   const byChange = Map.groupBy(
     compared.flatMap(({ one, changes }) => changes.map((change) => ({ one, change }))),
     ({ change }) => JSON.stringify(change),

@@ -1,6 +1,6 @@
 import { ENROLMENT_LABEL } from '../../istio/names.ts'
 import { type Account, type Client, KIND_OF_ACCOUNTS } from './clients.ts'
-import { accountName, type Pattern } from './sources.ts'
+import { accountName, type Pattern } from './policy-sources.ts'
 
 /** Stands for the namespaces of which nothing is seen: no namespace is called so. */
 export const UNSEEN = '*'

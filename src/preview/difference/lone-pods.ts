@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { controllerNamed, isLive } from '../../kubernetes/pods.ts'
 import type { Account } from './clients.ts'
 import { indexOf } from './index-of.ts'
-import { accountName } from './sources.ts'
+import { accountName } from './policy-sources.ts'
 
 /** Pods that are of no StatefulSet, no Deployment and no Gateway: of jobs, daemons, and by themselves. */
 export type LonePods = {

@@ -1,13 +1,13 @@
 import { type PodLike, podTemplate, serviceAccountName } from '../../authorization/pods.ts'
-import { ownValue } from '../../base/own-value.ts'
 import { readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
+import { gatewayAccount } from '../../istio/names.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
 import { type Account, accountClient, type Client, isChanged } from './clients.ts'
 import type { Cluster } from './cluster.ts'
-import { decidingText } from './concise.ts'
+import { decidingText } from './deciding-fields.ts'
 import { type HiddenClients, hiddenClients, UNSEEN } from './hidden-clients.ts'
-import { accountName, type Pattern, sourcesOf } from './sources.ts'
+import { accountName, type Pattern, sourcesOf } from './policy-sources.ts'
 import type { World } from './world.ts'
 
 type Worlds = readonly [World, World]
@@ -46,10 +46,10 @@ const accountsOf = (object: KubernetesObject): Account[] => {
   const { kind, metadata, spec } = object
   const { namespace = '' } = metadata
   if (kind === 'Gateway') {
-    const own = ownValue(metadata.annotations, 'gateway.istio.io/service-account')
     // waypoints run as the first of these, others as the second
-    const names = own === undefined ? [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`] : [own]
-    return names.map((serviceAccount) => ({ namespace, serviceAccount }))
+    const usual = [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`]
+    const names = new Set(usual.map((name) => gatewayAccount(metadata.annotations, name)))
+    return [...names].map((serviceAccount) => ({ namespace, serviceAccount }))
   }
   if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object as PodLike) }]
   const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 
 /** An object as far as answers about requests depend on it: thousands are held at once. */
-export const concise = (object: KubernetesObject): KubernetesObject => {
+export const decidingFields = (object: KubernetesObject): KubernetesObject => {
   const { apiVersion, kind, metadata, spec, status, data } = object
   const { managedFields: _, ...kept } = metadata
   const plain = { apiVersion, kind, metadata: kept }
@@ -10,13 +10,20 @@ export const concise = (object: KubernetesObject): KubernetesObject => {
     case 'AuthorizationPolicy':
       return object
     case 'Pod':
-      return { ...plain, spec: conciseSpec(spec), status: { phase: (status as { phase?: string } | undefined)?.phase } }
+      return {
+        ...plain,
+        spec: decidingSpec(spec),
+        status: { phase: (status as { phase?: string } | undefined)?.phase },
+      }
     case 'StatefulSet':
     case 'Deployment': {
       const template = (spec?.template ?? {}) as { metadata?: object; spec?: Fields }
       return {
         ...plain,
-        spec: { selector: spec?.selector, template: { metadata: template.metadata, spec: conciseSpec(template.spec) } },
+        spec: {
+          selector: spec?.selector,
+          template: { metadata: template.metadata, spec: decidingSpec(template.spec) },
+        },
       }
     }
     case 'Gateway':
@@ -28,14 +35,14 @@ export const concise = (object: KubernetesObject): KubernetesObject => {
 
 type Fields = Record<string, unknown>
 
-const conciseSpec = ({ serviceAccountName, hostNetwork, containers, initContainers }: Fields = {}): Fields => ({
+const decidingSpec = ({ serviceAccountName, hostNetwork, containers, initContainers }: Fields = {}): Fields => ({
   ...(serviceAccountName !== undefined && { serviceAccountName }),
   ...(hostNetwork !== undefined && { hostNetwork }),
-  ...(Array.isArray(containers) && { containers: containers.map(conciseContainer) }),
-  ...(Array.isArray(initContainers) && { initContainers: initContainers.map(conciseContainer) }),
+  ...(Array.isArray(containers) && { containers: containers.map(decidingContainer) }),
+  ...(Array.isArray(initContainers) && { initContainers: initContainers.map(decidingContainer) }),
 })
 
-const conciseContainer = ({ name, ports }: Fields): Fields => ({ name, ...(ports !== undefined && { ports }) })
+const decidingContainer = ({ name, ports }: Fields): Fields => ({ name, ...(ports !== undefined && { ports }) })
 
 /** The parts of an object that answers may depend on, as text: two objects of one text decide alike. */
 export const decidingText = ({ metadata, spec, data, kind, status }: KubernetesObject): string =>

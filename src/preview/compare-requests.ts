@@ -37,7 +37,7 @@ type Verdicts = { readonly before: Verdict; readonly after: Verdict }
 type Cell = { readonly method: Witness; readonly path: Witness; readonly before: Verdict; readonly after: Verdict }
 
 /** Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. */
-export const compareCells = (pair: Pair): Compared => {
+export const compareRequests = (pair: Pair): Compared => {
   const doubts = new Set<string>()
   const [before, after] = pair
   const decide = (request: Request): Verdicts => {

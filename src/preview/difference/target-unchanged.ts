@@ -1,11 +1,11 @@
 import type { ObservedPods } from '../../authorization/pods.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { decidingText } from './concise.ts'
+import { decidingText } from './deciding-fields.ts'
 import type { ObservedTarget, World } from './world.ts'
 
 /** Tells if all that decides for a target is the same on both sides. */
-export const isAlike = (one: ObservedTarget, other: ObservedTarget, worlds: readonly [World, World]): boolean =>
+export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: readonly [World, World]): boolean =>
   isSame(one.policies, other.policies) &&
   isSame(one.services, other.services) &&
   isSame(one.gateways, other.gateways) &&

@@ -1,5 +1,5 @@
 import { subjectName } from '../../base/subject.ts'
-import type { Change, Verdict } from '../cells.ts'
+import type { Change, Verdict } from '../compare-requests.ts'
 import type { Class } from './classes.ts'
 import type { Client } from './clients.ts'
 import type { Found } from './difference.ts'
@@ -37,7 +37,7 @@ const MOST_NAMES = 3
  * Tells changes of pairs where these are few, else of all clients that change alike; also many of other namespaces are one group. It is complete either
  * way. In lines the applications of `near` go without their namespace, where all that is told is in one.
  */
-export const tellChanges = (
+export const describeChanges = (
   found: readonly Found[],
   clients: readonly Client[],
   near: ReadonlySet<string>,

@@ -3,7 +3,7 @@ import { unenforced } from '../istio/acceptance.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** Names the policies of these namespaces that Istio has not taken: both sides of a comparison are what policies say. */
-export const untakenMessages = (objects: readonly KubernetesObject[], namespaces: ReadonlySet<string>): string[] =>
+export const pendingMessages = (objects: readonly KubernetesObject[], namespaces: ReadonlySet<string>): string[] =>
   unenforced(objects.filter(({ kind }) => kind === 'AuthorizationPolicy'))
     .filter(({ is, object }) => is === 'pending' && namespaces.has(object.metadata.namespace ?? ''))
     .map(describeWait)

@@ -1,9 +1,0 @@
-import type { DoneStep } from '../reconcile/handle.ts'
-
-/** A step of a plan: what a step that is taken would be logged as. */
-export type Told = Omit<DoneStep, 'time' | 'milliseconds' | 'effects' | 'published'>
-
-export const told = ({ time: _, milliseconds: _m, effects: _e, published: _p, ...step }: DoneStep): Told => step
-
-/** Tells if a step is worth reporting: not if it wrote no more than its memory. */
-export const isTelling = ({ status, messages }: Told): boolean => status !== 'unchanged' || messages.length > 0
