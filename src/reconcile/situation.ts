@@ -69,6 +69,7 @@ export const readSituation = async (
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
+    unheard: requesters.filter((name) => !all.unknown.includes(name)),
     unenforced: recall(
       'unenforced',
       (given: ToBeTaken) => features.mesh.unenforced(given.objects, [...given.witnesses, ...witnesses]),

@@ -125,20 +125,22 @@ const keyOf = (subject: Subject, { relations }: State, { id, requester }: Reques
 /** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
 const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): boolean => {
   const key = keyOf(subject, state, one)
-  if (key === undefined) return false
-  const { emptied, remote } = ownValue(state.relations, key) ?? {}
+  const entry = key === undefined ? undefined : ownValue(state.relations, key)
+  if (key === undefined || entry === undefined) return false
   const { published } = peerView(subject, state, key, peers)
-  return (
-    emptied === true || Object.keys(remote?.data ?? {}).length > 0 || (published !== undefined && !published.partial)
-  )
+  return isAsking(entry) || (published !== undefined && !published.partial)
 }
+
+/** Tells if the platform says what a consumer asks for: an emptied databag asks for nothing, unless the consumer publishes for itself. */
+const isAsking = ({ remote, emptied, heard }: RelationEntry): boolean =>
+  Object.keys(remote.data).length > 0 || (emptied === true && heard !== true)
 
 /** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
 const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
     const { entry: theirs, published, isOver } = peerView(subject, state, key, peers)
-    const isMute = (published === undefined || published.partial) && Object.keys(entry.remote.data).length === 0
+    const isMute = (published === undefined || published.partial) && !isAsking(entry)
     return isConsumer && theirs !== undefined && !isOver && isMute ? [requesterName(subject, entry)] : []
   })
 

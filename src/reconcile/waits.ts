@@ -60,11 +60,15 @@ export const withBeginnings = (waits: readonly Wait[], { waitingSince }: Pick<St
 /** Bounds the dates in the memory: of more waits the later ones have none. */
 const MOST_DATED = 100
 
-/** Dates the waits that no object dates: those known keep their beginning. Undefined where there are none. */
+/** Dates the waits that no object dates: those known keep their beginning, and their place. Undefined where there are none. */
 export const beginnings = (waits: readonly Wait[], known: State['waitingSince'], now: Date): State['waitingSince'] => {
   const dated = waits
     .map(({ held, since }) => [held, ownValue(known, held) ?? (since === undefined ? now.toISOString() : undefined)])
     .filter(([, since]) => since !== undefined)
+    .toSorted(
+      ([one = ''], [other = '']) =>
+        Number(ownValue(known, other) !== undefined) - Number(ownValue(known, one) !== undefined),
+    )
   return dated.length === 0 ? undefined : Object.fromEntries(dated.slice(0, MOST_DATED))
 }
 

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { configure, createMesh, provides, requires, wire } from '../helpers/beacon-world.ts'
+import { describe, expect, test } from 'vitest'
+import { ask, BEACON, configure, createMesh, policiesOf, requires, sourcesOf, wire } from '../helpers/beacon-world.ts'
 import type { World } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -25,18 +25,21 @@ test.each([{}, { labels: '{}' }])(
   },
 )
 
-test('a consumer without a memory whose databag is emptied is granted nothing any more', async () => {
-  const world = createMesh(['db'], false)
-  await configure(world, { mesh: {} })
-  const consumer = { application: 'db' }
-  const policies = () =>
-    world.api.objects().filter(({ kind, metadata }) => kind === 'AuthorizationPolicy' && metadata.name.includes('-db-'))
-  await world.send('relation-changed', provides(7, consumer, [wire({ target_app_name: 'db' })]))
-  expect(policies()).not.toEqual([])
-  const { remote, ...relation } = provides(7, consumer, []) as { remote: object }
-  const answer = await world.send('relation-changed', { ...relation, remote: { ...remote, data: {} } })
-  expect(answer).toMatchObject({ status: 'changed' })
-  expect(policies()).toEqual([])
-  const { status, waiting = [] } = await world.send('resync', { application: 'beacon' })
-  expect([status, waiting]).toEqual(['unchanged', []])
+describe.each([
+  ['no memory', false],
+  ['a memory of the relation alone', true],
+])('a consumer of a beacon that has a workload and %s', (_, isOwnSink) => {
+  test.each([
+    ['emptied', undefined],
+    ['set to a list of nothing', '[]'],
+  ])('is granted nothing any more once its databag is %s', async (_, policies) => {
+    const world = createMesh(['db'], isOwnSink)
+    await configure(world, { mesh: {} })
+    await ask(world, JSON.stringify([wire()]))
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+    const answer = await ask(world, policies)
+    expect(sourcesOf(policiesOf(world, 'db'))).toEqual([])
+    expect(answer).toMatchObject({ status: 'changed' })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', messages: [] })
+  })
 })

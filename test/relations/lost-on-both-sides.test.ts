@@ -92,6 +92,55 @@ describe('a config that is told before the relations that lost memories knew', (
   })
 })
 
+describe('a beacon whose config is told first after its memory and that of a consumer were lost', () => {
+  const viewOf = async ({ app }: World) => (await app.request('/applications/shop/beacon')).json()
+  const lintOf = async ({ app }: World) => (await app.request('/lint?namespace=shop')).json()
+  const END = { relation: requires(7, DB).relation, remote: BEACON }
+
+  test.each<[string, (world: World) => Promise<unknown>, readonly string[]]>([
+    [
+      'the relation and the config of the consumer',
+      async (world) => {
+        await world.send('relation-changed', requires(7, DB))
+        await configure(world, ASKED, DB)
+        await world.send('relation-changed', related(11, 'db', WEB, DB))
+      },
+      ['shop/web'],
+    ],
+    ['the end of the relation, told to the consumer', (world) => world.send('relation-broken', { ...DB, ...END }), []],
+    [
+      'the end of the relation, told to the beacon',
+      (world) =>
+        world.send('relation-broken', {
+          ...BEACON,
+          relation: { ...(END.relation as object), role: 'provides' },
+          remote: DB,
+        }),
+      [],
+    ],
+  ])('keeps what it granted, and says for whom until that is known: by %s', async (_, tell, left) => {
+    const world = await createClient()
+    for (const name of ['db', 'beacon']) loseMemory(world, name)
+    const outcome = await configure(world, { mesh: {} })
+    expect(sources(world)).toEqual(['shop/web'])
+    const held = 'relation 7 (service-mesh) of shop/db'
+    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for shop/db; tell the relation and its config, {} if it has none, or the end of the relation`
+    const waiting = [{ held, for: ['shop/db'], since: expect.any(String), message }]
+    expect(outcome).toMatchObject({ status: 'waiting', waiting })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting })
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting', message }, waiting })
+    expect(await lintOf(world)).toContainEqual({
+      rule: 'waiting',
+      about: 'shop/beacon',
+      message: expect.stringContaining(message),
+    })
+    await tell(world)
+    for (const name of ['db', 'beacon', 'db']) await world.send('resync', { application: name })
+    expect(sources(world)).toEqual(left)
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  })
+})
+
 describe('a beacon that goes after its memory and that of a consumer were lost', () => {
   const resync = (world: World) => world.send('resync', { application: undefined })
   const seen = (world: World) => [

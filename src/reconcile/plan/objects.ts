@@ -52,7 +52,15 @@ export const planObjects = (situation: Situation, leaving: readonly string[]): P
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
-    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held), ...library.waiting],
+    waiting: [
+      ...kinds.flatMap(({ waiting }) => waiting),
+      ...keeping(situation, held),
+      ...unheardWaits(
+        situation,
+        kinds.flatMap(({ unknown }) => unknown),
+      ),
+      ...library.waiting,
+    ],
     messages: library.messages,
     isHolding: held.length > 0,
   }
@@ -69,6 +77,16 @@ const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesO
   return [{ held: names, for: keptFor, message }]
 }
 
+/** The waits for requesters of which nobody has told what they ask for, where something is kept for them. */
+const unheardWaits = ({ features: { mesh }, unheard }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
+  const named = new Set(kept.flatMap(mesh.requestersOf))
+  return unheard.flatMap((held) => {
+    const [, application = held] = held.split(' of ')
+    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for ${application}; tell the relation and its config, {} if it has none, or the end of the relation`
+    return named.has(held) ? [{ held, for: [application], message }] : []
+  })
+}
+
 type Pair = ObjectPlan['apply'][number]
 
 type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
@@ -76,6 +94,8 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
     readonly due: readonly Pair[]
     /** The live objects that are as desired, or kept for those of whom nothing is known. */
     readonly staying: readonly KubernetesObject[]
+    /** Of these, what is kept. */
+    readonly unknown: readonly KubernetesObject[]
     readonly library: readonly KubernetesObject[]
   }
 
@@ -95,10 +115,12 @@ const compare = (
   const isKnown = live !== undefined
   const owned = plan.stale.filter((object) => isOwnedBy(object, manager))
   const changing = plan.apply.flatMap((pair) => pair.live ?? [])
+  const unknown = [...owned, ...changing].filter(isUnknown)
   return {
     same: plan.same,
     stale: owned.filter((object) => !isUnknown(object)),
-    staying: [...plan.same.map((pair) => pair.live), ...[...owned, ...changing].filter(isUnknown)],
+    staying: [...plan.same.map((pair) => pair.live), ...unknown],
+    unknown,
     due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
     library: without(without(library, wanted), plan.stale).filter((object) =>
       isLeftover(features, subject, state, object),

@@ -21,6 +21,8 @@ export type Situation = {
   readonly observed: Observed
   readonly namesakes: Namesakes
   readonly desired: Desired
+  /** The requesters of which nobody has told what they ask for: what was granted to them stays, and no relation says that it waits. */
+  readonly unheard: readonly string[]
   /** The objects as observed that the mesh refuses, or has not taken yet. */
   readonly unenforced: readonly Unenforced[]
   /** Whom stale objects stay for: the mesh of an application that is no beacon any more is left by its consumers first. */

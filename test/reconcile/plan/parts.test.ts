@@ -90,6 +90,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
       isAwaitingLabels: false,
     },
     keptFor: [],
+    unheard: [],
     unenforced: [],
     namespaceAwaits: [],
   }
