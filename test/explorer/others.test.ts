@@ -67,6 +67,8 @@ const scenarios: Scenario[] = [
       }),
       restarted('u'),
     ],
+    // the first event that finds the key taken notes since when that is waited for
+    after: [restarted('v')],
     ends: {
       template: { ...TEMPLATE, 'istio.io/use-waypoint-namespace': '1', 'istio.io/use-waypoint': 'on' },
       service: { ...OWN, 'istio.io/use-waypoint-namespace': '1', 'istio.io/use-waypoint': 'off' },
