@@ -14,7 +14,7 @@ import { type AuthorizationPolicy, readAuthorizationPolicy } from '../istio/auth
 import { isHeadless } from '../kubernetes/services.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
 
-type Port = { readonly port: number; readonly protocol?: 'http' | 'tcp' | undefined }
+export type Port = { readonly port: number; readonly protocol?: 'http' | 'tcp' | undefined }
 
 /** A proxy with what is behind it, and the policies that it enforces. */
 export type MeshProxy = {
@@ -23,7 +23,7 @@ export type MeshProxy = {
   readonly of: string
   readonly allows: readonly AuthorizationPolicy[]
   readonly denies: readonly AuthorizationPolicy[]
-  readonly ports: readonly Port[]
+  readonly ports: readonly Port[] | 'any'
   readonly trustDomain: string
   /** A request as it comes there. */
   point(context: RequestContext, protocol?: 'http' | 'tcp'): EnforcementPoint
@@ -74,7 +74,7 @@ const ztunnelsIn = (cluster: Cluster, snapshot: ClusterSnapshot): Attached[] => 
       return {
         at: 'ztunnel',
         of: `the pods of ${namespace}/${serviceAccountName(pod)}`,
-        ...{ policies, ports: [{ port: 80 }] },
+        ...{ policies, ports: 'any' },
       }
     })
 }

@@ -68,6 +68,52 @@ describe('nothing is told of', () => {
     expect(found([allow([{ when }]), deny([from(one)])])).toEqual([])
   })
 
+  const NAMESPACES: [string, string] = ['namespaces', 'notNamespaces']
+  const PRINCIPALS: [string, string] = ['principals', 'notPrincipals']
+  const ANYWHERE = [forService('db'), forPods('db')]
+
+  test.each<[string, Record<string, unknown>, [string, string], string, Record<string, unknown>[]]>([
+    ['of namespaces', { namespaces: ['sh*'] }, NAMESPACES, '*op', ANYWHERE],
+    ['of accounts', { principals: ['cluster.local/ns/shop/sa/ni*'] }, PRINCIPALS, '*ly', ANYWHERE],
+    ['of both', { principals: ['cluster.local/ns/sh*'] }, PRINCIPALS, '*op/sa/web', ANYWHERE],
+    ['of a namespace, in two fields', { namespaces: ['sh*'] }, PRINCIPALS, '*op/sa/web', ANYWHERE],
+    // a ztunnel does not look at trust domains
+    ['of a trust domain', { trustDomains: ['old*'] }, PRINCIPALS, '*.mesh/ns/shop/sa/web', [forService('db')]],
+  ])('a DENY beside an ALLOW whose wildcards have clients in common: %s', (_, one, fields, pattern, places) => {
+    for (const place of places)
+      for (const field of fields)
+        expect(found([allow([from(one)], place), deny([from({ [field]: [pattern] })], place)])).toEqual([])
+  })
+
+  test('a DENY of some of the clients that a wildcard leaves open, whatever they begin with', () => {
+    const some = [...'abcdefghijklmnopqrstuvwxyz'].map((letter) => `team-${letter}*`)
+    for (const namespace of some)
+      expect(found([allow([from({ namespaces: ['team-*'] })]), deny([from({ namespaces: [namespace] })])])).toEqual([])
+  })
+
+  test('a DENY beside an ALLOW of namespaces with several wildcards, which a waypoint has', () => {
+    expect(found([allow([from({ namespaces: ['*b*c'] })]), deny([from({ namespaces: ['*q*c'] })])])).toEqual([])
+  })
+
+  test('a DENY of clients of other trust domains, though no policy names one of them', () => {
+    for (const place of [forService('db'), forPods('db')]) {
+      const others = deny([from({ notPrincipals: ['cluster.local/*'] })], place)
+      expect(found([allow([from({ principals: ['*'] })], place), others])).toEqual([])
+    }
+  })
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ['an ALLOW of all ports but one, and a DENY of another', to({ notPorts: ['80'] }), to({ ports: ['443'] })],
+    [
+      'the same in a condition',
+      { when: [{ key: 'destination.port', notValues: ['80'] }] },
+      { when: [{ key: 'destination.port', values: ['443'] }] },
+    ],
+    ['an ALLOW of all ports but one, and a DENY of a client', to({ notPorts: ['80'] }), from({ namespaces: ['bank'] })],
+  ])('a port of pods that no policy names: %s', (_, one, other) => {
+    expect(found([allow([one], forPods('db')), deny([other], forPods('db'))])).toEqual([])
+  })
+
   test('a DENY beside an ALLOW that may be added to by policies that cannot be read', () => {
     const policies = [allow([from({ principals: [WEB] })]), deny([from({ namespaces: ['bank'] })])]
     expect(found(policies, { rootPolicies: undefined })).toEqual([])
