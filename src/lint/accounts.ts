@@ -58,7 +58,7 @@ const unknownAccounts = async (
   policies: readonly AuthorizationPolicy[],
   cluster: Cluster,
 ): Promise<Found[]> => {
-  const named = policies.flatMap((policy) => accountsNamed(policy).map((one) => ({ policy, ...one })))
+  const named = policies.flatMap((policy) => accountsNamed(policy, cluster.istio).map((one) => ({ policy, ...one })))
   const namespaces = [...new Set(named.map(({ namespace }) => namespace))]
   const found = await Promise.all(
     namespaces.map(async (namespace): Promise<Found[]> => {
@@ -88,8 +88,15 @@ const unknownAccounts = async (
 
 type Named = { readonly written: string; readonly namespace: string; readonly account: string }
 
-/** The accounts that a policy names whole, each once. */
-const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy): Named[] => {
+/** The trust domains that this mesh is known to have. */
+const domainsOf = ({ trustDomains }: Istio): string[] =>
+  trustDomains ? [trustDomains.own, ...trustDomains.aliases, CLUSTER_LOCAL] : [CLUSTER_LOCAL]
+
+const CLUSTER_LOCAL = 'cluster.local'
+
+/** The accounts of this mesh that a policy names whole, each once: nothing here tells of those of another one. */
+const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy, istio: Istio): Named[] => {
+  const domains = domainsOf(istio)
   const named = rules.flatMap(valuesIn).flatMap(({ of, values }): Named[] => {
     if (of === 'source.serviceAccount')
       return values.map((written) => {
@@ -98,8 +105,8 @@ const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy):
       })
     if (of !== 'source.principal') return []
     return values.flatMap((written) => {
-      const [, namespace, account] = /^[^/]+\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(written) ?? []
-      return namespace === undefined || account === undefined ? [] : [{ written, namespace, account }]
+      const [, domain = '', namespace = '', account = ''] = /^([^/]+)\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(written) ?? []
+      return domain.startsWith('*') || domains.includes(domain) ? [{ written, namespace, account }] : []
     })
   })
   return [...new Map(named.map((one) => [one.written, one])).values()]
@@ -132,11 +139,9 @@ const accountsIn = async (kubernetes: Kubernetes, namespace: string, { gateways 
 }
 
 /** A ztunnel compares the trust domain as it is written; an Envoy knows aliases, and cluster.local for the own one. */
-const unknownDomains = (policy: AuthorizationPolicy, { trustDomains }: Istio): Found[] => {
-  if (trustDomains === undefined) return []
-  const known = isForPods(policy.spec)
-    ? [trustDomains.own]
-    : [trustDomains.own, ...trustDomains.aliases, 'cluster.local']
+const unknownDomains = (policy: AuthorizationPolicy, istio: Istio): Found[] => {
+  if (istio.trustDomains === undefined) return []
+  const known = isForPods(policy.spec) ? [istio.trustDomains.own] : domainsOf(istio)
   const domains = principalsOf(policy).flatMap((principal) => /^([^/*]+)\/ns\//.exec(principal)?.[1] ?? [])
   const unknown = new Set(domains.filter((domain) => !known.includes(domain)))
   return [...unknown].map((domain) =>

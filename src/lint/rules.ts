@@ -15,7 +15,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'warning',
     title: 'A policy names an account that nobody has',
     meaning:
-      'The namespace has no ServiceAccount of that name, and no pod, workload or Gateway there runs as it: no client matches it. One that exists is known, also where nothing runs as it just now, as of a CronJob.',
+      'The namespace has no ServiceAccount of that name, and no pod, workload or Gateway there runs as it: no client matches it. One that exists is known, also where nothing runs as it just now, as of a CronJob. Those of another trust domain are not looked for.',
     remedy: 'Correct the name, or make that ServiceAccount and run the client as it.',
   },
   'allow-hidden': {
@@ -167,7 +167,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'error',
     title: 'Istio would refuse a policy',
     meaning:
-      'Its webhook or its CustomResourceDefinition does not take it, so that applying it fails. One that is there all the same, from before the webhook was, may do what nobody means: a source without fields, source: {}, lets in everybody at a waypoint, and nobody at pods.',
+      'Its webhook or its CustomResourceDefinition does not take it, so that applying it fails. One that is there all the same, from before the webhook was, may do what nobody means: a source without fields, source: {}, matches everybody at a waypoint, and nobody at pods.',
     remedy: 'Correct it as the message says.',
   },
   'policy-shadowed': {

@@ -29,6 +29,7 @@ test('an account that exists is known, also where nothing runs as it just now, a
 
 test.each([
   ['a principal', from({ principals: [REPORT] })],
+  ['a principal of any trust domain', from({ principals: ['*/ns/shop/sa/report'] })],
   ['a ServiceAccount', from({ serviceAccounts: ['report'] })],
   ['a condition', allow({ when: [{ key: 'source.principal', values: [REPORT] }] })],
   ['what is excluded', from({ notServiceAccounts: ['shop/report'] })],
@@ -44,4 +45,22 @@ test('without the right to list ServiceAccounts nothing is said of one that noth
   ])
   const known = from({ principals: ['cluster.local/ns/shop/sa/web'] })
   expect(await found([known], (path) => /\/serviceaccounts/.test(path))).toEqual([])
+})
+
+const mesh = (config: string): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { mesh: config } },
+  metadata: { name: 'istio', namespace: 'istio-system' },
+})
+
+test('an account of a trust domain that is not that of the mesh is not looked for in the mesh', async () => {
+  const foreign = from({ principals: ['partner/ns/shop/sa/report'] })
+  expect(await found([foreign])).toEqual([])
+  expect(await found([mesh('trustDomain: new\n'), foreign])).toMatchObject([
+    ['trust-domain-unknown', expect.any(String)],
+  ])
+  const own = from({ principals: ['new/ns/shop/sa/report', 'old/ns/shop/sa/resport'] })
+  expect(await found([mesh('trustDomain: new\ntrustDomainAliases: [old]\n'), own])).toMatchObject([
+    ['account-unknown', expect.stringContaining('report of new/')],
+    ['account-unknown', expect.stringContaining('resport of old/')],
+  ])
 })
