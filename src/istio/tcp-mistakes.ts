@@ -59,8 +59,9 @@ const ofDeny = (rule: Rule, which: string, reached: readonly WaypointPort[] | un
       'deny-on-tcp',
       `denies everything by ${which} on ports that carry TCP, where nobody sees HTTP: name its ports`,
     )
+  const wider = reached.filter(({ port }) => isWider(rule, port))
   const of = (protocol: WaypointPort['protocol']) =>
-    joinAnd(numbersOf(reached.filter((one) => one.protocol === protocol)).map(String))
+    joinAnd(numbersOf(wider.filter((one) => one.protocol === protocol)).map(String))
   const [tcp, inspected] = [of('tcp'), of(undefined)]
   if (tcp !== '') {
     const what = isAll ? `everything by ${which}` : `more by ${which} than it says`
@@ -71,6 +72,15 @@ const ofDeny = (rule: Rule, which: string, reached: readonly WaypointPort[] | un
     'deny-on-tcp',
     `denies everything by ${which} on port ${inspected} where a connection is not HTTP: name the protocol of the port in the Service`,
   )
+}
+
+/** Tells if a rule that reaches a port matches more there without HTTP fields: no operation without any has that port as well. */
+const isWider = ({ from, to = [], when }: Rule, port: number): boolean =>
+  !isSeen({ from, when }) || !to.some((one) => isSeen({ to: [one] }) && isReached({ to: [one] }, port))
+
+const isSeen = (rule: Rule): boolean => {
+  const seen = asTcpSees(rule, 'DENY')
+  return 'rule' in seen && seen.rule === rule
 }
 
 /** Tells if nothing is left that narrows a rule. */

@@ -1,16 +1,17 @@
 import * as z from 'zod'
+import { GATEWAY_NAME } from '../authorization/pods.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { ownValue } from '../base/own-value.ts'
 import { DOCUMENT_LABEL, fromDocument } from '../cloudevents/knative/document.ts'
 import { Resource } from '../cloudevents/knative/translation.ts'
-import { readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { type AuthorizationPolicy, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { policyMistakes } from '../istio/policy-mistakes.ts'
 import { RawPolicy, rawPolicies } from '../istio/raw-policies.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { type Found, foundIn } from './finding.ts'
 import { peerAuthenticationFindings } from './peer-authentications.ts'
-import { refusedFindings } from './policies.ts'
+import { mistakeFindings, refusedFindings } from './policies.ts'
 
 /** Finds what an object of a file says otherwise than it means, as far as it tells itself. */
 export const objectFindings = (object: KubernetesObject): Found[] => {
@@ -42,9 +43,13 @@ const policyFindings = (object: KubernetesObject): Found[] => {
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   return [
     ...refusedFindings(object, read.policy),
-    ...policyMistakes(read.policy, undefined).map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...mistakeFindings(object, policyMistakes(read.policy, undefined), selectsGateways(read.policy)),
   ]
 }
+
+/** Tells if pods are selected by a label that those of Gateways have; Istio's own gateways have `istio`. */
+const selectsGateways = ({ spec: { selector } }: AuthorizationPolicy): boolean =>
+  [GATEWAY_NAME, 'istio'].some((label) => Object.hasOwn(selector?.matchLabels ?? {}, label))
 
 const Config = z.object({ rawPolicies: z.array(RawPolicy).default([]) })
 

@@ -11,6 +11,7 @@ import {
   targetsOf,
 } from '../istio/authorization-policy.ts'
 import { isDryRun } from '../istio/dry-run.ts'
+import type { PolicyMistake } from '../istio/mistake.ts'
 import { policyMistakes } from '../istio/policy-mistakes.ts'
 import type { WaypointPort } from '../istio/tcp-mistakes.ts'
 import { policyProblems } from '../istio/validation.ts'
@@ -32,11 +33,10 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
   const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
+  const mistakes = policyMistakes(policy, rootNamespaces, portsAt(policy, cluster))
   return [
     ...refusedFindings(object, policy),
-    ...policyMistakes(policy, rootNamespaces, portsAt(policy, cluster))
-      .filter(({ id }) => !OF_ZTUNNELS.includes(id) || !isForEnvoys(policy, cluster))
-      .map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...mistakeFindings(object, mistakes, isForEnvoys(policy, cluster)),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
@@ -48,6 +48,12 @@ const OF_ZTUNNELS: readonly Found['rule'][] = [
   'principal-malformed',
   'trust-domain-unseen',
 ]
+
+/** Findings of the mistakes of a policy, as far as they are any where it is for Envoys. */
+export const mistakeFindings = (object: KubernetesObject, mistakes: PolicyMistake[], isOfEnvoys: boolean): Found[] =>
+  mistakes
+    .filter(({ id }) => !isOfEnvoys || !OF_ZTUNNELS.includes(id))
+    .map(({ id, says }) => foundIn(object, id, `it ${says}`))
 
 /** Tells if a policy of pods selects Envoys alone: those of Gateways, and pods with a sidecar. No selector reaches a waypoint. */
 const isForEnvoys = ({ spec }: AuthorizationPolicy, cluster: Cluster): boolean => {
@@ -151,7 +157,7 @@ const portFindings = (policy: AuthorizationPolicy, services: readonly Kubernetes
     ports: (spec?.ports ?? []) as ServicePortSpec[],
   }))
   const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
-  const isKnown = (port: string) => known.some(({ ports }) => ports.some((one) => String(one.port) === port))
+  const isKnown = (port: string) => known.some(({ ports }) => ports.some((one) => one.port === Number(port)))
   const lacking = new Set(operations.flatMap(({ ports = [] }) => ports).filter((port) => !isKnown(port)))
   return [...lacking].map((port) =>
     foundIn(policy, 'port-unknown', known.map(({ name, ports }) => `${name} ${lacksPort(ports, port)}`).join('; ')),

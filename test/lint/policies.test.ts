@@ -33,6 +33,10 @@ describe('a port', () => {
     expect(found([policy('one', { ...forGateway, rules: [{ to: [{ operation: { ports: ['81'] } }] }] })])).toEqual([])
   })
 
+  test('may be written with zeros before it', () => {
+    expect(found([...services, named('0080')])).toEqual([])
+  })
+
   test('that none of them has is told once', () => {
     expect(found([...services, named('80', '81')])).toEqual([
       ['port-unknown', 'the Service shop/db has no port 81, but 80; the Service shop/web has no port 81, but 443'],
@@ -129,8 +133,30 @@ describe('a rule with HTTP fields', () => {
     ['where all ports are HTTP', [http, { name: 'a', appProtocol: 'grpc', port: 81 }], rule(get)],
     ['where it names those that are HTTP', [http, tcp], rule({ ...get, ports: ['80'] })],
     ['where the other port is UDP', [http, { name: 'dns', port: 53, protocol: 'UDP' }], rule(get)],
+    [
+      'where what is denied on TCP has no HTTP fields',
+      [http, tcp],
+      [{ to: [{ operation: { ports: ['5432'] } }, { operation: { ...get, ports: ['80'] } }] }],
+    ],
+    [
+      'where all of TCP is denied as well without HTTP fields',
+      [http, tcp],
+      [{ to: [{ operation: { ports: ['5432'] } }, { operation: get }] }],
+    ],
   ])('of a DENY is no finding %s', (_, ports, rules) => {
     expect(found([service(...ports), of('DENY', rules)])).toEqual([])
+  })
+
+  test.each<[string, unknown[]]>([
+    ['a source', [{ from: [{ source: { requestPrincipals: ['*'] } }], to: [{ operation: { ports: ['5432'] } }] }]],
+    [
+      'a condition',
+      [{ to: [{ operation: { ports: ['5432'] } }], when: [{ key: 'request.headers[a]', values: ['b'] }] }],
+    ],
+  ])('of a DENY denies more wherever %s has one', (_, rules) => {
+    expect(found([service(http, tcp), of('DENY', rules)])).toEqual([
+      ['deny-on-tcp', expect.stringContaining('denies more by rules[0] than it says on port 5432')],
+    ])
   })
 
   test('of a DENY may be on TCP where the ports of its target are not known', () => {

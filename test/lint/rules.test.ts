@@ -74,6 +74,18 @@ spec: { targetRefs: [{ ${target} }], rules: [{}] }
   expect(found(at(', namespace: bank', elsewhere)).map(([rule]) => rule)).toContain('target-outside-namespace')
 })
 
+test.each([
+  ['istio: ingressgateway', []],
+  ['istio: egressgateway', []],
+  ['gateway.networking.k8s.io/gateway-name: edge', []],
+  ['app: web', ['http-without-waypoint', 'principal-malformed']],
+])('of a file a policy that selects the Envoys of Gateways is judged as such: %s', (label, told) => {
+  const rule = '{ from: [{ source: { principals: [partner] } }], to: [{ operation: { hosts: [a.example] } }] }'
+  const spec = `{ selector: { matchLabels: { ${label} } }, rules: [${rule}] }`
+  const text = `{ kind: AuthorizationPolicy, metadata: { name: a, namespace: b }, spec: ${spec} }`
+  expect(fileFindings(text, 'a.yaml').map(({ rule }) => rule)).toEqual(told)
+})
+
 test('what Istio would refuse is found in a file', () => {
   expect(found(POLICY.replace('DENY', 'CUSTOM'))).toContainEqual(['policy-refused', 2])
   expect(found(POLICY.replace('DENY', 'REFUSE'))).toEqual([['policy-unreadable', 2]])
