@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { describeProblem } from '../base/printed.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { selectorProblems } from './validation.ts'
 
 const MODES = ['UNSET', 'DISABLE', 'PERMISSIVE', 'STRICT'] as const
 const Mutual = z.strictObject({ mode: z.enum(MODES, 'expected UNSET, DISABLE, PERMISSIVE or STRICT').optional() })
@@ -26,6 +27,8 @@ const Spec = z
 /** Describes what Istio would refuse of a PeerAuthentication; undefined where it takes it. */
 export const peerAuthenticationProblem = ({ spec }: KubernetesObject): string | undefined => {
   const given = spec ?? {}
-  const { error } = Spec.safeParse(given)
-  return error && describeProblem(error, given, 'spec')
+  const read = Spec.safeParse(given)
+  if (!read.success) return describeProblem(read.error, given, 'spec')
+  const [first] = selectorProblems(read.data)
+  return first && `spec.${first.path.join('.')}: ${first.message}`
 }

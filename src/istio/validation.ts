@@ -81,7 +81,8 @@ const referenceProblems = ({ group = '', kind, name, namespace = '' }: TargetRef
   ...problem(namespace !== '', 'expected no namespace: a policy only reaches targets in its own', 'namespace'),
 ]
 
-const selectorProblems = ({ selector }: AuthorizationPolicySpec): Problem[] => {
+/** Lists the problems of the selector of a policy of any kind. */
+export const selectorProblems = ({ selector }: Pick<AuthorizationPolicySpec, 'selector'>): Problem[] => {
   const labels = Object.entries(selector?.matchLabels ?? {})
   return [
     ...problem(labels.length > 4096, 'expected at most 4096 labels'),

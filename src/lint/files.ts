@@ -20,7 +20,7 @@ export const fileFindings = (text: string, file: string): FileFinding[] => {
     const line = text.slice(0, start).split('\n').length
     end = next
     const comments = commentsOf(own)
-    return objectsIn(document.toJS({ maxAliasCount: 100 })).flatMap((object) => {
+    return objectsIn(withoutNulls(document.toJS({ maxAliasCount: 100 }))).flatMap((object) => {
       const found = [...objectFindings(object), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
       return unallowed(found, allowing(object, comments)).map((finding) => ({ ...finding, file, line }))
     })
@@ -33,6 +33,14 @@ const documentsIn = (text: string) => {
     const { done, value } = composing.next()
     if (done) return value
   }
+}
+
+/** An API server leaves out what is null before it looks at an object, but not in a list. */
+const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).filter(([, one]) => one !== null)
+  return Object.fromEntries(fields.map(([key, one]) => [key, withoutNulls(one)]))
 }
 
 const KINDS = ['AuthorizationPolicy', 'PeerAuthentication', 'ConfigMap']

@@ -145,7 +145,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'error',
     title: 'Istio would refuse a PeerAuthentication',
     meaning:
-      'It has a mode or a field that Istio does not know, or portLevelMtls without a selector. Where an older Istio took it, what is refused has no effect: pods may take plaintext that were not to.',
+      'It has a mode or a field that Istio does not know, portLevelMtls without a selector, or a wildcard in its selector. Where an older Istio took it, what is refused has no effect: pods may take plaintext that were not to.',
     remedy:
       'Correct it as the message says: UNSET, DISABLE, PERMISSIVE and STRICT are the modes, and ports need a selector with labels.',
   },

@@ -24,6 +24,35 @@ describe('the name of a policy in a file', () => {
   })
 })
 
+describe('a field that is null is as absent, as an API server leaves it out', () => {
+  const of = (spec: string, metadata = '', kind = 'AuthorizationPolicy') =>
+    found(`{ kind: ${kind}, metadata: { name: a, namespace: shop${metadata} }, spec: ${spec} }`)
+
+  test.each([
+    ['a selector', '{ selector: null, rules: [{ from: [{ source: { namespaces: [a] } }] }] }'],
+    ['rules', '{ selector: { matchLabels: { a: b } }, rules: null }'],
+    ['a field within rules', '{ rules: [{ from: [{ source: { namespaces: [a], principals: null } }], when: null }] }'],
+  ])('of %s', (_, spec) => {
+    expect(of(spec)).toEqual([])
+  })
+
+  test('of metadata', () => {
+    expect(of('{}', ', annotations: null, labels: null')).toEqual([])
+    expect(of('{}', ', generateName: null, annotations: { meshstep.dev/allow: null }')).toEqual([])
+  })
+
+  test.each(['{ selector: null }', '{ mtls: { mode: null } }', '{ mtls: null, portLevelMtls: null }'])(
+    'of a PeerAuthentication: %s',
+    (spec) => {
+      expect(of(spec, '', 'PeerAuthentication')).toEqual([])
+    },
+  )
+
+  test('but not in a list, which is refused', () => {
+    expect(of('{ rules: [null] }')).toMatchObject([['policy-unreadable', 'AuthorizationPolicy shop/a', 1, ANY]])
+  })
+})
+
 describe('a PeerAuthentication', () => {
   const of = (spec: string) =>
     found(`{ kind: PeerAuthentication, metadata: { name: a, namespace: shop }, spec: ${spec} }`)
@@ -54,6 +83,16 @@ describe('a PeerAuthentication', () => {
       'of a port that is none',
       '{ selector: { matchLabels: { a: b } }, portLevelMtls: { http: { mode: STRICT } } }',
       'expected ports from 1 to 65535',
+    ],
+    [
+      'of a label with a wildcard',
+      '{ selector: { matchLabels: { a: "b*" } } }',
+      'spec.selector.matchLabels.a: expected at most 63 characters, and no wildcard',
+    ],
+    [
+      'of a label whose key has a wildcard',
+      '{ selector: { matchLabels: { "a*": b } } }',
+      'expected a key without a wildcard',
     ],
   ])('%s is told', (_, spec, message) => {
     expect(of(spec)).toEqual([
