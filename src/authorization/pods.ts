@@ -53,7 +53,7 @@ export const isOnMesh = (pod: PodLike, namespace: Labels): boolean =>
   !isOnHost(pod) && isEnrolled(podLabels(pod), namespace)
 
 /** Istio captures no pod in the network of its node, whatever its labels: it has no identity, and no ztunnel guards it. */
-const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true
+export const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true
 
 /** Tells if the labels put a pod on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>

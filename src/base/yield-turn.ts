@@ -12,7 +12,7 @@ export type YieldTurn = () => Promise<void>
 
 type Slice = { readonly until: number; pieces: number }
 
-/** Creates a breath for all work of a process: what asks in one turn shares its time. */
+/** Creates the turns of all work of a process: what asks in one turn shares its time. */
 export const createYieldTurn = (
   now: () => number = () => performance.now(),
   turn: () => Promise<unknown> = nextTurn,

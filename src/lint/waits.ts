@@ -41,8 +41,8 @@ export const unenforcedFindings = async (
   isTold: (refused: KubernetesObject) => boolean,
 ): Promise<Found[]> => {
   const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, MANAGED_BY) === 'meshstep'
-  const [policy] = policies
-  const configs = policy ? await meshConfigs(mesh, kubernetes, { namespace: policy.metadata.namespace ?? '' }) : []
+  const namespace = policies[0]?.metadata.namespace ?? ''
+  const configs = await meshConfigs(mesh, kubernetes, namespace, { objects: policies, witnesses: [] })
   const found = mesh
     .unenforced(policies, configs)
     .filter(({ is, object }) => !isOurs(object) && !(is === 'refused' && isTold(object)))

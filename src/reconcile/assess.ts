@@ -15,7 +15,7 @@ import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { isUnanswered, meshConfigs, namespaceCause, withCauses } from './not-taken.ts'
+import { meshConfigs, namespaceCause, withCauses } from './not-taken.ts'
 import { type Running, withUnits } from './observe-units.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
@@ -115,7 +115,7 @@ const guardedBy = async (
 ): Promise<Unenforced[]> => {
   const own = new Set(unenforced.map(({ held }) => held))
   const objects = policies.filter((policy) => mesh.isGuarding(policy, [subject.application]))
-  const configs = isUnanswered({ objects, witnesses: policies }) ? await meshConfigs(mesh, kubernetes, subject) : []
+  const configs = await meshConfigs(mesh, kubernetes, subject.namespace, { objects, witnesses: policies })
   return mesh.unenforced(objects, [...policies, ...configs]).filter(({ held }) => !own.has(held))
 }
 

@@ -33,23 +33,25 @@ export const toBeTaken = (
   }
 }
 
-/** Tells if there are policies, and no mesh has written a condition of any object. */
-export const isUnanswered = ({ objects, witnesses }: ToBeTaken): boolean =>
-  objects.some(({ kind }) => kind === 'AuthorizationPolicy') && ![...objects, ...witnesses].some(hasConditions)
+/**
+ * Reads the objects that tell of the mesh itself where there are policies, and no mesh has written a condition of any object: its version says if
+ * it would. Empty where nothing is asked.
+ */
+export const meshConfigs = async (
+  mesh: Pick<Mesh, 'causeLookups'>,
+  kubernetes: Kubernetes,
+  namespace: string,
+  { objects, witnesses }: ToBeTaken,
+): Promise<KubernetesObject[]> => {
+  const isAsked = objects.some(({ kind }) => kind === 'AuthorizationPolicy')
+  if (!isAsked || [...objects, ...witnesses].some(hasConditions)) return []
+  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
+  return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
+}
 
 const hasConditions = ({ status }: KubernetesObject): boolean => {
   const { conditions } = (status ?? {}) as { conditions?: unknown }
   return Array.isArray(conditions) && conditions.length > 0
-}
-
-/** Reads the objects that tell of the mesh itself: its version says if it writes conditions. */
-export const meshConfigs = async (
-  mesh: Pick<Mesh, 'causeLookups'>,
-  kubernetes: Kubernetes,
-  { namespace }: Pick<Subject, 'namespace'>,
-): Promise<KubernetesObject[]> => {
-  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
-  return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
 }
 
 /** Looks up why the mesh has not taken objects, in each of their namespaces once. */

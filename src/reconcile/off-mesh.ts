@@ -1,3 +1,4 @@
+import { isOnHost, type PodLike, podLabels, podTemplate } from '../authorization/pods.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
@@ -15,12 +16,6 @@ type Meant = {
   readonly desired: Pick<DesiredLabels, 'labels' | 'overruled'>
 }
 
-/** The part of a pod, or of a template, that counts for a mesh. */
-type PodLike = {
-  readonly metadata?: { readonly labels?: Readonly<Record<string, string>> }
-  readonly spec?: { readonly hostNetwork?: boolean }
-}
-
 /**
  * Returns the wait for pods of an application on the mesh that no label of ours brings there: they run in the network of their node, where no
  * mesh captures them, or a label of their own keeps them out of the mesh of their namespace.
@@ -28,10 +23,9 @@ type PodLike = {
 export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [] }: Running): Wait[] => {
   if (!isMeantForMesh(meant)) return []
   const { namespace } = meant.subject
-  const template = workload?.spec?.template as PodLike | undefined
-  const made = [...(template ? [template] : []), ...([...pods, ...unowned] as PodLike[])]
+  const made: readonly PodLike[] = [...(workload ? [podTemplate(workload)] : []), ...pods, ...unowned]
   const of = workload ? nameOf({ ...workload.metadata, kind: workload.kind, namespace }) : subjectName(meant.subject)
-  return [isOnHost, isOptedOut(meant)].flatMap((reasonOf): Wait[] => {
+  return [hostNetworkReason, optOutReason(meant)].flatMap((reasonOf): Wait[] => {
     const reason = made.map(reasonOf).find((one) => one !== undefined)
     return reason === undefined
       ? []
@@ -46,17 +40,17 @@ const isMeantForMesh = ({ mesh: { enrolment }, state, desired }: Meant): boolean
     (relation) => relation.publishes && !relation.isLeaving && !relation.isUnknown && relation.awaits === undefined,
   )
 
-const isOnHost = ({ spec }: PodLike): string | undefined =>
-  spec?.hostNetwork === true
+const hostNetworkReason = (pod: PodLike): string | undefined =>
+  isOnHost(pod)
     ? 'they run in the network of their node (hostNetwork), where nothing captures them: take hostNetwork out of their template'
     : undefined
 
 /** A label that a relation asks for otherwise is told where labels are. */
-const isOptedOut =
+const optOutReason =
   ({ mesh: { enrolment }, desired: { labels, overruled = [] } }: Meant) =>
-  ({ metadata }: PodLike): string | undefined => {
+  (pod: PodLike): string | undefined => {
     const { key, value: on } = enrolment
-    const value = ownValue(metadata?.labels, key)
+    const value = ownValue(podLabels(pod), key)
     const isTold = ownValue(labels, key) === on || overruled.some((one) => one.key === key)
     return value === undefined || value === on || isTold
       ? undefined

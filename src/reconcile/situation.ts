@@ -12,7 +12,7 @@ import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { desiredState } from './desired-state.ts'
-import { isUnanswered, meshConfigs, type ToBeTaken, toBeTaken } from './not-taken.ts'
+import { meshConfigs, type ToBeTaken, toBeTaken } from './not-taken.ts'
 import { findNamesakes, type Observed, seenIn } from './observed.ts'
 import type { Planned, Situation } from './plan/situation.ts'
 import { listBare, waitForPodsOnMesh } from './pods-on-mesh.ts'
@@ -59,7 +59,7 @@ export const readSituation = async (
   const awaited = namespaceAwaits(subject, next, resolved, peers)
   const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
   const taken = toBeTaken(observed, desired.objects)
-  const configs = isWhole && isUnanswered(taken) ? await meshConfigs(features.mesh, kubernetes, subject) : []
+  const configs = isWhole ? await meshConfigs(features.mesh, kubernetes, subject.namespace, taken) : []
   const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
   return {
     features,

@@ -21,6 +21,20 @@ const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
 /** The application of a requester, and the id of its relation. */
 type Requester = { readonly id: string; readonly requester: Subject }
 
+/** Reads the name of a requester as `requesterName` writes it; undefined for another text. */
+const parseRequester = (name: string): Requester | undefined => {
+  const [, id, namespace, application] = REQUESTER.exec(name) ?? []
+  return id === undefined || namespace === undefined || application === undefined
+    ? undefined
+    : { id, requester: { namespace, application } }
+}
+
+/** The application that a requester's name is about, `{namespace}/{application}`; the name itself where it is none. */
+export const requesterApplication = (name: string): string => {
+  const parsed = parseRequester(name)
+  return parsed ? subjectName(parsed.requester) : name
+}
+
 /**
  * The requesters on the policies of a beacon of which it is not known what they ask for: memories may have been lost. While nothing is known
  * of an application that runs, what was granted to it stays.
@@ -45,8 +59,8 @@ export const unknownRequesters = async (
 
 const requestersOn = ({ kinds }: Observed['owned'], { requestersOf }: Pick<Mesh, 'requestersOf'>) =>
   [...new Set(kinds.flatMap(({ live = [] }) => live.flatMap(requestersOf)))].flatMap((name) => {
-    const [, id = '', namespace = '', application = ''] = REQUESTER.exec(name) ?? []
-    return id === '' ? [] : [{ name, id, requester: { namespace, application } }]
+    const parsed = parseRequester(name)
+    return parsed ? [{ name, ...parsed }] : []
   })
 
 /**

@@ -10,6 +10,7 @@ import { ownWorkload } from '../../workload/config.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observed.ts'
 import type { Conflict } from '../result.ts'
+import { requesterApplication } from '../unknown-consumers.ts'
 import { isBasicAllow, ownGuardIn } from './labels.ts'
 import { idOf, type Operation } from './operation.ts'
 import { inParts } from './parts.ts'
@@ -81,7 +82,7 @@ const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesO
 const unheardWaits = ({ features: { mesh }, unheard }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
   const named = new Set(kept.flatMap(mesh.requestersOf))
   return unheard.flatMap((held) => {
-    const [, application = held] = held.split(' of ')
+    const application = requesterApplication(held)
     const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for ${application}; tell the relation and its config, {} if it has none, or the end of the relation`
     return named.has(held) ? [{ held, for: [application], message }] : []
   })
