@@ -8,7 +8,7 @@ import type { Conflict } from './result.ts'
  * Returns the waits for what somebody else holds. Labels of a mesh are not as the relations ask: the application's own config sets them otherwise, or
  * somebody else has, so that pods may be off the mesh, or a Service may not lead to its waypoint. And names of objects may be taken.
  */
-export const overruledWaits = (
+export const waitsForHolders = (
   subject: Subject,
   { overruled = [] }: Pick<DesiredLabels, 'overruled'>,
   conflicts: readonly Conflict[],

@@ -8,9 +8,9 @@ import { awaitedByBeacon } from '../relations/progress.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { State } from '../state/state.ts'
 import type { Desired } from './desired-state.ts'
+import { waitsForHolders } from './held-by-others.ts'
 import type { Running } from './observe-units.ts'
 import { offMeshWaits } from './off-mesh.ts'
-import { overruledWaits } from './overruled.ts'
 import type { Plan } from './plan/plan.ts'
 import { unlabelledWaits } from './unlabelled.ts'
 
@@ -44,7 +44,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
     ...plan.waiting,
-    ...overruledWaits(subject, desired.labels, plan.conflicts),
+    ...waitsForHolders(subject, desired.labels, plan.conflicts),
     ...unenforced,
     ...(waitForPods === undefined ? [] : [waitForPods]),
     ...unlabelledWaits(subject, running, desired.labels.labels),

@@ -51,49 +51,6 @@ describe('a label that keeps an application off the mesh on which its relations 
   })
 })
 
-const STATEFUL_SET = '/apis/apps/v1/namespaces/shop/statefulsets/db'
-
-describe('an application that nothing puts on the mesh of its namespace', () => {
-  const OPTED_OUT = `${KEY}=none keeps them out of the mesh of their namespace: take the label out of the config or the template`
-  const ON_HOST =
-    'they run in the network of their node (hostNetwork), where nothing captures them: take hostNetwork out of their template'
-  const CASES: [string, object, (world: World) => unknown, string][] = [
-    ['its own config', { modelOnMesh: true }, (world) => configure(world, LABELS, DB), OPTED_OUT],
-    [
-      'the template of its pods',
-      { modelOnMesh: true },
-      (world) => edit(world, STATEFUL_SET, { spec: { template: { metadata: LABELS } } }),
-      OPTED_OUT,
-    ],
-    [
-      'the network of its node, in a namespace on the mesh',
-      { modelOnMesh: true },
-      (world) => edit(world, STATEFUL_SET, { spec: { template: { spec: { hostNetwork: true } } } }),
-      ON_HOST,
-    ],
-    [
-      'the network of its node',
-      {},
-      (world) => edit(world, STATEFUL_SET, { spec: { template: { spec: { hostNetwork: true } } } }),
-      ON_HOST,
-    ],
-  ]
-  test.each(CASES)('waits, and says so in every answer: kept off by %s', async (_, mesh, keepOff, reason) => {
-    const world = createMesh(['db'])
-    await configure(world, { mesh })
-    await world.send('relation-changed', requires(7, DB))
-    expect((await viewOf(world)).status.status).toBe('active')
-    await keepOff(world)
-    const outcome = await world.send('resync', DB)
-    const message = `pods of StatefulSet shop/db are off the mesh: ${reason}`
-    expect(outcome.waiting).toMatchObject([{ message }])
-    const { status, waiting } = await viewOf(world)
-    expect(status.status).toBe('waiting')
-    expect(waiting).toMatchObject([{ message }])
-    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
-  })
-})
-
 const COLLECTIONS = {
   AuthorizationPolicy: '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies',
   Gateway: '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways',
