@@ -8,9 +8,9 @@ import {
   type KnownMarks,
   markNow,
 } from '../relations/announcements.ts'
-import type { Document } from '../relations/documents.ts'
+import { type Document, rememberedDocuments } from '../relations/documents.ts'
 import { isBetween, oppositeIdentity } from '../relations/peer-entry.ts'
-import type { RelationEntry } from '../state/relation.ts'
+import { isSameRelation, type RelationEntry, relationName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 
 /** The documents that were looked for: all that name the application, or some by their names. */
@@ -42,6 +42,43 @@ export const withDocuments = (
     const other = found.find((document) => isDeclaredAt(subject, entry, document))
     return other ? handDocumentOver(before, key, other.name) : endRelationByDocument(before, key, now)
   }, told)
+}
+
+/**
+ * The documents without those that contradict another one: of two that declare the config of the application, or one relation, differently, the one that
+ * the memory goes by counts, else the first. What the other says is a problem of its own, and changes nothing.
+ */
+export const withoutRivals = (
+  found: readonly Document[],
+  { application }: Subject,
+  known: Pick<State, 'document' | 'relations'>,
+): Document[] => {
+  const own = found.filter((document) => document.application === application)
+  const remembered = rememberedDocuments(known)
+  const first = (rivals: readonly Document[]) => rivals.find(({ name }) => remembered.has(name)) ?? rivals[0]
+  return found.map((document) => {
+    const holder = first(own.filter((other) => declaresTheSame(document, other)))
+    if (holder === undefined || holder === document || isAlike(document, holder)) return document
+    const what = 'announced' in document ? relationName(document.announced) : `the config of ${application}`
+    const problem = `ConfigMap ${document.name}: ConfigMap ${holder.name} declares ${what} otherwise, and counts: delete one of the two${'announced' in document ? ', or give it another id' : ''}`
+    return { name: document.name, application, problem }
+  })
+}
+
+/** Tells if two documents of one application declare the same thing: its config, or one relation. */
+const declaresTheSame = (one: Document, other: Document): boolean => {
+  if (one.application !== other.application) return false
+  if ('announced' in one && 'announced' in other)
+    return one.announced.id === other.announced.id && isSameRelation(one.announced, other.announced)
+  return 'config' in one && 'config' in other
+}
+
+const isAlike = (one: Document, other: Document): boolean => isDeepStrictEqual(declaredBy(one), declaredBy(other))
+
+const declaredBy = (document: Document): unknown => {
+  if (!('announced' in document)) return 'config' in document ? document.config : undefined
+  const { document: _, ...declared } = document.announced
+  return declared
 }
 
 /** Lists the relations that stand by a document that is gone. */

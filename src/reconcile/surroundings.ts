@@ -3,7 +3,8 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
-import { findDocuments, isAbout, listDocuments, rememberedDocuments } from '../relations/documents.ts'
+import { type Document, findDocuments, isAbout, listDocuments, rememberedDocuments } from '../relations/documents.ts'
+import { relationKey } from '../relations/ids.ts'
 import { remoteSubject } from '../relations/peer-entry.ts'
 import {
   isRelatedTo,
@@ -17,7 +18,7 @@ import {
 } from '../relations/peers.ts'
 import { hasPublished } from '../relations/resolve-relations.ts'
 import type { State } from '../state/state.ts'
-import { type Documents, withoutDocument } from './documents.ts'
+import { type Documents, withoutDocument, withoutRivals } from './documents.ts'
 import type { Change } from './fold-changes.ts'
 
 /** The data of others that concerns an application: the memories of its remote applications, and its documents. */
@@ -89,7 +90,11 @@ const readDocuments = async (
       schema,
       (document) => isAbout(subject, document) || ('problem' in document && remembered.has(document.name)),
     )
-  const found = isEverything ? await list() : await findDocuments(kubernetes, subject, looked, schema)
+  const read = isEverything ? await list() : await findDocuments(kubernetes, subject, looked, schema)
+  // what the memory goes by counts, and may have been deleted
+  const holders = isEverything ? [] : rivalsOf(read, known)
+  const held = await findDocuments(kubernetes, subject, holders, schema)
+  const found = withoutRivals([...read, ...held], subject, known)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)
   const documents: Documents = {
@@ -99,7 +104,21 @@ const readDocuments = async (
   }
   // one of the other side may declare what a document did that is gone
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
-  return isAnyGone ? { ...documents, found: await list() } : documents
+  return isAnyGone ? { ...documents, found: withoutRivals(await list(), subject, known) } : documents
+}
+
+/** Names other documents by which the memory has what these declare. */
+const rivalsOf = (
+  read: readonly Document[],
+  { relations, document: config }: Pick<State, 'relations' | 'document'>,
+): string[] => {
+  const names = new Set(read.map(({ name }) => name))
+  const held = read.flatMap((document) => {
+    if ('config' in document) return config ?? []
+    if (!('announced' in document)) return []
+    return ownValue(relations, relationKey({ relations }, document.announced))?.document ?? []
+  })
+  return held.filter((name) => !names.has(name))
 }
 
 /** A resync of the namespace has named all documents of the application. */

@@ -72,6 +72,9 @@ test('labels that a lost config asked for stay where the application leaves the 
   await endRelation(world, 'details', MESH)
   expect(isOffMesh(world, 'details')).toBe(true)
   expect(world.labels('details').template).toMatchObject({ tier: 'gold' })
+  expect((await resync(world, 'details')).waiting).toContainEqual(
+    expect.objectContaining({ held: 'the labels of the config of shop/details', for: ['shop/details'] }),
+  )
   await say(world, 'application-removed', { application: 'details' })
   expect(world.labels('details').template).not.toHaveProperty('tier')
 })

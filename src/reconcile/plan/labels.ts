@@ -16,8 +16,11 @@ import { fenceOf, type Situation } from './situation.ts'
 
 type Labelled = { readonly operations: readonly Operation[]; readonly conflicts: readonly Conflict[] }
 
+/** The config is lost, and labels are there that only it explains: they stay until it is told. */
+type ConfigLabels = { readonly isConfigAwaited: boolean }
+
 /** Labels where they belong, and none where they were. */
-export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled => {
+export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled & ConfigLabels => {
   const { held, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
   const phase = situation.waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
@@ -31,7 +34,7 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
     inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
   })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
-  return joined([
+  const planned = joined([
     ...without(current, []).map((place) =>
       labelled(situation, place, wantedAt(place, desired.labels), { verb: 'label', phase, guards }),
     ),
@@ -41,6 +44,10 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
     ...current.map((place) => annotated(situation, place, desired.annotations)),
     ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
   ])
+  const isConfigAwaited = [...current, ...earlier].some((place) =>
+    unexplained(situation, place).some((key) => !Object.hasOwn(desired.labels.labels, key)),
+  )
+  return { ...planned, isConfigAwaited }
 }
 
 /** Tells if the target is pods that a rollout replaces by others with the labels of their template: they stay on the mesh until then. */
@@ -88,14 +95,14 @@ const annotated = (
 }
 
 /** Labels of the namespace, which stay where it is not time to leave the mesh yet. */
-export const planNamespace = (situation: Situation): Labelled & { isKept: boolean } => {
+export const planNamespace = (situation: Situation): Labelled & ConfigLabels & { isKept: boolean } => {
   const { features, subject, state, namespaceAwaits, desired, observed } = situation
   const { namespace } = observed.owned
-  if (isConfigUnknown(state)) return { ...NOTHING, isKept: false }
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined)
-    return { ...NOTHING, isKept: false }
+    return { ...NOTHING, isKept: false, isConfigAwaited: false }
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
   const seen = readLabels(place, fieldManager(subject.application))
+  if (isConfigUnknown(state)) return { ...NOTHING, isKept: false, isConfigAwaited: seen.holders.own.size > 0 }
   const isKept = state.config?.mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
   const wanted = { ...labels, unknown: [] as const }
@@ -108,7 +115,12 @@ export const planNamespace = (situation: Situation): Labelled & { isKept: boolea
     guards: guards.map((object) => idOf('apply', objectKey(object))),
   })
   const conflicts = conflict ? [{ object: objectKey(place.object), ...conflict }] : []
-  return { operations: planned.operations, conflicts: [...conflicts, ...planned.conflicts], isKept }
+  return {
+    operations: planned.operations,
+    conflicts: [...conflicts, ...planned.conflicts],
+    isKept,
+    isConfigAwaited: false,
+  }
 }
 
 const NOTHING: Labelled = { operations: [], conflicts: [] }

@@ -1,3 +1,4 @@
+import { type Subject, subjectName } from '../../base/subject.ts'
 import type { Wait } from '../../base/wait.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import { listProblems } from '../../kubernetes/lookups.ts'
@@ -58,6 +59,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
             },
           ]
         : []),
+      ...(labels.isConfigAwaited || namespace.isConfigAwaited ? [configWait(subject)] : []),
     ],
     messages: objects.messages,
     problems: distinct([
@@ -89,6 +91,16 @@ export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[]
 /** The calls that failed, which name the problems whatever their words. */
 export const problemKeys = (problems: readonly string[]): string[] =>
   problems.map((problem) => problem.split(': ')[0] ?? problem)
+
+/** The wait for a config that was lost: what only it explains stays. */
+const configWait = (subject: Subject): Wait => {
+  const name = subjectName(subject)
+  const held = `the labels of the config of ${name}`
+  return {
+    ...{ held, for: [name] },
+    message: `${held} stay, as its config is not known: waiting for the config of ${name}, {} if it has none`,
+  }
+}
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
 
