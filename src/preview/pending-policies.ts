@@ -4,6 +4,9 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** Names the policies of these namespaces that Istio has not taken: both sides of a comparison are what policies say. */
 export const pendingMessages = (objects: readonly KubernetesObject[], namespaces: ReadonlySet<string>): string[] =>
-  unenforced(objects.filter(({ kind }) => kind === 'AuthorizationPolicy'))
+  unenforced(
+    objects.filter(({ kind }) => kind === 'AuthorizationPolicy'),
+    objects,
+  )
     .filter(({ is, object }) => is === 'pending' && namespaces.has(object.metadata.namespace ?? ''))
     .map(describeWait)
