@@ -52,7 +52,7 @@ export const PublishedData = z.strictObject({
 
 export type PublishedData = z.infer<typeof PublishedData>
 
-/** What a provider grants: the request with this digest, none where no request is known; `revoking` before anything is taken away. */
+/** The grant of a provider: the request with this digest, none where no request is known; `revoking` before anything is taken away. */
 export const Grant = z.strictObject({ phase: z.enum(['standing', 'revoking']), digest: z.string().optional() })
 
 export type Grant = z.infer<typeof Grant>
@@ -67,7 +67,7 @@ export const RelationEntry = z.strictObject({
   remote: z.strictObject({ ...Remote.shape, data: Databag.optional() }),
   /** Another relation of this side has the id, and this one waits for it. */
   waitsForId: z.literal(true).optional(),
-  /** What the platform said last about the relation, to either side. */
+  /** The last word of the platform about the relation, to either side. */
   status: z.enum(['established', 'ended']),
   /** The place of that in the order of events. */
   position: Mark,
@@ -79,7 +79,7 @@ export const RelationEntry = z.strictObject({
   document: ObjectName.optional(),
   /** The last readable values of keys that the platform now sends unreadable. */
   lastReadable: Databag.optional(),
-  /** What this side publishes. */
+  /** The published data of this side. */
   published: z
     .strictObject({
       /** The key of its data in the state's `published`. */
@@ -88,7 +88,7 @@ export const RelationEntry = z.strictObject({
       generation: z.string().optional(),
     })
     .optional(),
-  /** What is known of the peer. */
+  /** The knowledge of the peer. */
   peer: z
     .strictObject({
       /** It has published its data: without its memory they are unknown, whatever the platform sends. */
