@@ -3,6 +3,7 @@ import type { Hono as App, Context } from 'hono'
 import type { Clock } from '../base/clock.ts'
 import { Refused, Unavailable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { DNS_LABEL } from '../base/names.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Event, readEvent, writeEvent } from '../cloudevents/cloud-event.ts'
 import { causedBy, traceOf, withTraceOf } from '../cloudevents/trace.ts'
@@ -190,14 +191,22 @@ const PLANNED = 'dev.meshstep.planned.v1'
 
 const FLAGS = ['delete', 'autoAllowWaypoint']
 
+const isAsked = ([name, value]: [string, string]): boolean =>
+  name === 'namespace' ? DNS_LABEL.test(value) : FLAGS.includes(name) && ['true', 'false'].includes(value)
+
 const readAsked = (query: URLSearchParams, headers: Readonly<Record<string, string>>): Asked => {
-  const wrong = [...query].find(([name, value]) => !FLAGS.includes(name) || !['true', 'false'].includes(value))
-  if (wrong) throw new Refused(400, `query: expected ${FLAGS.join(' or ')}, true or false, got ${wrong.join('=')}`)
+  const wrong = [...query].find((parameter) => !isAsked(parameter))
+  if (wrong)
+    throw new Refused(
+      400,
+      `query: expected ${FLAGS.join(' or ')}, true or false, or the namespace of documents that name none, got ${wrong.join('=')}`,
+    )
   const autoAllow = query.get('autoAllowWaypoint')
   return {
     authorization: headers.authorization,
     trace: traceOf({ extensions: headers }),
     isDeletion: query.get('delete') === 'true',
+    namespace: query.get('namespace') ?? undefined,
     ...(autoAllow !== null && { autoAllowWaypoint: autoAllow === 'true' }),
   }
 }

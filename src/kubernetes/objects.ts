@@ -68,6 +68,8 @@ export const groupOf = (kind: Kind): string => {
   return apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : ''
 }
 
+export const isClusterScoped = (kind: Kind): boolean => 'clusterScoped' in resources[kind]
+
 export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, kind)
 
 /** Names one object; without `name`, all of its kind. */

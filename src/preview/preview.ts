@@ -19,6 +19,7 @@ import type { ComparedAccess } from './compare.ts'
 import type { AccessChange } from './difference/describe-changes.ts'
 import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
+import { knownDocuments } from './known-documents.ts'
 import { rehearse } from './rehearse.ts'
 import { isTelling, type ReportedStep } from './reported-step.ts'
 
@@ -44,6 +45,8 @@ export type Asked = {
   readonly authorization?: string | undefined
   /** Documents are deleted instead of applied. */
   readonly isDeletion?: boolean
+  /** The namespace of documents that name none. */
+  readonly namespace?: string | undefined
   readonly autoAllowWaypoint?: boolean | undefined
   readonly trace?: Trace
 }
@@ -79,8 +82,9 @@ export const createPreview = (dependencies: Dependencies): Preview => {
   const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
     const { trace = {} } = asked
-    const authored = sender && !asked.isDeletion ? authoredBy(sender.author, given.objects) : undefined
-    const proposal = { ...given, ...(authored && { objects: authored.objects }) }
+    const known = knownDocuments(given.objects, asked.namespace)
+    const authored = sender && !asked.isDeletion ? authoredBy(sender.author, known.objects) : undefined
+    const proposal = { ...given, objects: authored?.objects ?? known.objects }
     const { createFork, compareAccess, decidesOtherwise } = await import('./fork.ts')
     const fork = createFork(async (path) => {
       const headers = { ...trace, accept: 'application/json' }
@@ -117,8 +121,8 @@ export const createPreview = (dependencies: Dependencies): Preview => {
         autoAllowWaypoint,
         planned: new Set(all.map(({ object }) => object)),
       }),
-      incomplete: [...incomplete, ...compared.incomplete],
-      messages: [...(authored?.messages ?? []), ...compared.messages, ...hidden],
+      incomplete: [...known.incomplete, ...incomplete, ...compared.incomplete],
+      messages: [...known.messages, ...(authored?.messages ?? []), ...compared.messages, ...hidden],
     }
   }
 

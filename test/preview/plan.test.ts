@@ -171,11 +171,6 @@ describe('a plan', () => {
 
   test.each<[string, KubernetesObject, RegExp]>([
     [
-      'of a kind that it does not know',
-      { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 's', namespace: 'shop' } },
-      /Endpoints shop\/s: a plan knows no objects of this kind/,
-    ],
-    [
       'that the API server refuses',
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'No', namespace: 'shop' } },
       /ConfigMap shop\/No: 422/,
