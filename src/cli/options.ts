@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Name } from '../page/relating.ts'
 import { Failure } from './failure.ts'
 import type { Format } from './output.ts'
@@ -40,6 +40,13 @@ export const outputOf = <T extends string>(command: Command, formats: readonly [
   if (found === undefined) throw new Failure(`--output ${output}: expected ${formats.join(', ')}`)
   return found
 }
+
+/** The option of commands whose answers may depend on it. */
+export const autoAllowOption = (): Option =>
+  new Option(
+    '--auto-allow-waypoint <boolean>',
+    'whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; not known unless said',
+  ).choices(['true', 'false'])
 
 /** Reads the value of an option as a whole number; for another one commander says which option, and ends with 1. */
 export const wholeNumber =

@@ -113,6 +113,18 @@ describe('the command', () => {
     expect([code, stdout, stderr]).toEqual([1, '', 'error: -: expected an `expect` list, got none\n'])
   })
 
+  test('plans documents without a namespace in that of -n, and takes what istiod does at waypoints', async () => {
+    const { run } = await withMesh()
+    const policy =
+      '{ apiVersion: security.istio.io/v1beta1, kind: AuthorizationPolicy, metadata: { name: x }, spec: { action: DENY } }'
+    const { code, stdout } = await run(['plan', '--auto-allow-waypoint', 'false', '-f', '-'], policy)
+    expect([code, stdout]).toEqual([0, '+ AuthorizationPolicy bookinfo/x\n'])
+    const refused = await run(['expect', '--auto-allow-waypoint', 'perhaps', '-f', '-'], policy)
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('Allowed choices are true, false')])
+    const asked = ['explain', 'productpage', 'bookinfo/gateway/nosuch', '--port', '80', '--auto-allow-waypoint', 'true']
+    expect((await run(asked)).stderr).toContain('there is no Gateway bookinfo/nosuch')
+  })
+
   test('takes no empty file for an empty config', async () => {
     const { run } = await withMesh()
     const { code, stderr } = await run(['config', 'details', '-f', '-'], '')
