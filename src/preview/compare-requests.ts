@@ -1,6 +1,6 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { seesHttp } from '../authorization/evaluate/proxy-chain.ts'
-import { eachPods, evaluate } from '../authorization/evaluate.ts'
+import { type AccessRequest, eachPods, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { Refused } from '../base/errors.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
@@ -36,18 +36,27 @@ type Verdicts = { readonly before: Verdict; readonly after: Verdict }
 
 type Cell = { readonly method: Witness; readonly path: Witness; readonly before: Verdict; readonly after: Verdict }
 
-/** Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. */
-export const compareRequests = (pair: Pair): Compared => {
+/**
+ * Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. Where it is not known in which of some
+ * `ways` they are sent, an answer stays what it is where it does in each.
+ */
+export const compareRequests = (pair: Pair, ways: readonly Pair[] = []): Compared => {
   const doubts = new Set<string>()
   const [before, after] = pair
   const decide = (request: Request): Verdicts => {
     const [old, now] = [verdictOf(before, request), verdictOf(after, request)]
-    if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request)) doubts.add(now.sentence)
+    if (
+      old.is === 'undecided' &&
+      now.is === 'undecided' &&
+      !(ways.length > 0 ? ways : [pair]).every((way) => isSettled(way, request))
+    )
+      doubts.add(now.sentence)
     return { before: old.is, after: now.is }
   }
-  const seen = pair.some((side) => side && eachPods(side.request, side.snapshot).some((one) => seesHttp(...one)))
+  const sides = [pair, ...ways].flat()
+  const seen = sides.some((side) => side && eachPods(side.request, side.snapshot).some((one) => seesHttp(...one)))
   const { hosts, methods, paths, isWhole } = witnessesOf(
-    seen ? pair.flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []) : [],
+    seen ? sides.flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []) : [],
   )
   const byHost = hosts.map((host) => ({
     host,
@@ -93,6 +102,16 @@ export const inputOrNothing = (...asked: Parameters<typeof buildInput>): Evaluat
     throw error
   }
 }
+
+/** The same request, sent straight to the pods. */
+export const pastWaypoints = ({ request, snapshot, steps }: EvaluationInput): EvaluationInput => ({
+  request: { ...request, ...straight(request) },
+  snapshot: { ...snapshot, others: snapshot.others?.map((one) => ({ ...one, ...straight(one) })) },
+  steps,
+})
+
+const straight = ({ from, to }: Pick<AccessRequest, 'from' | 'to'>): Pick<AccessRequest, 'from' | 'to'> =>
+  to.gateway ? { from, to } : { from: { ...from, isGateway: true }, to: { ...to, service: undefined } }
 
 type Request = Partial<Pick<EvaluationInput['request'], 'host' | 'method' | 'path' | 'carries'>>
 

@@ -1,6 +1,13 @@
 import { resolveClient } from '../../authorization/client.ts'
 import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.ts'
-import { isOnMesh, type ObservedPods, type PodLike, serviceAccountName, typicalPod } from '../../authorization/pods.ts'
+import {
+  allPods,
+  isOnMesh,
+  type ObservedPods,
+  type PodLike,
+  serviceAccountName,
+  typicalPod,
+} from '../../authorization/pods.ts'
 import type { Query } from '../../authorization/query.ts'
 import { type Side, sideName } from '../../authorization/side.ts'
 import { Refused } from '../../base/errors.ts'
@@ -14,11 +21,16 @@ export type Account = { readonly namespace: string; readonly serviceAccount: str
 export type Face = {
   readonly query: Pick<Query, 'from' | 'address'>
   readonly observed: ObservedClient
-  /** Its account, where a policy sees one. */
+  /** Each way in which a request may be sent, where the client has a sidecar, or may have one. @default the one that is observed */
+  readonly ways?: readonly Way[] | undefined
+  /** Its account, where a policy sees one, or may see one. */
   readonly account?: Account | undefined
   /** Clients of one kind differ in nothing but their accounts. */
   readonly kind: string
 }
+
+/** A way to send requests: as pods of the mesh, or of none, do, and `isDirect` past waypoints. */
+export type Way = { readonly observed: ObservedClient; readonly isDirect?: true }
 
 /** A client that may send requests. */
 export type Client = {
@@ -95,10 +107,13 @@ const faceOf = (
   const labels = fromNamespace?.metadata.labels ?? {}
   const kinds = kindsOfPods(pods, labels, CLIENT_ASPECTS)
   const { serviceAccount } = from
+  const ways = doubts?.length ? waysOf(observed, pods) : undefined
+  const seen = serviceAccount ?? (ways && accountIn(pods, labels))
   return {
     query,
     observed,
-    ...(serviceAccount !== undefined && { account: { namespace, serviceAccount } }),
+    ways,
+    ...(seen !== undefined && { account: { namespace, serviceAccount: seen } }),
     kind: JSON.stringify([
       serviceAccount !== undefined,
       isGateway,
@@ -107,6 +122,27 @@ const faceOf = (
       kinds.length > 1 ? [name, kinds.map((one) => kindText(one, labels))] : '',
     ]),
   }
+}
+
+/** With a sidecar, a client is seen with its account or without one, and passes a waypoint or does not. */
+const waysOf = (observed: ObservedClient, pods: ObservedPods): Way[] => {
+  const enrolled = (mode: 'ambient' | 'none'): ObservedClient => {
+    const labels = { [ENROLMENT_LABEL]: mode, 'sidecar.istio.io/inject': 'false' }
+    const running = allPods(pods).map(
+      (pod): PodLike => ({
+        metadata: { labels },
+        spec: { serviceAccountName: serviceAccountName(pod) },
+      }),
+    )
+    return { ...observed, from: { running } }
+  }
+  const known = enrolled('ambient')
+  return [{ observed: known }, { observed: known, isDirect: true }, { observed: enrolled('none') }]
+}
+
+const accountIn = (pods: ObservedPods, namespace: Readonly<Record<string, string>>): string | undefined => {
+  const pod = typicalPod(pods, namespace)
+  return pod && serviceAccountName(pod)
 }
 
 const kindText = (pods: ObservedPods, namespace: Readonly<Record<string, string>>): string => {

@@ -5,9 +5,9 @@ import { type Side, sideName } from '../../authorization/side.ts'
 import { gatewayAccount } from '../../istio/names.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { applicationsIn } from '../applications.ts'
-import { type Change, compareRequests, inputOrNothing, TOO_MANY } from '../compare-requests.ts'
+import { type Change, compareRequests, inputOrNothing, pastWaypoints, TOO_MANY } from '../compare-requests.ts'
 import { type Class, type Classify, createClassify } from './classes.ts'
-import { type Client, clientOf, isChanged } from './clients.ts'
+import { type Client, clientOf, type Face, isChanged, type Way } from './clients.ts'
 import { externalDoubt } from './external-names.ts'
 import { outsideClients } from './outside.ts'
 import { sourcesOf } from './policy-sources.ts'
@@ -161,13 +161,20 @@ type Comparison = {
 
 const compareAt = (to: Side, port: AskedPort, { worlds, sides, classes, options }: Comparison) => {
   const { autoAllowWaypoint } = options
-  const input = (one: Class, side: 0 | 1): EvaluationInput | undefined => {
-    const face = one.example.faces[side]
-    if (face === undefined) return undefined
+  const input = (face: Face | undefined, side: 0 | 1, way: Way | undefined = face): EvaluationInput | undefined => {
+    if (face === undefined || way === undefined) return undefined
     const question = { ...face.query, to, via: port.via, port: port.port, autoAllowWaypoint }
-    return inputOrNothing(question, worlds[side].join(sides[side], face.observed))
+    const found = inputOrNothing(question, worlds[side].join(sides[side], way.observed))
+    return found && way.isDirect ? pastWaypoints(found) : found
   }
-  const compared = classes.map((one) => ({ one, ...compareRequests([input(one, 0), input(one, 1)]) }))
+  const compared = classes.map((one) => {
+    const [before, after] = one.example.faces
+    const ways = Array.from(
+      { length: Math.max(before?.ways?.length ?? 0, after?.ways?.length ?? 0) },
+      (_, index) => [input(before, 0, before?.ways?.[index]), input(after, 1, after?.ways?.[index])] as const,
+    )
+    return { one, ...compareRequests([input(before, 0), input(after, 1)], ways) }
+  })
   const byChange = Map.groupBy(
     compared.flatMap(({ one, changes }) => changes.map((change) => ({ one, change }))),
     ({ change }) => JSON.stringify(change),
