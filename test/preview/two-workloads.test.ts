@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { expected } from '../../src/authorization/check-expectations.ts'
+import { features } from '../../src/features.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application } from '../helpers/mesh.ts'
 import { custom, pods } from '../istio/bookinfo.ts'
 import { codeOf, ISTIO, lines, namespace, ON_MESH, onMesh, planned } from './compared.ts'
+import { reading } from './reading.ts'
 
 /** A Deployment that has the name of a StatefulSet, and pods of its own. */
 const deployment = (name: string, serviceAccountName: string): KubernetesObject => {
@@ -117,5 +120,13 @@ describe('of a Gateway that has the name of an application, a plan tells', () =>
     const plan = await planned([...cluster, entrance], { after: [denied] })
     expect(lines(plan)).toEqual(['- gateway/db → web :9080', '- gateway/db → web (pods) :9080'])
     expect(codeOf(plan)).toBe(2)
+  })
+
+  test('whether an expectation of it is met, which names it by its kind', async () => {
+    const kubernetes = reading([...cluster, entrance, closed])
+    const asked = ['shop/gateway/db', 'shop/db'].map((to) => ({ to, port: 80, allowed: false }))
+    const results = await expected(features.memories, kubernetes, asked, undefined)
+    expect(results.map(({ met }) => met)).toEqual([true, false])
+    expect(results[0]?.sentence).toContain('the gateway shop/db')
   })
 })
