@@ -2,6 +2,8 @@ import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
 import { ABILITY_TRAITS, namesOtherService } from './abilities.ts'
 import type { Call } from './actor.ts'
 import { BEACONS } from './fixture.ts'
+import { letGo } from './hands.ts'
+import { MEDDLING_TRAITS, withMeddling } from './meddling.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan, sidesOfPlan } from './plan.ts'
 import { createPlatform, isMemoryDeleted, type Platform } from './platform.ts'
@@ -10,6 +12,7 @@ import { createRandom, type Random } from './random.ts'
 import { watchReach } from './safety.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
 import { PLAIN } from './surroundings.ts'
+import { checkTold } from './told.ts'
 import { findTruth, meshOf } from './truth.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -107,7 +110,9 @@ const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as con
  */
 const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
-  if (platform.said.letters.some(({ isAnswered }) => !isAnswered) || isForgotten(platform)) return [undefined]
+  const isUnanswered = platform.said.letters.some(({ isAnswered }) => !isAnswered)
+  // what a person did to objects is told to nobody: the resync of whose they are finds it
+  if (isUnanswered || isForgotten(platform) || plan.meddling.has('hands')) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
@@ -147,11 +152,23 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
   world.log(() => `-- resync of ${side ?? 'the namespace'}`)
   sendResync(world, side)
   await schedule.run([], { ...NO_FAULTS })
+  const events = checkEvents(world, platform, plan.atOnce)
+  const untold = plan.meddling.has('hands') ? await endHands(run, side) : []
   return [
+    ...events,
+    ...untold,
     ...(await checkConvergence(plan, platform, world)),
-    ...checkEvents(world, platform, plan.atOnce),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
   ]
+}
+
+/** What was set otherwise is told until it is taken off, and is mended then. */
+const endHands = async ({ plan, world, platform, schedule }: Run, side: string | undefined): Promise<Violation[]> => {
+  const untold = await checkTold(plan, platform, world)
+  platform.byHand(() => letGo(world))
+  sendResync(world, side)
+  await schedule.run([], { ...NO_FAULTS })
+  return untold
 }
 
 const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[] => {
@@ -183,6 +200,7 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
     ...has(course.faults.disturbed > 0, 'call disturbed'),
     ...has(plan.isQuiet, 'checked for quiet'),
     ...[...plan.abilities].map((ability) => ABILITY_TRAITS[ability]),
+    ...[...plan.meddling].map((meddling) => MEDDLING_TRAITS[meddling]),
     ...has(
       said.facts.some(
         (fact) => 'relation' in fact && fact.relation.provider.endpoint !== fact.relation.requirer.endpoint,
@@ -209,15 +227,20 @@ export const checkRun = async (run: Run, end: (run: Run) => Promise<Violation[]>
   return { violations, trace: world.trace, told, traits: traitsOf(run), histories: 1, ...world.totals }
 }
 
+/** Apart from the seeds of histories. */
+const MEDDLING = 2 ** 30
+
 /** The histories of a seed, the same ones each time: a race, and each of the ends that must mend what it left. */
 export const runSeed = async (seed: number, options: Options = {}): Promise<Report> => {
   const random = createRandom(seed)
   const plan = {
-    ...createPlan(random),
+    ...withMeddling(createRandom(seed + MEDDLING), createPlan(random)),
     ...(options.disturbances !== undefined && { disturbances: options.disturbances }),
   }
   const run = await begin(random, plan, options)
-  run.world.log(() => JSON.stringify({ ...plan, abilities: [...plan.abilities], facts: plan.facts.length }))
+  run.world.log(() =>
+    JSON.stringify({ ...plan, abilities: [...plan.abilities], meddling: [...plan.meddling], facts: plan.facts.length }),
+  )
   const { calls, steps } = run.world.totals
   const ends: (string | undefined)[] = []
   const raced = await checkRun(run, async () => {

@@ -1,3 +1,4 @@
+import type { Write } from './excluded.ts'
 import { configIn } from './facts.ts'
 import { BEACONS, COORDINATORS, NAMESPACE } from './fixture.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
@@ -52,6 +53,8 @@ export type Knowledge = {
   mustPass(request: Request): boolean
   /** Whether a request of a stranger passes by anything that anybody who runs may go by. */
   mayPassStranger(request: Request): boolean
+  /** What a person with kubectl has to do with a write at this moment. */
+  byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone'>
 }
 
 export const createKnowledge = (world: World, platform: Platform): Knowledge => {
@@ -131,6 +134,11 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
   return {
     isDeclaring,
     beacons: () => beaconsOf(findTruth(platform), 'details'),
+    byHand: () => {
+      const { serial, undone } = platform.said.byHand
+      const isOvertaken = serial > 0 && [...world.actors, ...world.late].some(({ started }) => started < serial)
+      return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0 }
+    },
     isForgotten: () => isMemoryDeleted(platform.said),
     isEnrolled,
     mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
