@@ -12,7 +12,7 @@ import { createRandom, type Random } from './random.ts'
 import { watchReach } from './safety.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
 import { PLAIN } from './surroundings.ts'
-import { checkTold } from './told.ts'
+import { checkTold, checkWaits } from './told.ts'
 import { findTruth, meshOf } from './truth.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -120,6 +120,10 @@ const findEnds = (run: Run): (string | undefined)[] => {
   return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
 }
 
+/** Nothing is under way any more that nobody was told of, and nobody but the platform has done anything. */
+const isAllHeard = ({ plan, world: { course, late } }: Run): boolean =>
+  course.lost.length + late.length + plan.meddling.size === 0
+
 /** What a lost memory alone knew of, another Service or the objects of a mesh that no config names any more: the namespace's resync finds it. */
 const isForgotten = (platform: Platform): boolean => {
   const { said } = platform
@@ -159,6 +163,7 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
     ...untold,
     ...(await checkConvergence(plan, platform, world)),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
+    ...(plan.isQuiet ? await checkWaits(platform, world) : []),
   ]
 }
 
@@ -246,7 +251,7 @@ export const runSeed = async (seed: number, options: Options = {}): Promise<Repo
   const raced = await checkRun(run, async () => {
     await race(run)
     ends.push(...(await repeatEvents(run)))
-    return []
+    return isAllHeard(run) ? await checkTold(plan, run.platform, run.world) : []
   })
   const reports: Report[] = []
   for (const side of ends) {

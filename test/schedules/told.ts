@@ -1,13 +1,13 @@
-import { BEACONS, NAMESPACE } from './fixture.ts'
+import { BEACONS, memoryName, NAMESPACE } from './fixture.ts'
 import { buildFresh, type Kind } from './fresh.ts'
 import { withoutOwn } from './hands.ts'
 import { ALL_SIDES } from './plan.ts'
 import type { Platform } from './platform.ts'
 import { askApplications, type View } from './process.ts'
 import type { Violation } from './properties.ts'
-import { compareSnapshots, takeSnapshot } from './snapshot.ts'
-import { findTruth } from './truth.ts'
-import type { World } from './world.ts'
+import { compareSnapshots, isEnrolled, takeSnapshot } from './snapshot.ts'
+import { findTruth, hasConfig, isRemoved, meshOf, standing } from './truth.ts'
+import { objectNamed, type World } from './world.ts'
 
 /** What an application's status tells, and what it waits for. */
 export type Status = { readonly status: string; readonly text: string; readonly held: readonly string[] }
@@ -51,4 +51,44 @@ const ownersOf = (text: string): readonly string[] => {
   return ALL_SIDES.filter((side) => name.includes(side))
     .toSorted((one, other) => name.indexOf(one) - name.indexOf(other))
     .slice(0, 1)
+}
+
+/** e: who is related to a mesh and is not on it, and whose memory awaits something, says so in its status. */
+export const checkWaits = async (platform: Platform, world: World): Promise<Violation[]> => {
+  const truth = findTruth(platform)
+  const found = takeSnapshot(world)
+  const statuses = await askStatuses(world)
+  // a beacon whose config has no mesh asks for nothing
+  const isRun = (beacon: string) => !hasConfig(truth, beacon) || meshOf(truth, beacon) !== undefined
+  const outside = standing(truth)
+    .filter(({ interface: name, provider }) => name === 'service_mesh' && isRun(provider.application))
+    .filter(({ requirer }) => !isEnrolled(found, requirer.application))
+    .filter(({ requirer }) => !isRemoved(truth, requirer.application))
+    .map(({ requirer, provider }) => [requirer.application, `is not on the mesh of ${provider.application}`] as const)
+  const awaiting = [...statuses.keys()].flatMap((name) => awaitedBy(world, name).map((what) => [name, what] as const))
+  const details = [...outside, ...awaiting]
+    .filter(([name]) => statuses.get(name)?.status === 'active')
+    .map(([name, what]) => `${name} ${what}, and is active: ${statuses.get(name)?.text}`)
+  return details.length === 0 ? [] : [{ property: 'e: who waits says so in its status', details }]
+}
+
+/** What the memory of an application says that it awaits. */
+const awaitedBy = ({ api }: World, application: string): string[] => {
+  const memory = objectNamed(api, 'ConfigMap', memoryName(application))
+  const { awaits, carried, unknownEndpoints, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
+  return [
+    ...(awaits === undefined ? [] : [`awaits ${awaits}`]),
+    ...(carried ? ['does not know who asked for its labels'] : []),
+    ...(unknownEndpoints === undefined ? [] : ['does not know its relations']),
+    ...Object.entries(relations).flatMap(([key, { granted, taking }]) =>
+      granted === 'changing' || taking ? [`is about to change relation ${key}`] : [],
+    ),
+  ]
+}
+
+type Awaiting = {
+  readonly awaits?: string
+  readonly carried?: boolean
+  readonly unknownEndpoints?: unknown
+  readonly relations?: Readonly<Record<string, { readonly granted?: string; readonly taking?: boolean }>>
 }
