@@ -14,6 +14,8 @@ export type Write = {
   readonly isOvertaken: boolean
   /** What a person deleted, emptied, took off or set otherwise is so yet. */
   readonly isUndone: boolean
+  /** A memory is as it was once, and what was told since is not told again yet. */
+  readonly isOutdated: boolean
 }
 
 /** Tells if the moment of a write is left out of the monitors; each by its name. */
@@ -33,6 +35,10 @@ const BY_HAND: readonly Exclusion[] = [
   {
     name: 'a step goes by what another application has remembered of an object that a person has changed since',
     isMet: ({ isUndone }) => isUndone,
+  },
+  {
+    name: 'a memory that a person has restored counts as it was then, until what was told since is told again',
+    isMet: ({ isOutdated }) => isOutdated,
   },
 ]
 

@@ -44,7 +44,12 @@ export type Run = { plan: Plan; world: World; platform: Platform; schedule: Sche
 
 const runIn = (world: World, random: Random, plan: Plan, options: Options, said?: Platform['said']): Run => {
   const skew = (side: string) => plan.offsets[side] ?? 0
-  const platform = createPlatform(world, { order: () => plan.order, skew, ...(said && { said }) })
+  const platform = createPlatform(world, {
+    order: () => plan.order,
+    skew,
+    isBackedUp: plan.meddling.has('restored'),
+    ...(said && { said }),
+  })
   watchMoments(world, platform)
   watchReach(world, createKnowledge(world, platform))
   return { plan, world, platform, schedule: createSchedule(world, random, plan), random, options }
@@ -55,7 +60,8 @@ export const createRun = (random: Random, plan: Plan, options: Options = {}): Ru
 
 /** A run that goes on, by a plan of its own, from where another one is quiet. */
 const copyRun = ({ world, platform, options }: Run, random: Random, plan: Plan): Run => {
-  const { course, said } = structuredClone({ course: world.course, said: platform.said })
+  const versions: Platform['said']['versions'] = plan.meddling.has('restored') ? platform.said.versions : new Map()
+  const { course, said } = structuredClone({ course: world.course, said: { ...platform.said, versions } })
   const copy = createWorld(plan.variant, { ...options, ...plan, before: { api: world.api, course } })
   return runIn(copy, random, plan, options, said)
 }
@@ -72,6 +78,9 @@ const sayCalmly = async ({ plan, platform, schedule }: Run): Promise<void> => {
   }
 }
 
+/** Whoever goes on from a beginning may restore a memory of it. */
+const BACKED_UP: Plan['meddling'] = new Set(['restored'])
+
 /** Tells the calm facts, or goes on from where another history has told the same ones: these are told in plain surroundings. */
 const begin = async (random: Random, plan: Plan, options: Options): Promise<Run> => {
   if (plan.beginning === undefined) {
@@ -80,7 +89,7 @@ const begin = async (random: Random, plan: Plan, options: Options): Promise<Run>
     return run
   }
   const known = options.isTraced ? undefined : beginnings.get(plan.beginning)
-  const begun = known ?? createRun(random, { ...plan, ...PLAIN }, options)
+  const begun = known ?? createRun(random, { ...plan, ...PLAIN, meddling: BACKED_UP }, options)
   if (known === undefined) await sayCalmly(begun)
   if (!options.isTraced) beginnings.set(plan.beginning, begun)
   return copyRun(begun, random, plan)
@@ -146,6 +155,7 @@ export const repeatEvents = async (run: Run): Promise<(string | undefined)[]> =>
   makeLate(run, (call) => isEarly || isCreation(call))
   redeliver(world, platform, random, isAllNeeded(run) ? 1 : plan.again)
   await schedule.run([], { ...NO_FAULTS })
+  platform.said.isOutdated = false
   return ends
 }
 

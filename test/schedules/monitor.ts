@@ -54,7 +54,7 @@ export type Knowledge = {
   /** Whether a request of a stranger passes by anything that anybody who runs may go by. */
   mayPassStranger(request: Request): boolean
   /** What a person with kubectl has to do with a write at this moment. */
-  byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone'>
+  byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone' | 'isOutdated'>
 }
 
 export const createKnowledge = (world: World, platform: Platform): Knowledge => {
@@ -135,9 +135,10 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     isDeclaring,
     beacons: () => beaconsOf(findTruth(platform), 'details'),
     byHand: () => {
-      const { serial, undone } = platform.said.byHand
+      const { isOutdated, byHand } = platform.said
+      const { serial, undone } = byHand
       const isOvertaken = serial > 0 && [...world.actors, ...world.late].some(({ started }) => started < serial)
-      return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0 }
+      return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0, isOutdated }
     },
     isForgotten: () => isMemoryDeleted(platform.said),
     isEnrolled,
