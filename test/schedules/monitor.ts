@@ -47,7 +47,7 @@ export type Knowledge = {
   isDeclaring(): boolean
   /** Whether details has belonged on the mesh for as long. */
   isEnrolled(): boolean
-  /** Whether a memory was deleted, and words with it. */
+  /** Whether the memory of details has lost what it declared; what others forget opens nothing. */
   isForgotten(): boolean
   /** Whether a request of a client passes by all that anybody who runs may go by. */
   mustPass(request: Request): boolean
@@ -140,7 +140,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       const isOvertaken = serial > 0 && [...world.actors, ...world.late].some(({ started }) => started < serial)
       return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0, isOutdated }
     },
-    isForgotten: () => isMemoryDeleted(platform.said),
+    isForgotten: () => isMemoryDeleted(platform.said, 'details'),
     isEnrolled,
     mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
     mayPassStranger: (request) => rules('stranger').some((one) => mayPass(request, one)),

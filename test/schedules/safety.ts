@@ -175,7 +175,7 @@ const findRefused = (before: Reach, now: Reach): NamedRequest[] =>
       client !== STRANGER && target === 'Service' && before.passing.has(name) && !now.passing.has(name),
   )
 
-/** Where strangers get in, and did not before; what was off the mesh before is closed with it, unless nobody knows any more that it should be. */
+/** Where strangers get in, and did not before; what was off the mesh before is closed with it, unless it has itself forgotten that it should be. */
 const findOpened = (before: Reach, now: Reach, isForgotten: boolean): NamedRequest[] => {
   if (!now.isEnrolled || (isForgotten && !before.isEnrolled)) return []
   return [...REQUESTS].filter(
