@@ -75,20 +75,22 @@ export const checkWaits = async (platform: Platform, world: World): Promise<Viol
 /** What the memory of an application says that it awaits. */
 const awaitedBy = ({ api }: World, application: string): string[] => {
   const memory = objectNamed(api, 'ConfigMap', memoryName(application))
-  const { awaits, carried, unknownEndpoints, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
+  const { awaiting, recovering, unknownEndpoints, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
   return [
-    ...(awaits === undefined ? [] : [`awaits ${awaits}`]),
-    ...(carried ? ['does not know who asked for its labels'] : []),
+    ...(awaiting === undefined ? [] : [`awaits ${awaiting}`]),
+    ...(recovering ? ['does not know who asked for its labels'] : []),
     ...(unknownEndpoints === undefined ? [] : ['does not know its relations']),
-    ...Object.entries(relations).flatMap(([key, { granted, taking }]) =>
-      granted === 'changing' || taking ? [`is about to change relation ${key}`] : [],
+    ...Object.entries(relations).flatMap(([key, { grant, labels }]) =>
+      grant?.phase === 'revoking' || labels === 'applying' ? [`is about to change relation ${key}`] : [],
     ),
   ]
 }
 
 type Awaiting = {
-  readonly awaits?: string
-  readonly carried?: boolean
+  readonly awaiting?: string
+  readonly recovering?: boolean
   readonly unknownEndpoints?: unknown
-  readonly relations?: Readonly<Record<string, { readonly granted?: string; readonly taking?: boolean }>>
+  readonly relations?: Readonly<
+    Record<string, { readonly grant?: { readonly phase: string }; readonly labels?: string }>
+  >
 }
