@@ -10,7 +10,7 @@ import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment, FeatureInput } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
+import { counting, type Kubernetes } from '../kubernetes/client.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import { withDeparting } from '../relations/resolve-relations.ts'
@@ -60,6 +60,13 @@ export type StepDependencies = {
 
 /** Objects that are read from a text take about three times as much: at 128 MiB that leaves half of the heap for the rest. */
 const MOST_KEPT = 4 * 1024 * 1024
+
+/** The bound of one step, which may have more than its share where others have little: what anybody plants for one application may be without end. */
+const OF_ONE_STEP = {
+  most: 2 * MOST_KEPT,
+  problem:
+    'what others say of this application, and the objects that are said to be its own, are more than is looked through: delete what is not needed',
+}
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
@@ -127,6 +134,7 @@ export const createStep = ({
   budget = createBudget(
     MOST_KEPT,
     'too much of what others say is being looked through here: the event fits in a moment',
+    OF_ONE_STEP,
   ),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
@@ -134,6 +142,7 @@ export const createStep = ({
     subject: Subject,
     { take, alone, deadline }: Batch,
     kubernetes: Kubernetes,
+    release: () => void,
   ): Promise<Stepped> => {
     const progress: Progress = {
       ahead: aheadOf(memories.known(subject), alone),
@@ -145,7 +154,9 @@ export const createStep = ({
       drift: [],
       before: undefined,
     }
-    const dependencies = { features, kubernetes, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls }
+    const dependencies = {
+      ...{ features, kubernetes, release, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls },
+    }
 
     let attempted = await retryOnConflict(dependencies, subject, { take, deadline }, progress)
     if (isToBeRepeated(features, subject, attempted))
@@ -171,9 +182,9 @@ export const createStep = ({
     }
   }
   return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
-    const account = budget.open()
+    const account = budget.open(subjectName(subject))
     try {
-      return await takeStep(subject, batch, { ...kubernetes, keep: account.keep })
+      return await takeStep(subject, batch, counting(kubernetes, account.keep), account.close)
     } finally {
       account.close()
     }
@@ -190,9 +201,11 @@ const retryOnConflict = async (
   { take, deadline }: Batch,
   progress: Progress,
 ): Promise<Attempted> => {
-  const { clock } = dependencies
+  const { clock, release } = dependencies
   let lost: unknown
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+    // nothing is held of an attempt before
+    release()
     const won = await attempt(dependencies, subject, take, progress).catch((error: unknown) => {
       if (error instanceof NamespaceLeaving)
         return done(
@@ -239,6 +252,8 @@ const isUnsaid = (features: Features, { reconciled, units }: Attempted): boolean
 
 type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> & {
   kubernetes: Kubernetes
+  /** Gives back what was counted of lists. */
+  release: () => void
   recalls: Recalls
 }
 
