@@ -19,7 +19,7 @@ export const relationBroken = defineFunction({
   isNudge: true,
   look: ({ relation, remote, document }) => ({
     ...(remote && { remotes: [remote] }),
-    ...(relation && { relation: String(relation.id) }),
+    ...(relation && { relation: relation.id }),
     ...(document !== undefined && { document }),
   }),
   fold: (state, { relation, remote: named, document }, { namespace, position, now, known }) => {

@@ -3,6 +3,7 @@ import { DAY_MILLISECONDS } from '../src/base/clock.ts'
 import { Application, ObjectName } from '../src/base/names.ts'
 import { LabelTarget } from '../src/kubernetes/label-target.ts'
 import { defineFunction } from '../src/reconcile/event-function.ts'
+import { ownedName } from '../src/state/owned-kinds.ts'
 import { OwnedKind, withPreviousTargets } from '../src/state/state.ts'
 
 /**
@@ -28,9 +29,9 @@ export const resync = defineFunction({
     const isRecent = (since: string) => now.getTime() - Date.parse(since) <= DAY_MILLISECONDS
     const { tombstones = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
-    const places = [...(state.former ?? []).filter(({ since }) => isRecent(since)), ...found]
-    const kinds = [...new Set([...(state.owned ?? []), ...owned])].toSorted()
-    const left = Object.entries(tombstones).filter(([, { since }]) => isRecent(since))
+    const places = [...(state.previousTargets ?? []).filter(({ since }) => isRecent(since)), ...found]
+    const kinds = [...new Set([...(state.owned ?? []), ...owned.map(ownedName)])].toSorted()
+    const left = Object.entries(tombstones).filter(([, { endedAt }]) => isRecent(endedAt))
     const next = {
       ...others,
       ...(left.length > 0 && { tombstones: Object.fromEntries(left) }),

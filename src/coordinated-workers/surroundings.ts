@@ -1,6 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
-import type { ClusterView, Environment } from '../feature/feature.ts'
+import type { ClusterView, Environment, Related } from '../feature/feature.ts'
 import { findLookup } from '../kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { parseRequesters } from '../policies/requested-by.ts'
@@ -38,7 +38,7 @@ export const clusterLookups = ({ namespace }: Subject, state: Cluster): Referenc
   isPublishingModel(state) ? [{ kind: 'Namespace', name: namespace }] : []
 
 /** The application's published data depend on its pods. */
-export const isPublishingUnits = ({ config, relations }: Cluster): boolean =>
+export const isPublishingUnits = ({ config, relations }: Related): boolean =>
   config?.worker !== undefined ||
   (config?.coordinator !== undefined &&
     relationsWith(relations, { role: 'provides', endpoint: endpointNames(config.coordinator).metrics }).length > 0)

@@ -19,6 +19,7 @@ import type {
   FeatureInput,
   Leftovers,
   Publications,
+  Related,
   Use,
 } from './feature.ts'
 import type { Mesh } from './mesh.ts'
@@ -48,7 +49,7 @@ export type Features = {
   keeps(resolved: ResolvedRelations, relation: Relation): boolean
   leaves(state: EffectiveState, relation: Relation): boolean
   isHeldBack(input: FeatureInput): boolean
-  dependsOnUnits(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
+  dependsOnUnits(state: Related): boolean
   derive(state: State, derivation: Derivation): State
   plan(state: State, resolved: ResolvedRelations, now: Date): State
   announcements(subject: Subject, state: State): Announcement[]

@@ -9,7 +9,7 @@ import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../state/config.ts'
-import type { Relation } from '../state/relation.ts'
+import type { Relation, RelationIdentity } from '../state/relation.ts'
 import type { EffectiveState, OwnedKind, State, StatePart } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 
@@ -114,6 +114,9 @@ export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 /** An object of others that the effect `workload` uses, and whether it is the application's own account, which nobody needs to grant. */
 export type Use = Reference & { readonly isOwn?: boolean }
 
+/** A config and the identities of the relations, in a state as it is stored or as it takes effect. */
+export type Related = Pick<State, 'config'> & { readonly relations: Readonly<Record<string, RelationIdentity>> }
+
 /**
  * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
  * features by this contract alone. Every hook is optional and pure.
@@ -151,7 +154,7 @@ export type Feature = {
   /** Published data or policies wait for what this step writes, and follow in another one. */
   isHeldBack?(input: FeatureInput): boolean
   /** Published data or the desired state depend on the units. */
-  dependsOnUnits?(state: Pick<EffectiveState, 'config' | 'relations'>): boolean
+  dependsOnUnits?(state: Related): boolean
   /** Derives the consequences of a change. */
   derive?(state: State, derivation: Derivation): State
   /** Plans announcements, once all data are resolved. */

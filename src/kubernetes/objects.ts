@@ -62,6 +62,12 @@ const resources = {
 
 export type Kind = keyof typeof resources
 
+/** The API group of a kind, '' for the core. */
+export const groupOf = (kind: Kind): string => {
+  const { apiVersion } = resources[kind]
+  return apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : ''
+}
+
 export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, kind)
 
 /** Names one object; without `name`, all of its kind. */

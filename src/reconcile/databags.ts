@@ -1,5 +1,5 @@
 import { jsonBytes } from '../base/json-bytes.ts'
-import { changed, ownValue } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput, OwnSide, Publications } from '../feature/feature.ts'
 import { withCustomData } from '../relations/application-data.ts'
@@ -8,8 +8,14 @@ import { contentHash, hasProtocol } from '../relations/peer-entry.ts'
 import { isVersioned, withDeparting } from '../relations/resolve-relations.ts'
 import { spokenVersions } from '../relations/versions.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../state/memory.ts'
-import { type PublishedData, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
-import { type EffectiveState, isConfigUnknown, type State } from '../state/state.ts'
+import {
+  type PublishedData,
+  type Relation,
+  type RelationEntry,
+  relationName,
+  withPublished,
+} from '../state/relation.ts'
+import { type EffectiveState, isConfigUnknown, publishedIn, type State } from '../state/state.ts'
 
 /** The input of what an application says; `content` is what its features publish. */
 export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
@@ -32,7 +38,7 @@ export const publicationsIn = (features: Features, input: FeatureInput): Publica
  */
 export const publishDatabags = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
-    const before = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
+    const before = publishedIn(state, entry)
     const relation = ownValue(resolved.state.relations, key)
     if (relation === undefined || (before && features.keeps(resolved, relation))) return before
     const said =
@@ -45,18 +51,18 @@ export const publishDatabags = (features: Features, { subject, resolved, state, 
     )
     return all ? versioned(relation, withCompleteness(relation, all, said, state), state.config) : before
   }
-  const says: Record<string, PublishedData> = {}
+  const published: Record<string, PublishedData> = {}
   const relations = Object.entries(state.relations).map(([key, entry]) => {
     const said = next(key, entry)
     const hash = said && contentHash(said)
-    if (said && hash) says[hash] = ownValue(state.says, hash) ?? said
-    return [key, changed(entry, { says: hash })] as const
+    if (said && hash) published[hash] = ownValue(state.published, hash) ?? said
+    return [key, withPublished(entry, { digest: hash })] as const
   })
-  const { says: _, ...others } = state
+  const { published: _, ...others } = state
   return {
     ...others,
     relations: Object.fromEntries(relations),
-    ...(Object.keys(says).length > 0 && { says }),
+    ...(Object.keys(published).length > 0 && { published }),
   }
 }
 
@@ -96,26 +102,26 @@ export const limitDatabags = (
   return { state, problems }
 }
 
-const hashIn = ({ relations }: State, key: string): string | undefined => ownValue(relations, key)?.says
+const hashIn = ({ relations }: State, key: string): string | undefined => ownValue(relations, key)?.published?.digest
 
 const bytesIn = (state: State, key: string): number => {
   const hash = hashIn(state, key)
-  return hash === undefined ? 0 : jsonBytes(ownValue(state.says, hash) ?? {}, 1)
+  return hash === undefined ? 0 : jsonBytes(ownValue(state.published, hash) ?? {}, 1)
 }
 
 /** The state, but in the relations `keys` with what `before` says. */
 const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
   const kept = new Set(keys)
   const relations = Object.entries(state.relations).map(
-    ([key, entry]) => [key, kept.has(key) ? changed(entry, { says: hashIn(before, key) }) : entry] as const,
+    ([key, entry]) => [key, kept.has(key) ? withPublished(entry, { digest: hashIn(before, key) }) : entry] as const,
   )
-  const hashes = new Set(relations.flatMap(([, { says }]) => says ?? []))
-  const says = Object.entries({ ...before.says, ...state.says }).filter(([hash]) => hashes.has(hash))
-  const { says: _, ...others } = state
+  const hashes = new Set(relations.flatMap(([, entry]) => entry.published?.digest ?? []))
+  const published = Object.entries({ ...before.published, ...state.published }).filter(([hash]) => hashes.has(hash))
+  const { published: _, ...others } = state
   return {
     ...others,
     relations: Object.fromEntries(relations),
-    ...(says.length > 0 && { says: Object.fromEntries(says) }),
+    ...(published.length > 0 && { published: Object.fromEntries(published) }),
   }
 }
 

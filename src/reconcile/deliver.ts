@@ -7,7 +7,7 @@ import { causedBy, traceOf } from '../cloudevents/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Nudge } from '../relations/nudges.ts'
-import { withEntries } from '../relations/progress.ts'
+import { withDelivered } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Change } from './fold-changes.ts'
 import type { Outbox } from './outbox.ts'
@@ -158,10 +158,7 @@ const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[])
 }
 
 const withSent = (state: State, sent: readonly Nudge[]): State =>
-  withEntries(
-    state,
-    sent.map(({ key, shows }) => ({ key, entry: { sent: shows } })),
-  )
+  sent.reduce((before, { key, shows }) => withDelivered(before, key, shows), state)
 
 type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 

@@ -52,9 +52,9 @@ const withResolved = (subject: Subject, state: State): State => {
 const withVersions = ({ config: former }: State, state: State): State => {
   const [before, versions] = [former?.versions, state.config?.versions]
   if (isDeepStrictEqual(before, versions)) return state
-  const relations = Object.entries(state.relations).map(([key, { kept, ...entry }]) => [
+  const relations = Object.entries(state.relations).map(([key, { lastReadable, ...entry }]) => [
     key,
-    { ...entry, ...lastReadableValues({ ...entry, kept }, entry, versions, before ?? {}) },
+    { ...entry, ...lastReadableValues({ ...entry, lastReadable }, entry, versions, before ?? {}) },
   ])
   return { ...state, relations: Object.fromEntries(relations) }
 }

@@ -73,8 +73,8 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
 }
 
 /** A relation that may have put it there is known where only its data are not. */
-const lostEnrolment = (subject: Subject, { carried, relations }: EffectiveState): Wait[] =>
-  carried && !Object.values(relations).some(isRequirer)
+const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveState): Wait[] =>
+  recovering && !Object.values(relations).some(isRequirer)
     ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
     : []
 

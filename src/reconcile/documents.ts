@@ -90,8 +90,12 @@ export const withoutDocument = (
   const own = documents.found.filter((document) => document.application === application || 'problem' in document)
   const held = new Set(own.map(({ name }) => name))
   return Object.entries(relations).filter(
-    ([, { document, word, mine }]) =>
-      document !== undefined && word === 'told' && mine && !held.has(document) && isLookedFor(documents, document),
+    ([, { document, status, announcedHere }]) =>
+      document !== undefined &&
+      status === 'established' &&
+      announcedHere &&
+      !held.has(document) &&
+      isLookedFor(documents, document),
   )
 }
 
@@ -127,7 +131,7 @@ export const withDocumentEvent = (state: State, document: string, id: string): S
   relations: Object.fromEntries(
     Object.entries(state.relations).map(([key, entry]) => [
       key,
-      entry.document === document ? { ...entry, mark: withEvent(entry.mark, id) } : entry,
+      entry.document === document ? { ...entry, position: withEvent(entry.position, id) } : entry,
     ]),
   ),
   ...(state.document === document &&

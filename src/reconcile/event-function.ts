@@ -40,8 +40,8 @@ export type Look = {
   readonly documents?: readonly string[]
   /** Applications of the namespace whose memories name this one. */
   readonly named?: readonly string[]
-  /** A relation: where it is not known here, the memories of others may know it. */
-  readonly relation?: string
+  /** The id of a relation: where it is not known here, the memories of others may know it. */
+  readonly relation?: number
   /** All documents and memories of the namespace that name the application. */
   readonly everything?: boolean
   /** A unit speaks that may lead: who else runs is looked at. */

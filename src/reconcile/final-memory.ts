@@ -5,6 +5,7 @@ import { objectKey } from '../kubernetes/apply-objects.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
+import { ownedName } from '../state/owned-kinds.ts'
 import type { State } from '../state/state.ts'
 import { withoutRun } from '../workload/churn/history.ts'
 import type { Desired } from './desired-state.ts'
@@ -31,7 +32,7 @@ type Labelling = {
 export const finalMemory = (
   features: Features,
   memory: Memory,
-  { writing: _, awaits: _a, ...state }: State,
+  { writeToken: _, awaiting: _a, ...state }: State,
   { labels: desired }: Desired,
   { application, workload, isCarried, conflicts, failed, handedOn }: Labelling,
 ): Content => {
@@ -119,20 +120,20 @@ const withRefusedSpec = (state: State, refusedSpec: string): State =>
   })
 
 const withOwned = (features: Features, { owned: _, ...state }: State): State => {
-  const kinds = [...new Set([...features.kinds(state.config), ...formerKinds(state)])].toSorted()
+  const kinds = [
+    ...new Set([...features.kinds(state.config).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]),
+  ].toSorted()
   return kinds.length === 0 ? state : { ...state, owned: kinds }
 }
 
-const formerKinds = ({ formerlyOwned = {} }: State) => Object.keys(formerlyOwned) as NonNullable<State['owned']>
-
 /** A step that began before may still write what this one has let go of: its kinds are looked at for a day. */
-export const withFormerKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
-  const current = features.kinds(state.config)
+export const withPreviousKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
+  const current = features.kinds(state.config).map(ownedName)
   const left = owned.filter((kind) => !current.includes(kind))
-  const former = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.formerlyOwned }
-  const kept = Object.entries(former).filter(([kind]) => !current.some((one) => one === kind))
-  const { formerlyOwned: _, ...others } = state
-  return kept.length === 0 ? others : withOwned(features, { ...others, formerlyOwned: Object.fromEntries(kept) })
+  const previous = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.previouslyOwned }
+  const kept = Object.entries(previous).filter(([kind]) => !current.includes(kind))
+  const { previouslyOwned: _, ...others } = state
+  return kept.length === 0 ? others : withOwned(features, { ...others, previouslyOwned: Object.fromEntries(kept) })
 }
 
 const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>

@@ -229,13 +229,13 @@ type PeerMark = {
 /** Lists what a remote side knows of relations with the own side, and of ends of which it does not know with whom they were. */
 const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }: PublicState): PeerMark[] => [
   ...Object.values(relations).flatMap((entry) =>
-    isBetween(entry, peer, subject) ? [{ id: entry.id, mark: entry.mark, peer, interface: entry.interface }] : [],
+    isBetween(entry, peer, subject) ? [{ id: entry.id, mark: entry.position, peer, interface: entry.interface }] : [],
   ),
-  ...Object.entries(tombstones).flatMap(([key, { mark, interface: name }]): PeerMark[] => {
+  ...Object.entries(tombstones).flatMap(([key, { position: mark, interface: name }]): PeerMark[] => {
     const { id, remote } = tombstoneOf(peer, key)
     if (remote && isSameSubject(remote, subject)) return [{ id: Number(id), mark, peer, interface: name }]
     // whose it is was not said, but it is a relation of the peer
-    const isAnybodys = remote === undefined && ownValue(relations, id) === undefined
+    const isAnybodys = remote === undefined && !Object.values(relations).some((entry) => String(entry.id) === id)
     return isAnybodys ? [{ id: Number(id), mark, peer }] : []
   }),
 ]
@@ -273,15 +273,15 @@ const orError = <T>(action: () => T): T | Error => {
 /** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
 const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
   const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
-    const { data = {}, units } = ownValue(before.relations, key)?.remote ?? {}
+    const { data, units } = ownValue(before.relations, key)?.remote ?? {}
     return !isDeepStrictEqual([remote.data, remote.units], [data, units])
   })
-  const entries = changed.map(([key, { kept: _, ...entry }]) => {
-    const { remote: told, kept } = ownValue(before.relations, key) ?? {}
+  const entries = changed.map(([key, { lastReadable: _, ...entry }]) => {
+    const { remote: told, lastReadable } = ownValue(before.relations, key) ?? {}
     const { data: _data, units: _units, ...remote } = entry.remote
     return [
       key,
-      defined({ ...entry, kept, remote: defined({ ...remote, data: told?.data ?? {}, units: told?.units }) }),
+      defined({ ...entry, lastReadable, remote: defined({ ...remote, data: told?.data, units: told?.units }) }),
     ]
   })
   return {
@@ -307,7 +307,7 @@ const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): Sta
 /** Tells if a peer carries labels of a relation with the application, or grants it anything. */
 const isGranted = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
   Object.values(peer.state.relations).some(
-    (entry) => (entry.holds === true || entry.granted !== undefined) && isBetween(entry, peer.subject, subject),
+    (entry) => (entry.labels !== undefined || entry.grant !== undefined) && isBetween(entry, peer.subject, subject),
   )
 
 /** An event about a document that is there says nothing that the document does not. */

@@ -27,7 +27,7 @@ export const withLostMemory = async (
       (seen) => isCarrying(subject, seen),
       () => false,
     ))
-  return isLost ? { ...state, carried: true } : state
+  return isLost ? { ...state, recovering: true } : state
 }
 
 /**
@@ -42,7 +42,7 @@ export const withObservedLabels = (
   { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
 ): { carried: State; resolved: ResolvedRelations } => {
   const isLost = memory.stored === undefined && isCarrying(subject, observed)
-  if (!isLost && !state.carried) return { carried: state, resolved: seen }
+  if (!isLost && !state.recovering) return { carried: state, resolved: seen }
   const carried = withRecoveredLabels(state)
   const resolved = resolveRelations(subject, carried, found.peers)
   const { labels } = features.labels(subject, resolved)
@@ -54,7 +54,7 @@ export const withObservedLabels = (
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
   if (!isKnown) return { carried, resolved }
-  const { carried: _, ...known } = carried
+  const { recovering: _, ...known } = carried
   return { carried: known, resolved: resolveRelations(subject, known, found.peers) }
 }
 

@@ -8,6 +8,7 @@ import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isOfNamesake } from '../kubernetes/ownership-labels.ts'
 import { selectedPods } from '../kubernetes/pods.ts'
+import { ownedKinds } from '../state/owned-kinds.ts'
 import type { State } from '../state/state.ts'
 import { observePods, type UnitPod, type Units } from '../units/units.ts'
 import { ownWorkload } from '../workload/config.ts'
@@ -93,7 +94,7 @@ const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config
 /** The workload was the application's own, and goes. A memory that looks for such kinds does not say that there are any. */
 const isUndeployed = (subject: Subject, state: State, { workload, pods = [] }: Running): boolean =>
   !isOwn(state) &&
-  (state.owned ?? []).some((kind) => kind === 'Deployment' || kind === 'StatefulSet') &&
+  ownedKinds(state.owned).some((kind) => kind === 'Deployment' || kind === 'StatefulSet') &&
   (workload === undefined ? pods.length === 0 : isDeployedBy(subject, workload))
 
 /** Tells if anything depends on the units: published cluster data, a leader, pending data, or data of a unit. */

@@ -13,6 +13,7 @@ import { type KubernetesObject, referenceTo } from '../kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../kubernetes/ownership-labels.ts'
 import { isServiceOf } from '../kubernetes/services.ts'
 import type { ResolvedRelations, WorkloadLabels } from '../relations/resolve-relations.ts'
+import { ownedKinds } from '../state/owned-kinds.ts'
 import type { OwnedKind, State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
@@ -120,7 +121,7 @@ export const observeTargets = async (
   }
   const library = libraryTargets(subject, state)
   const targets = features.targets(subject.application, state.config)
-  const former = [...(state.former ?? []), ...library].filter(
+  const former = [...(state.previousTargets ?? []), ...library].filter(
     (one) => !targets.some((other) => isSameTarget(one, other)),
   )
   const found = await Promise.all([...targets.map(findCurrent), ...former.map(find)])
@@ -165,7 +166,7 @@ const observeOwned = async (
   subject: Subject,
   state: State,
 ): Promise<Owned> => {
-  const kinds = (state.owned ?? []).filter((kind) => kind !== 'Namespace')
+  const kinds = ownedKinds(state.owned).filter((kind) => kind !== 'Namespace')
   const [leftovers] = features.leftovers(state.config)
   const list = async (kind: OwnedKind): Promise<Listed> => {
     const query = { kind, namespace: subject.namespace }

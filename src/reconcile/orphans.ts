@@ -15,6 +15,7 @@ import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { endedBy, isRequirer } from '../relations/progress.ts'
 import { memoryName } from '../state/memory.ts'
+import { ownedKinds } from '../state/owned-kinds.ts'
 import { emptyState, isRemoved, OwnedKind, stands } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
 import { listOwned, unlessForbidden } from './observed.ts'
@@ -145,7 +146,8 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   if (read instanceof Error) return [{ application, remotes: [], documents: new Set() }]
   // an application that only the charm library has written to has no state yet
   const state = read ?? emptyState()
-  const { config, owned = [], workloadKind } = state
+  const { config, workloadKind } = state
+  const owned = ownedKinds(state.owned)
   const subject = { namespace, application }
   const buried = Object.keys(state.tombstones ?? {}).flatMap((key) => tombstoneOf(subject, key).remote ?? [])
   const remotes = [...listRemotes(subject, state), ...buried].filter((remote) => remote.namespace === namespace)

@@ -3,7 +3,7 @@ import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
-import { withRevisions } from '../relations/peer-entry.ts'
+import { withGenerations } from '../relations/peer-entry.ts'
 import type { Peers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import type { Memories, Memory } from '../state/memory.ts'
@@ -84,9 +84,9 @@ export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 10
     ...memories,
     known: (subject) => kept.get(subjectName(subject)),
     load: async (kubernetes, subject) => keep(subject, await memories.load(kubernetes, subject)),
-    isStored: (memory, next) => memories.isStored(memory, withRevisions(memory, next)),
+    isStored: (memory, next) => memories.isStored(memory, withGenerations(memory, next)),
     save: async (kubernetes, subject, memory, next) =>
-      keep(subject, await memories.save(kubernetes, subject, memory, withRevisions(memory, next))),
+      keep(subject, await memories.save(kubernetes, subject, memory, withGenerations(memory, next))),
   }
 }
 

@@ -12,7 +12,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isSettling } from '../policies/unenforced.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
 import { withSending } from '../relations/nudges.ts'
-import { withRevisions } from '../relations/peer-entry.ts'
+import { withGenerations } from '../relations/peer-entry.ts'
 import { type Peers, readPeers } from '../relations/peers.ts'
 import { dueIntents, type Intent, recordProgress, withEntries, workersAwaited } from '../relations/progress.ts'
 import { gateEnrolment, isAwaiting, peerView, type ResolvedRelations } from '../relations/resolve-relations.ts'
@@ -21,7 +21,7 @@ import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
 import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
-import { finalMemory, withFormerKinds, withRefusals } from './final-memory.ts'
+import { finalMemory, withPreviousKinds, withRefusals } from './final-memory.ts'
 import { withCauses } from './not-taken.ts'
 import { observeRunning, type Running, withUnits } from './observe-units.ts'
 import { type Found, missingIn, type Observed, observeTargets, type Targets, workloadLabelsIn } from './observed.ts'
@@ -113,7 +113,7 @@ export const reconcile = async (outer: Dependencies, input: Input): Promise<Reco
   await outer.clock.yieldTurn()
   const first = step.recall('plan', planOf, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, memory.state, next, resolved, peers)
-  const isSaved = intents.every(isNothing) && memory.state.writing === undefined
+  const isSaved = intents.every(isNothing) && memory.state.writeToken === undefined
   const due = dueIn(first)
   if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []))
   if (isSaved && isKnownRefusal(step, first, due)) return await retry(step, first, headsOf(due))
@@ -186,7 +186,9 @@ const isOvertaken = async (
   return known.some(({ key }) => {
     const [before, now] = [peers, again].map((read) => peerView(subject, next, key, read))
     return (
-      before?.shows !== now?.shows || before?.holds !== now?.holds || !isDeepStrictEqual(before?.labels, now?.labels)
+      before?.shows !== now?.shows ||
+      before?.hasLabels !== now?.hasLabels ||
+      !isDeepStrictEqual(before?.labels, now?.labels)
     )
   })
 }
@@ -208,7 +210,7 @@ const isCurrent = async (step: Step, { stored }: Memory): Promise<boolean> => {
 
 /** Write-ahead record: the labels that are newly wanted, and whether others wait for more, and that something is being written. */
 const ahead = (step: Step, state: State, mark: string): Content => ({
-  state: { ...state, writing: mark, ...(isAwaitingWorkers(step) && { awaits: 'carried' }) },
+  state: { ...state, writeToken: mark, ...(isAwaitingWorkers(step) && { awaiting: 'labels-applied' }) },
   labels: {
     ...step.memory.labels,
     ...labelsHandedElsewhere(step.subject, step.resolved.state),
@@ -302,14 +304,14 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Re
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
     isLabelling: unlabelled.length > 0 || isUnread || waitForPods !== undefined || isHandedOn || isAwaiting(resolved),
   })
-  const state = withFormerKinds(
+  const state = withPreviousKinds(
     features,
     withRefusals({ ...done, units }, planned, reports, memory.state.refused),
     next,
     now,
   )
-  const { state: shown, labels } = withRevisions(saved, { state, labels: held.labels })
-  const awaits = planned.awaits ?? (isHandedOn || isAwaitingWorkers(step) ? 'carried' : undefined)
+  const { state: shown, labels } = withGenerations(saved, { state, labels: held.labels })
+  const awaiting = planned.awaiting ?? (isHandedOn || isAwaitingWorkers(step) ? 'labels-applied' : undefined)
   const missing = missingIn(features, subject, next, targets.current, situation.desired.labels)
   const waits = waitsOf({
     ...{
@@ -326,7 +328,7 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Re
     },
     unenforced: await unenforcedSince(step, reports, now),
   })
-  const content = { state: defined({ ...withSending(subject, shown, peers), awaits }), labels }
+  const content = { state: defined({ ...withSending(subject, shown, peers), awaiting }), labels }
   let settled = saved
   const waitingSince = beginnings(waits, content.state.waitingSince, now)
   if (!features.memories.isStored(saved, content) || isDatedAnew(waitingSince, content.state)) {

@@ -2,6 +2,7 @@ import { isAfter, type Mark, type Position } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import type { Features } from '../feature/combine.ts'
 import { type AnnouncementResult, endOnRemoval } from '../relations/announcements.ts'
+import { ownedName } from '../state/owned-kinds.ts'
 import { pendingIn, withPending } from '../state/pending.ts'
 import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../state/state.ts'
 import { WORKLOAD_KINDS } from '../workload/objects.ts'
@@ -35,7 +36,9 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
     removed: config ? undefined : state.removed,
     document: config && state.document,
     // also what is left of a memory that was lost
-    owned: [...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options)])],
+    owned: [
+      ...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options).map(ownedName)]),
+    ],
   })
   return withPending(next, left)
 }

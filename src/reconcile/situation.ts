@@ -53,8 +53,8 @@ export const readSituation = async (
   await clock.yieldTurn()
   const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
-  const { writing, refused } = memory.state
-  const isFenced = writing !== undefined && writing !== ownMark
+  const { writeToken, refused } = memory.state
+  const isFenced = writeToken !== undefined && writeToken !== ownMark
   const only = Object.keys(refused?.objects ?? {})
   const awaited = namespaceAwaits(subject, next, resolved, peers)
   const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
@@ -82,7 +82,7 @@ export const readSituation = async (
       desired: desired.labels,
     }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
-    fence: isFenced ? { mark: writing } : refused && { mark: refused.hash, only },
+    fence: isFenced ? { mark: writeToken } : refused && { mark: refused.hash, only },
   }
 }
 

@@ -15,6 +15,7 @@ import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import { withDeparting } from '../relations/resolve-relations.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
+import { ownedName } from '../state/owned-kinds.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './databags.ts'
@@ -346,7 +347,7 @@ const attempt = async (
       saved: (mark) => {
         progress.taken ??= taken
         progress.mark = mark
-        progress.isFencing = ![undefined, ownMark].includes(memory.state.writing)
+        progress.isFencing = ![undefined, ownMark].includes(memory.state.writeToken)
       },
       wrote: (name, { drift, isGone } = { drift: [], isGone: false }) => {
         progress.written.add(name)
@@ -404,9 +405,9 @@ const loadWritten = async (
   { taken, mark }: Progress,
 ): Promise<Memory> => {
   let memory = await memories.load(kubernetes, subject)
-  const { writing } = memory.state
-  const isOthers = taken !== undefined && writing !== undefined && writing !== mark
-  for (let looks = 0; isOthers && memory.state.writing === writing && looks < MOST_LOOKS; looks += 1) {
+  const { writeToken } = memory.state
+  const isOthers = taken !== undefined && writeToken !== undefined && writeToken !== mark
+  for (let looks = 0; isOthers && memory.state.writeToken === writeToken && looks < MOST_LOOKS; looks += 1) {
     await clock.sleep(LOOK_MILLISECONDS * (0.5 + clock.random()))
     memory = await memories.load(kubernetes, subject)
   }
@@ -464,12 +465,16 @@ const note = async (
 const withTargets = (features: Features, memory: Memory, { application }: Subject, state: State, now: Date): State => {
   const since = now.toISOString()
   const places = features.targets(application, memory.state.config).map((target) => ({ ...target, since }))
-  const former = [...(state.former ?? []), ...places]
+  const former = [...(state.previousTargets ?? []), ...places]
   const owned = [
-    ...new Set([...(state.owned ?? []), ...features.kinds(state.config), ...Object.keys(state.formerlyOwned ?? {})]),
+    ...new Set([
+      ...(state.owned ?? []),
+      ...features.kinds(state.config).map(ownedName),
+      ...Object.keys(state.previouslyOwned ?? {}),
+    ]),
   ]
   const next = withPreviousTargets(state, former, features.targets(application, state.config))
-  return owned.length === 0 ? next : { ...next, owned: (owned as NonNullable<State['owned']>).toSorted() }
+  return owned.length === 0 ? next : { ...next, owned: owned.toSorted() }
 }
 
 /**
@@ -485,7 +490,7 @@ const isStranger = (
 ): boolean =>
   changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&
   Object.keys(state.relations).length > 0 &&
-  [...(state.owned ?? []), ...(state.former ?? [])].length === 0 &&
+  [...(state.owned ?? []), ...(state.previousTargets ?? [])].length === 0 &&
   !documents.found.some((one) => one.application === subject.application && !('isForbidden' in one)) &&
   !isDeployed(observed)
 

@@ -4,7 +4,6 @@ import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { hasWorkload } from '../kubernetes/workloads.ts'
 import { type Document, findDocuments, isAbout, listDocuments, rememberedDocuments } from '../relations/documents.ts'
-import { relationKey } from '../relations/ids.ts'
 import { remoteSubject } from '../relations/peer-entry.ts'
 import {
   isRelatedTo,
@@ -17,6 +16,7 @@ import {
   remoteTest,
 } from '../relations/peers.ts'
 import { hasPublished } from '../relations/resolve-relations.ts'
+import { relationKey } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { type Documents, withoutDocument, withoutRivals } from './documents.ts'
 import type { Change } from './fold-changes.ts'
@@ -68,8 +68,8 @@ const withLife = async (kubernetes: Kubernetes, awaited: ReadonlySet<string>, pe
 }
 
 /** An event may be about a relation that only the other side was told of. */
-const isUnknown = ({ relations }: Pick<State, 'relations'>, key: string | undefined): boolean =>
-  key !== undefined && ownValue(relations, key) === undefined
+const isUnknown = ({ relations }: Pick<State, 'relations'>, id: number | undefined): boolean =>
+  id !== undefined && !Object.values(relations).some((entry) => entry.id === id)
 
 const readDocuments = async (
   kubernetes: Kubernetes,
@@ -116,7 +116,7 @@ const rivalsOf = (
   const held = read.flatMap((document) => {
     if ('config' in document) return config ?? []
     if (!('announced' in document)) return []
-    return ownValue(relations, relationKey({ relations }, document.announced))?.document ?? []
+    return ownValue(relations, relationKey(document.announced))?.document ?? []
   })
   return held.filter((name) => !names.has(name))
 }

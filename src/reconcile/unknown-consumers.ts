@@ -11,7 +11,7 @@ import { hasTombstone } from '../relations/announcements.ts'
 import { remoteSubject } from '../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, readPeers } from '../relations/peers.ts'
 import { peerView } from '../relations/resolve-relations.ts'
-import { type RelationEntry, requesterName } from '../state/relation.ts'
+import { isEmptied, type RelationEntry, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
 import type { Observed } from './observed.ts'
 
@@ -119,14 +119,14 @@ const podsAnywhere = async (kubernetes: Kubernetes, { namespace }: Subject, sele
 
 /** Tells if the labels of the pods may be those of a relation with the beacon. */
 const mayBeLed = (beacon: Subject, peer: Peer | undefined): boolean =>
-  peer === undefined || !('state' in peer) || peer.state.carried === true || holdsOf(peer, beacon).length > 0
+  peer === undefined || !('state' in peer) || peer.state.recovering === true || holdsOf(peer, beacon).length > 0
 
 /** The relations with the beacon of which an application carries labels. */
 const holdsOf = ({ subject, state }: Extract<Peer, ReadablePeer>, beacon: Subject): RelationEntry[] =>
   Object.values(state.relations).filter(
     (entry) =>
       entry.interface === 'service_mesh' &&
-      entry.holds === true &&
+      entry.labels !== undefined &&
       isSameSubject(remoteSubject(subject, entry), beacon),
   )
 
@@ -146,8 +146,8 @@ const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): 
 }
 
 /** Tells if the platform says what a consumer asks for: an emptied databag asks for nothing, unless the consumer publishes for itself. */
-const isAsking = ({ remote, emptied, heard }: RelationEntry): boolean =>
-  Object.keys(remote.data).length > 0 || (emptied === true && heard !== true)
+const isAsking = (entry: RelationEntry): boolean =>
+  Object.keys(entry.remote.data ?? {}).length > 0 || (isEmptied(entry) && entry.peer?.publishes !== true)
 
 /** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
 const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
@@ -174,9 +174,9 @@ const isSilent = async (
   if (peer === undefined) return false
   if ('state' in peer)
     return (
-      peer.state.carried === true ||
+      peer.state.recovering === true ||
       hasYetToTell(subject, requester, state, peer.state, id) ||
-      holdsOf(peer, subject).some(({ says }) => says === undefined)
+      holdsOf(peer, subject).some(({ published }) => published?.digest === undefined)
     )
   return peer.unknown === 'unreadable' || (await hasWorkload(kubernetes, requester))
 }

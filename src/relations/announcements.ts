@@ -10,9 +10,8 @@ import {
 } from '../base/event-order.ts'
 import { defined, ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
-import { hasData, type RelationEntry, type RelationIdentity } from '../state/relation.ts'
+import { hasData, type RelationEntry, type RelationIdentity, relationKey, relationsIn } from '../state/relation.ts'
 import { idHolder, type PublicState, type State } from '../state/state.ts'
-import { relationKey } from './ids.ts'
 import { lastReadableValues } from './last-readable.ts'
 import { isBetween, type Named, peerEntry } from './peer-entry.ts'
 import { isEnrolling } from './resolve-relations.ts'
@@ -37,16 +36,16 @@ export const announceRelation = (
   now: Date,
   known: KnownMarks,
 ): AnnouncementResult => {
-  const key = relationKey(state, announced)
+  const key = relationKey(announced)
   // a document keeps its position, whichever relation it named before
   const held =
     announced.document === undefined
       ? []
       : Object.values(state.relations).filter(({ document }) => document === announced.document)
-  const others = [state.marks?.application, ...known(announced.id, announced), ...held.map((entry) => entry.mark)]
-  const before = ownValue(state.relations, key)?.mark
+  const others = [state.marks?.application, ...known(announced.id, announced), ...held.map((entry) => entry.position)]
+  const before = ownValue(state.relations, key)?.position
   const tombstone = findTombstone(state, announced.id, announced.remote)
-  const mark = advance(mergedMark(before, tombstone?.mark), position, others)
+  const mark = advance(mergedMark(before, tombstone?.position), position, others)
   if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
   const late =
     before === undefined
@@ -54,7 +53,7 @@ export const announceRelation = (
           state,
           key,
           announced,
-          tombstone?.mark ?? advance(undefined, position, [state.marks?.application]),
+          tombstone?.position ?? advance(undefined, position, [state.marks?.application]),
           now,
         )
       : withLate(state, key, before, position)
@@ -68,7 +67,7 @@ export const announceRelation = (
 const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mark: Mark | Late, now: Date): State =>
   typeof mark === 'string'
     ? state
-    : withEntry(state, key, ended({ ...relation, word: 'ended', mark, mine: true }, mark, now))
+    : withEntry(state, key, ended({ ...relation, status: 'ended', position: mark, announcedHere: true }, mark, now))
 
 /**
  * Remembers an event that is late by what the other side knows alone: a process that did not know it may still be about to save that event,
@@ -77,9 +76,9 @@ const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mar
 const withLate = (state: State, key: string, known: Mark | undefined, position: Position): State => {
   const entry = ownValue(state.relations, key)
   const isLateHere = known === undefined || typeof advance(known, position, [state.marks?.application]) === 'string'
-  return isLateHere || entry?.mark !== known
+  return isLateHere || entry?.position !== known
     ? state
-    : withEntry(state, key, { ...entry, mark: withEvent(known, position.id) })
+    : withEntry(state, key, { ...entry, position: withEvent(known, position.id) })
 }
 
 /** Applies a document, which announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
@@ -89,9 +88,10 @@ export const announceRelationByDocument = (
   now: Date,
   known: KnownMarks,
 ): State => {
-  const entry = ownValue(state.relations, relationKey(state, announced))
-  const before = mergedMark(entry?.mark, findTombstone(state, announced.id, announced.remote)?.mark)
-  const mark = entry?.word === 'told' ? entry.mark : markNow(state, before, now, known(announced.id, announced))
+  const entry = ownValue(state.relations, relationKey(announced))
+  const before = mergedMark(entry?.position, findTombstone(state, announced.id, announced.remote)?.position)
+  const mark =
+    entry?.status === 'established' ? entry.position : markNow(state, before, now, known(announced.id, announced))
   return withAnnounced(state, announced, mark, now)
 }
 
@@ -117,21 +117,29 @@ export const endRelation = (
   const { id } = relation
   const key = endedKey(state, told)
   const entry = key === undefined ? undefined : ownValue(state.relations, key)
-  const before = entry ? entry.mark : findTombstone(state, id, remote)?.mark
+  const before = entry ? entry.position : findTombstone(state, id, remote)?.position
   const meant = entry ?? (remote && { interface: relation.interface, remote })
   const mark = advance(before, position, [state.marks?.application, ...known(id, meant)])
   if (typeof mark === 'string')
     return { state: key === undefined ? state : withLate(state, key, before, position), late: mark }
   if (key !== undefined) return { state: withEnded(state, key, mark, now) }
-  const isFree = ownValue(state.relations, String(id)) === undefined
-  const whole = isFree ? wholeRelation({ relation, remote }) : undefined
+  const whole = wholeRelation({ relation, remote })
   if (whole)
     return {
-      state: withoutTombstone(withEntry(state, String(id), ended({ ...whole, mark }, mark, now)), id, whole.remote),
+      state: withoutTombstone(
+        withEntry(state, relationKey(whole), ended({ ...whole, position: mark }, mark, now)),
+        id,
+        whole.remote,
+      ),
     }
-  const since = now.toISOString()
+  const endedAt = now.toISOString()
   const own = remote === undefined ? String(id) : tombstoneKey(id, remote)
-  const tombstone = defined({ since, ...ownValue(state.tombstones, own), mark, interface: relation.interface })
+  const tombstone = defined({
+    endedAt,
+    ...ownValue(state.tombstones, own),
+    position: mark,
+    interface: relation.interface,
+  })
   return { state: withTombstones(state, { ...state.tombstones, [own]: tombstone }) }
 }
 
@@ -140,16 +148,16 @@ const endedKey = (
   { relations }: Pick<State, 'relations'>,
   { relation, remote, document }: Ended,
 ): string | undefined => {
-  const agreement = (key: string, entry: RelationEntry): number =>
+  const agreement = (entry: RelationEntry): number =>
     8 * Number(isHeldIn(entry, document)) +
     4 * Number(isOf(entry.interface, relation.interface) && isOf(entry.role, relation.role)) +
     2 * Number(remote === undefined || entry.remote.namespace === remote.namespace) +
-    Number(key === String(relation.id))
+    Number(entry.waitsForId !== true)
   const meant = Object.entries(relations).filter(
     ([, entry]) =>
       entry.id === relation.id && (isHeldIn(entry, document) || isOf(entry.remote.application, remote?.application)),
   )
-  const [best] = meant.toSorted(([one, left], [other, right]) => agreement(other, right) - agreement(one, left))
+  const [best] = meant.toSorted(([, one], [, other]) => agreement(other) - agreement(one))
   return best?.[0]
 }
 
@@ -159,24 +167,24 @@ const isOf = (value: string, wanted: string | undefined): boolean => wanted === 
 const wholeRelation = ({
   relation: { id, endpoint, interface: name, role },
   remote,
-}: Ended): Omit<RelationEntry, 'mark'> | undefined =>
+}: Ended): Omit<RelationEntry, 'position'> | undefined =>
   endpoint === undefined || name === undefined || role === undefined || remote === undefined
     ? undefined
     : {
         ...{ id, endpoint, interface: name, role },
-        remote: defined({ ...remote, data: {} }),
-        word: 'ended',
-        mine: true,
+        remote,
+        status: 'ended',
+        announcedHere: true,
       }
 
 /** Ends a relation whose document was deleted. */
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
-  withEnded(state, key, markNow(state, ownValue(state.relations, key)?.mark, now), now)
+  withEnded(state, key, markNow(state, ownValue(state.relations, key)?.position, now), now)
 
 /** Leaves a relation whose document was deleted to the other side, of which another document declares it. */
 export const handDocumentOver = (state: State, key: string, document: string): State => {
   const entry = ownValue(state.relations, key)
-  return entry === undefined ? state : withEntry(state, key, { ...entry, document, mine: false })
+  return entry === undefined ? state : withEntry(state, key, { ...entry, document, announcedHere: false })
 }
 
 /** Lists the relations that end with a document. These are those it declares, and the one that was told of unless another document declares it by now. */
@@ -184,7 +192,7 @@ export const endedWith = (state: State, told: Ended | undefined, document: strin
   const { relations } = state
   const key = told && endedKey(state, told)
   const entry = key === undefined ? undefined : ownValue(relations, key)
-  const isTheirs = entry?.word === 'told' && !entry.mine
+  const isTheirs = entry?.status === 'established' && !entry.announcedHere
   const isMeant = document === undefined || entry?.document === undefined || (entry.document === document && !isTheirs)
   const held = heldKeys(state, document).filter((one) => one !== key || !isMeant)
   return [
@@ -198,7 +206,7 @@ const heldKeys = ({ relations }: State, document: string | undefined): string[] 
   document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
 
 const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
-  document !== undefined && entry?.document === document && entry.mine && entry.word === 'told'
+  document !== undefined && entry?.document === document && entry.announcedHere && entry.status === 'established'
 
 type Tombstones = NonNullable<State['tombstones']>
 
@@ -237,8 +245,8 @@ const tombstoneKeys = (id: number, remote: Named | undefined): string[] =>
 const findTombstone = (state: State, id: number, remote: Named | undefined): Tombstones[string] | undefined => {
   const found = tombstoneKeys(id, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
   const [first, ...others] = found
-  const mark = first && others.reduce((one, other) => mergeMarks(one, other.mark), first.mark)
-  return mark && { ...first, ...found.at(-1), mark }
+  const position = first && others.reduce((one, other) => mergeMarks(one, other.position), first.position)
+  return position && { ...first, ...found.at(-1), position }
 }
 
 const withoutTombstone = (state: State, id: number, remote: Named): State => {
@@ -260,18 +268,19 @@ export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, o
 })
 
 const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, now: Date): State => {
-  const key = relationKey(state, announced)
+  const key = relationKey(announced)
   const before = ownValue(state.relations, key)
-  const document = announced.document ?? (before?.word === 'told' && before.mine ? before.document : undefined)
+  const document =
+    announced.document ?? (before?.status === 'established' && before.announcedHere ? before.document : undefined)
   const entry: RelationEntry = {
     ...(before && keepProgress(before)),
     ...announced,
+    remote: toldOf(before, announced),
     ...lastReadableValues(before, announced, state.config?.versions),
     ...(document !== undefined && { document }),
-    ...(isEmptied(before, announced) && { emptied: true as const }),
-    word: 'told',
-    mark,
-    mine: true,
+    status: 'established',
+    position: mark,
+    announcedHere: true,
   }
   const next = withoutTombstone(withEntry(state, key, entry), announced.id, announced.remote)
   // a document that names another relation releases the previous one
@@ -279,8 +288,13 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
   return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
 }
 
-const isEmptied = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): boolean =>
-  before?.word === 'told' && !hasData(remote) && (before.emptied === true || hasData(before.remote))
+/** The peer as the platform describes it. A databag that is empty from the beginning says nothing, one that is empty now was emptied. */
+const toldOf = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): RelationEntry['remote'] => {
+  const wasTold = before?.status === 'established' && before.remote.data !== undefined
+  if (hasData(remote) || wasTold) return remote
+  const { data: _, ...named } = remote
+  return named
+}
 
 const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
   const before = ownValue(state.relations, key)
@@ -288,21 +302,21 @@ const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
 }
 
 const ended = (entry: RelationEntry, mark: Mark, now: Date): RelationEntry => ({
-  ...{ ...entry, word: 'ended', mark },
-  ...{ mine: true, since: endOf(entry, now) },
+  ...{ ...entry, status: 'ended', position: mark },
+  ...{ announcedHere: true, endedAt: endOf(entry, now) },
 })
 
 /** Returns the time of the last end of a relation that is over now. */
-const endOf = ({ word, since }: RelationEntry, now: Date): string =>
-  (word === 'ended' ? since : undefined) ?? now.toISOString()
+const endOf = ({ status, endedAt }: RelationEntry, now: Date): string =>
+  (status === 'ended' ? endedAt : undefined) ?? now.toISOString()
 
 const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>
   Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
 
 /** Keeps the progress of both sides, and the last end, whichever side announces the relation again. */
 const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
-  const { says, revision, seen, heard, granted, holds, taking, sent, since } = entry
-  return defined({ says, revision, seen, heard, granted, holds, taking, sent, since })
+  const { published, peer, labels, grant, endedAt, waitsForId } = entry
+  return defined({ published, peer, labels, grant, endedAt, waitsForId })
 }
 
 /**
@@ -312,13 +326,13 @@ const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
 export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State =>
   Object.values(theirs.relations)
     .filter((other) => isBetween(other, peer, subject))
-    .reduce((before, other) => mergeOne(before, peer, theirs, other, now), state)
+    .reduce((before, other) => mergeOne(before, peer, other, now), state)
 
-const mergeOne = (state: State, peer: Subject, theirs: PublicState, other: RelationEntry, now: Date): State => {
-  const key = relationKey(state, peerEntry(other, peer))
+const mergeOne = (state: State, peer: Subject, other: RelationEntry, now: Date): State => {
+  const key = relationKey(peerEntry(other, peer))
   const own = ownValue(state.relations, key)
-  if (own !== undefined) return mergeWord(state, key, own, other, now)
-  const isWaitingThere = other.word === 'told' && idHolder(theirs, other) !== undefined
+  if (own !== undefined) return mergeStatus(state, key, own, other, now)
+  const isWaitingThere = other.status === 'established' && other.waitsForId
   return isWaitingThere ? state : adopted(state, peer, other, key, now)
 }
 
@@ -326,39 +340,57 @@ const mergeOne = (state: State, peer: Subject, theirs: PublicState, other: Relat
 const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date): State => {
   const tombstone = findTombstone(state, entry.id, entry.remote)
   if (tombstone === undefined) return withEntry(state, key, entry)
-  const mark = mergeMarks(tombstone.mark, entry.mark)
-  const isOver = compareMarks(tombstone.mark, entry.mark) >= 0
-  const since = tombstone.since ?? now.toISOString()
-  const known: RelationEntry = isOver ? { ...entry, word: 'ended', mark, mine: true, since } : { ...entry, mark }
+  const position = mergeMarks(tombstone.position, entry.position)
+  const isOver = compareMarks(tombstone.position, entry.position) >= 0
+  const endedAt = tombstone.endedAt ?? now.toISOString()
+  const known: RelationEntry = isOver
+    ? { ...entry, status: 'ended', position, announcedHere: true, endedAt }
+    : { ...entry, position }
   return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
 }
 
-/** Merges two words about one relation: the later counts, and an event is compared with the marks of both. */
-const mergeWord = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
-  if (own.word === other.word) return withDocumentOf(state, key, own, other)
-  const order = compareMarks(own.mark, other.mark)
-  const isLater = order < 0 || (order === 0 && other.word === 'ended')
+/** Merges what the platform said to both sides of one relation: the later counts, and an event is compared with the positions of both. */
+const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
+  const { status } = other
+  if (own.status === status) return withDocumentOf(state, key, own, other)
+  const order = compareMarks(own.position, other.position)
+  const isLater = order < 0 || (order === 0 && status === 'ended')
   if (!isLater) return state
-  const word = withWord(state, key, own, { word: other.word, mark: mergeMarks(own.mark, other.mark) }, now)
-  return other.word === 'told' ? withDocumentOf(word, key, word.relations[key] ?? own, other) : word
+  const next = withStatus(state, key, own, { status, position: mergeMarks(own.position, other.position) }, now)
+  return status === 'established' ? withDocumentOf(next, key, next.relations[key] ?? own, other) : next
 }
 
 /** Adopts the document that declares the relation at the remote side, which may lose its memory. */
-const withDocumentOf = (state: State, key: string, own: RelationEntry, { mine, document }: RelationEntry): State =>
-  own.mine || !mine || own.document === document ? state : withEntry(state, key, defined({ ...own, document }))
+const withDocumentOf = (
+  state: State,
+  key: string,
+  own: RelationEntry,
+  { announcedHere, document }: RelationEntry,
+): State =>
+  own.announcedHere || !announcedHere || own.document === document
+    ? state
+    : withEntry(state, key, defined({ ...own, document }))
 
-const withEntry = (state: State, key: string, entry: RelationEntry): State => ({
-  ...state,
-  relations: { ...state.relations, [key]: entry },
-})
+/** Adds or replaces an entry. A new one waits where another relation has its id; entries are in the order of their ids. */
+const withEntry = (state: State, key: string, entry: RelationEntry): State => {
+  if (Object.hasOwn(state.relations, key)) return { ...state, relations: { ...state.relations, [key]: entry } }
+  const added = idHolder(state, entry) === undefined ? entry : { ...entry, waitsForId: true as const }
+  const relations = relationsIn({ relations: { ...state.relations, [key]: added } })
+  return { ...state, relations: Object.fromEntries(relations.map(({ key: own, ...one }) => [own, one])) }
+}
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
   // an end matters only if the other side waits for it, or labels are carried of an unknown relation, which may have been this one
-  const mayBeCarried = state.carried === true && isEnrolling(other) && other.role === 'provides'
-  const isAwaited = other.granted !== undefined || other.holds === true || mayBeCarried
-  if (other.word === 'ended' && !isAwaited) return state
+  const mayBeCarried = state.recovering === true && isEnrolling(other) && other.role === 'provides'
+  const isAwaited = other.grant !== undefined || other.labels !== undefined || mayBeCarried
+  if (other.status === 'ended' && !isAwaited) return state
   // an announcement not sent to the other side was sent to this one, before its memory was lost
-  return withAdopted(state, key, sinceRemoval(state, { ...peerEntry(other, peer), mine: !other.mine }, now), now)
+  return withAdopted(
+    state,
+    key,
+    sinceRemoval(state, { ...peerEntry(other, peer), announcedHere: !other.announcedHere }, now),
+    now,
+  )
 }
 
 /** A relation that this side was told of before the application was removed is over. */
@@ -367,20 +399,23 @@ const sinceRemoval = (
   entry: RelationEntry,
   now: Date,
 ): RelationEntry =>
-  removal !== undefined && entry.mine && entry.document === undefined && compareMarks(entry.mark, removal) <= 0
+  removal !== undefined &&
+  entry.announcedHere &&
+  entry.document === undefined &&
+  compareMarks(entry.position, removal) <= 0
     ? endedByRemoval(entry, removal, now)
     : entry
 
-const withWord = (
+const withStatus = (
   state: State,
   key: string,
   own: RelationEntry,
-  { word, mark }: Pick<RelationEntry, 'word' | 'mark'>,
+  { status, position }: Pick<RelationEntry, 'status' | 'position'>,
   now: Date,
 ): State => {
-  const { since: _, ...entry } = own
-  const since = word === 'ended' ? { since: endOf(own, now) } : {}
-  return withEntry(state, key, { ...entry, word, mark, mine: false, ...since })
+  const { endedAt: _, ...entry } = own
+  const end = status === 'ended' ? { endedAt: endOf(own, now) } : {}
+  return withEntry(state, key, { ...entry, status, position, announcedHere: false, ...end })
 }
 
 /**
@@ -391,8 +426,8 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
   const before = state.marks?.application
   const advanced = advance(before, position)
   if (typeof advanced === 'string') return { state, late: advanced }
-  const earlier = Object.values(state.relations).filter(({ mark }) => !isAfter(mark, position))
-  const marks = [...Object.values(state.marks ?? {}), ...earlier.map(({ mark }) => mark)]
+  const earlier = Object.values(state.relations).filter((entry) => !isAfter(entry.position, position))
+  const marks = [...Object.values(state.marks ?? {}), ...earlier.map((entry) => entry.position)]
   const mark =
     position.time === undefined ? { ...advanced, at: Math.max(advanced.at, 1 + latest(marks, position)) } : advanced
   const relations = Object.entries(state.relations).map(([key, entry]) => [
@@ -411,20 +446,20 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
 
 /** Ends the relations announced before the removal; later ones stay, and so do documents as long as they exist. */
 const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, now: Date): RelationEntry => {
-  if (!entry.mine || entry.word === 'ended') return entry
-  if (isAfter(entry.mark, position))
-    return { ...entry, mark: { ...entry.mark, at: Math.max(entry.mark.at, removal.at + 1) } }
+  if (!entry.announcedHere || entry.status === 'ended') return entry
+  if (isAfter(entry.position, position))
+    return { ...entry, position: { ...entry.position, at: Math.max(entry.position.at, removal.at + 1) } }
   return entry.document === undefined ? endedByRemoval(entry, removal, now) : entry
 }
 
 const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): RelationEntry =>
-  entry.word === 'ended'
+  entry.status === 'ended'
     ? entry
     : {
         ...entry,
-        word: 'ended',
-        mark: { ...entry.mark, at: Math.max(entry.mark.at, at) },
-        since: now.toISOString(),
+        status: 'ended',
+        position: { ...entry.position, at: Math.max(entry.position.at, at) },
+        endedAt: now.toISOString(),
       }
 
 const latest = (marks: readonly Mark[], position: Position): number =>

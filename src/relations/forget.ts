@@ -19,12 +19,12 @@ export const withoutForgotten = (
   now: Date,
   left: readonly string[],
 ): State => {
-  if (state.awaits !== undefined || left.length > 0) return state
+  if (state.awaiting !== undefined || left.length > 0) return state
   const isOld = (since: string | undefined) =>
     since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
-  const { removed, ...others } = withoutFormerKinds(state, isOld)
+  const { removed, ...others } = withoutPreviousKinds(state, isOld)
   const relations = Object.entries(state.relations).filter(([key, entry]) => {
-    const since = (entry.word === 'ended' ? entry.since : undefined) ?? removed
+    const since = (entry.status === 'ended' ? entry.endedAt : undefined) ?? removed
     return stands(state, entry) || !isOld(since) || !isForgettable(subject, state, key, entry, peers)
   })
   if (!isOld(removed) || relations.length > 0)
@@ -34,22 +34,22 @@ export const withoutForgotten = (
 }
 
 /** A step that began under an earlier config may have written objects of its kinds until a day after. */
-const withoutFormerKinds = (
-  { owned = [], formerlyOwned = {}, ...state }: State,
+const withoutPreviousKinds = (
+  { owned = [], previouslyOwned = {}, ...state }: State,
   isOld: (since: string | undefined) => boolean,
 ): State => {
-  const former = Object.entries(formerlyOwned).filter(([, since]) => !isOld(since))
-  const kinds = owned.filter((kind) => !isOld(formerlyOwned[kind]))
+  const previous = Object.entries(previouslyOwned).filter(([, since]) => !isOld(since))
+  const kinds = owned.filter((kind) => !isOld(previouslyOwned[kind]))
   return {
     ...state,
     ...(kinds.length > 0 && { owned: kinds }),
-    ...(former.length > 0 && { formerlyOwned: Object.fromEntries(former) }),
+    ...(previous.length > 0 && { previouslyOwned: Object.fromEntries(previous) }),
   }
 }
 
 /** Tells if both sides have seen the end, and nothing is left. */
 const isForgettable = (subject: Subject, state: State, key: string, entry: RelationEntry, peers: Peers): boolean => {
-  if (entry.holds || entry.granted !== undefined) return false
+  if (entry.labels !== undefined || entry.grant !== undefined) return false
   const { entry: theirs } = peerView(subject, state, key, peers)
-  return theirs === undefined || theirs.seen === publishedHash(state, entry)
+  return theirs === undefined || theirs.peer?.observed === publishedHash(state, entry)
 }

@@ -1,54 +1,44 @@
-import { ownValue } from '../base/own-value.ts'
+import { changed } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
-import { type RelationEntry, type RelationIdentity, relationName } from '../state/relation.ts'
+import { type RelationEntry, relationKey, relationName } from '../state/relation.ts'
 import { idHolder, isEstablished, type State } from '../state/state.ts'
 import { remoteSubject } from './peer-entry.ts'
 import type { Peers } from './peers.ts'
 import { peerView } from './resolve-relations.ts'
-
-type Named = Pick<RelationIdentity, 'id' | 'role' | 'interface'> & Pick<RelationEntry, 'remote'>
-
-/** Builds the key of a relation whose id another one has. */
-const ownKey = ({ id, role, interface: name, remote: { namespace, application } }: Named): string =>
-  [id, role, name, ...(namespace === undefined ? [] : [namespace]), application].join('/')
-
-/** Returns the key of a relation in a state: its id, unless another relation has that. */
-export const relationKey = (state: Pick<State, 'relations'>, relation: Named): string => {
-  const own = ownKey(relation)
-  const isApart = Object.hasOwn(state.relations, own) || idHolder(state, relation) !== undefined
-  return isApart ? own : String(relation.id)
-}
 
 /**
  * Gives ids that are free to the relations that wait for them. The one that has an id keeps it until it is over on either side; then the
  * first that was announced takes it.
  */
 export const assignIds = (subject: Subject, state: State, peers: Peers): State => {
-  const isOver = (key: string): boolean => {
-    const entry = ownValue(state.relations, key)
+  const isOver = (entry: RelationEntry | undefined): boolean => {
     if (entry === undefined || !isEstablished(state, entry)) return true
-    const { isOver, rival } = peerView(subject, state, key, peers)
+    const { isOver, rival } = peerView(subject, state, relationKey(entry), peers)
     return isOver && rival === undefined
   }
-  const waiting = Object.entries(state.relations).filter(([key]) => key.includes('/') && !isOver(key))
-  const byId = Map.groupBy(waiting, ([, { id }]) => String(id))
-  return [...byId].reduce((before, [id, [first, ...others]]) => {
-    if (first === undefined || !isOver(id)) return before
-    const [key, entry] = others.reduce((one, other) => (other[1].mark.at < one[1].mark.at ? other : one), first)
-    return withId(before, key, entry)
+  const waiting = Object.values(state.relations).filter((entry) => entry.waitsForId && !isOver(entry))
+  return [...Map.groupBy(waiting, ({ id }) => id).values()].reduce((before, [first, ...others]) => {
+    const holder = first && idHolder(before, first)
+    if (first === undefined || !isOver(holder)) return before
+    const next = others.reduce((one, other) => (other.position.at < one.position.at ? other : one), first)
+    return withId(before, next, holder)
   }, state)
 }
 
-const withId = ({ relations, ...state }: State, key: string, entry: RelationEntry): State => {
-  const { [key]: _, [String(entry.id)]: holder, ...others } = relations
-  return { ...state, relations: { ...others, ...(holder && { [ownKey(holder)]: holder }), [entry.id]: entry } }
-}
+const withId = (state: State, entry: RelationEntry, holder: RelationEntry | undefined): State => ({
+  ...state,
+  relations: {
+    ...state.relations,
+    ...(holder && { [relationKey(holder)]: { ...holder, waitsForId: true } }),
+    [relationKey(entry)]: changed(entry, { waitsForId: undefined }),
+  },
+})
 
 /** Lists the relations announced to this side that wait for their ids, which other relations have on either side. */
 export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
-    if (!entry.mine || !isEstablished(state, entry)) return []
+    if (!entry.announcedHere || !isEstablished(state, entry)) return []
     const own = idHolder(state, entry)
     const remote = remoteSubject(subject, entry)
     const holder = own ?? peerView(subject, state, key, peers).rival

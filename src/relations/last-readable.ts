@@ -25,7 +25,7 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
 }
 
 /** The platform's data of the remote side, with the last readable values. */
-type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'kept'>
+type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'lastReadable'>
 
 /**
  * Keeps the last readable values of the platform's data, by key or as a whole: unreadable never counts as absent. `versionsBefore` are
@@ -36,15 +36,15 @@ export const lastReadableValues = (
   announced: Platform,
   versions: Versions | undefined,
   versionsBefore = versions,
-): { kept?: Databag } => {
-  const before = known && { ...dataOf(known, versionsBefore), ...known.kept }
-  const now = readData(announced.interface, announced.remote.data, undefined, versions)
-  const kept = 'data' in now ? lost(announced.interface, before ?? {}, now.data) : (before ?? {})
-  return Object.keys(kept).length === 0 ? {} : { kept }
+): { lastReadable?: Databag } => {
+  const before = known && { ...dataOf(known, versionsBefore), ...known.lastReadable }
+  const now = readData(announced.interface, announced.remote.data ?? {}, undefined, versions)
+  const lastReadable = 'data' in now ? lost(announced.interface, before ?? {}, now.data) : (before ?? {})
+  return Object.keys(lastReadable).length === 0 ? {} : { lastReadable }
 }
 
 const dataOf = ({ interface: name, remote }: Platform, versions: Versions | undefined): Databag => {
-  const data = readData(name, remote.data, undefined, versions)
+  const data = readData(name, remote.data ?? {}, undefined, versions)
   return 'data' in data ? data.data : {}
 }
 

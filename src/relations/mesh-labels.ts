@@ -27,8 +27,8 @@ const labelsIn = (databag: Databag, key: string): Record<string, string> | undef
 /** Collects the mesh labels; undefined without a mesh. Those of the application itself are empty where the whole namespace is enrolled. */
 export const desiredMeshLabels = (state: Pick<EffectiveState, 'relations'>): MeshLabels | undefined => {
   const requested = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
-    ({ remote, kept = {} }) => {
-      const read = (key: string) => labelsIn(remote.data, key) ?? labelsIn(kept, key)
+    ({ remote, lastReadable = {} }) => {
+      const read = (key: string) => labelsIn(remote.data, key) ?? labelsIn(lastReadable, key)
       const labels = read('labels')
       return labels === undefined ? [] : [{ labels, elsewhere: read(ELSEWHERE_KEY) ?? labels }]
     },

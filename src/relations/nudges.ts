@@ -1,12 +1,11 @@
-import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { applicationSource, ECHO } from '../cloudevents/source.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
-import { type PublicState, type State, stands } from '../state/state.ts'
+import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
-import { isRequirer, withEntries } from './progress.ts'
+import { isRequirer, withDelivered } from './progress.ts'
 import { peerView } from './resolve-relations.ts'
 
 /**
@@ -48,9 +47,6 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
   return due.filter((one) => one.isRemembered || first.get(one.event.subject) === one)
 }
 
-/** Stands for data that are about to be sent, as long as it is not noted that they were. */
-const SENDING = ''
-
 /**
  * Marks, before it is done, what is to be sent to remote applications without a memory. Where the note that follows is lost, it is unknown
  * what they were told last, and they are told again, also of what came before or of the end.
@@ -59,14 +55,11 @@ export const withSending = (subject: Subject, state: State, peers: Peers): State
   const isRemote = remoteTest(subject, state)
   const isUntold = (key: string, entry: RelationEntry): boolean => {
     const remote = remoteSubject(subject, entry)
-    const isSettled = entry.sent === SENDING || !isRemote(remote) || readableOf(peers, remote) !== undefined
+    const isSettled = entry.peer?.delivered === null || !isRemote(remote) || readableOf(peers, remote) !== undefined
     return !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
   }
   const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
-  return withEntries(
-    state,
-    sending.map(({ key }) => ({ key, entry: { sent: SENDING } })),
-  )
+  return sending.reduce((before, { key }) => withDelivered(before, key, null), state)
 }
 
 const NO_RESYNC = { isResync: false, isSwept: false }
@@ -90,7 +83,7 @@ const dueTo = (
   const remote = remoteSubject(subject, entry)
   const isNear = remote.namespace === subject.namespace
   // across namespaces words are not shared
-  if (!isNear && entry.says === undefined && !hasProtocol(entry)) return undefined
+  if (!isNear && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
   const isForced = isResync && !(isSwept && isNear)
   const peer = readableOf(peers, remote)
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
@@ -99,8 +92,8 @@ const dueTo = (
 
 /** Tells if the data differ from those sent: without a memory the remote side cannot show what it has seen. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
-  entry.sent !== publishedHash(state, entry) &&
-  (stands(state, entry) || entry.sent !== undefined || entry.granted !== undefined)
+  entry.peer?.delivered !== publishedHash(state, entry) &&
+  (stands(state, entry) || entry.peer?.delivered !== undefined || entry.grant !== undefined)
 
 const isUnseen = (
   subject: Subject,
@@ -114,15 +107,15 @@ const isUnseen = (
   const isStanding = stands(state, entry)
   if (theirs === undefined) return isStanding
   // a namespace leaves the mesh once labels are carried; grants are revoked once they are not
-  const isLeft = (isOver || !isStanding) && theirs.granted !== undefined
+  const isLeft = (isOver || !isStanding) && theirs.grant !== undefined
   // a worker keeps the label of its cluster, on the mesh or not
-  const isLetGo = !entry.holds || entry.interface === 'cluster'
+  const isLetGo = entry.labels === undefined || entry.interface === 'cluster'
   const isAwaited =
-    (peer.awaits === 'carried' && isRequirer(entry)) ||
-    (peer.awaits === 'let-go' && isLetGo) ||
-    (!entry.holds && isLeft)
-  // after the merge a different word of ours is the later one
-  return isAwaited || theirs.word !== entry.word || theirs.seen !== publishedHash(state, entry)
+    (peer.awaiting === 'labels-applied' && isRequirer(entry)) ||
+    (peer.awaiting === 'labels-removed' && isLetGo) ||
+    (entry.labels === undefined && isLeft)
+  // after the merge a different status of ours is the later one
+  return isAwaited || theirs.status !== entry.status || theirs.peer?.observed !== publishedHash(state, entry)
 }
 
 const nudge = (
@@ -142,7 +135,7 @@ const nudge = (
     isRemembered,
     name: `${relationName(entry)} to ${subjectName(to)}`,
     event: {
-      id: `${subjectName(subject)}/${key}/${subjectName(to)}/${contentHash([shows, entry.mark.at])}`,
+      id: `${subjectName(subject)}/${key}/${subjectName(to)}/${contentHash([shows, entry.position.at])}`,
       source: applicationSource(subject),
       type: `dev.meshstep.relation-${isStanding ? 'changed' : 'broken'}.v1`,
       subject: subjectName(to),
@@ -155,8 +148,8 @@ const nudge = (
 }
 
 /** Builds the relation and this side's data, for receivers that read no memories. */
-const standing = ({ namespace, application }: Subject, { says }: State, entry: RelationEntry) => {
-  const { data = {}, units } = (entry.says === undefined ? undefined : ownValue(says, entry.says)) ?? {}
+const standing = ({ namespace, application }: Subject, state: State, entry: RelationEntry) => {
+  const { data = {}, units } = publishedIn(state, entry) ?? {}
   const remote = { application, namespace, endpoint: entry.endpoint, data, ...(units && { units }) }
   return { relation: oppositeIdentity(entry), remote }
 }

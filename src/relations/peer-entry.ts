@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { changed, ownValue } from '../base/own-value.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isSameSubject, type Subject } from '../base/subject.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { RelationEntry } from '../state/relation.ts'
+import { relationKey, withPublished } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
@@ -37,12 +38,12 @@ export const isBetween = (entry: Pick<RelationEntry, 'remote'> | undefined, from
 /** Builds the entry of a relation announced only to `peer` in the same namespace. */
 export const peerEntry = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
   ...oppositeIdentity(theirs),
-  remote: { application: peer.application, endpoint: theirs.endpoint, data: {} },
-  word: theirs.word,
-  mark: theirs.mark,
-  mine: false,
+  remote: { application: peer.application, endpoint: theirs.endpoint },
+  status: theirs.status,
+  position: theirs.position,
+  announcedHere: false,
   ...(theirs.document !== undefined && { document: theirs.document }),
-  ...(theirs.since !== undefined && { since: theirs.since }),
+  ...(theirs.endedAt !== undefined && { endedAt: theirs.endedAt }),
 })
 
 /**
@@ -58,13 +59,10 @@ export const findPeerEntry = (
   const own = ownValue(state.relations, key)
   if (own === undefined) return undefined
   const peer = remoteSubject(subject, own)
-  const isMirror = (other: RelationEntry | undefined): other is RelationEntry =>
-    other !== undefined && isBetween(other, peer, subject) && isOpposite(own, other)
   if (peer.namespace === subject.namespace) {
-    const numbered = ownValue(theirs.relations, String(own.id))
-    if (isMirror(numbered)) return numbered
-    // another relation has the id there
-    return Object.values(theirs.relations).find((other) => other.id === own.id && isMirror(other))
+    const { id, interface: name, role } = own
+    const remote = { application: subject.application }
+    return ownValue(theirs.relations, relationKey({ id, interface: name, role: OPPOSITE[role], remote }))
   }
   const candidates = alike(theirs, (other) => isPair(own, other) && isBetween(other, peer, subject))
   const rivals = alike(state, (other) => isAlike(own, other) && isBetween(other, subject, peer))
@@ -97,29 +95,33 @@ export const contentHash = (content: unknown): string =>
  * back never shows what it did before its end: who heard of that, and writes late, loses the write to who hears of the return.
  */
 export const publishedHash = (state: Shown, entry: RelationEntry): string =>
-  contentHash([...shownIn(state, entry), ...(entry.revision === undefined ? [] : [entry.revision])])
+  contentHash([
+    ...shownIn(state, entry),
+    ...(entry.published?.generation === undefined ? [] : [entry.published.generation]),
+  ])
 
 type Shown = Pick<State, 'removed' | 'marks' | 'relations'>
 
 const shownIn = (state: Shown, entry: RelationEntry) => {
   const isStanding = stands(state, entry)
-  const ends = isStanding ? [entry.since, state.marks?.application?.at].filter((end) => end !== undefined) : []
-  return [isStanding, entry.says ?? null, entry.granted ?? null, ...ends]
+  const ends = isStanding ? [entry.endedAt, state.marks?.application?.at].filter((end) => end !== undefined) : []
+  return [isStanding, entry.published?.digest ?? null, entry.grant ?? null, ...ends]
 }
 
 /**
- * Gives each relation whose public data differ from those in the memory a revision of its own. Data that change and change back are shown anew:
+ * Gives each relation whose public data differ from those in the memory a generation of its own. Data that change and change back are shown anew:
  * the remote side may be about to note that it has seen what came in between, or may have seen what a memory held before it was restored.
  */
-export const withRevisions = ({ state: before, stored }: Memory, next: Content): Content => {
-  const revision = stored?.metadata.resourceVersion
+export const withGenerations = ({ state: before, stored }: Memory, next: Content): Content => {
+  const resourceVersion = stored?.metadata.resourceVersion
   // mostly it is the same entry: nothing need be compared then
   const isKept = before.removed === next.state.removed && before.marks?.application === next.state.marks?.application
   const isShownAlike = (known: RelationEntry, entry: RelationEntry) =>
     (isKept && known === entry) || isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry))
   const relations = Object.entries(next.state.relations).map(([key, entry]) => {
     const known = ownValue(before.relations, key)
-    return [key, changed(entry, { revision: known && isShownAlike(known, entry) ? known.revision : revision })]
+    const generation = known && isShownAlike(known, entry) ? known.published?.generation : resourceVersion
+    return [key, withPublished(entry, { generation })]
   })
   return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
 }

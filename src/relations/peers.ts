@@ -48,7 +48,7 @@ export const remoteTest = (
   { relations }: Pick<State, 'relations'>,
 ): ((other: Subject) => boolean) => {
   const aliases = Object.values(relations)
-    .filter((entry) => entry.interface === 'cross_model_mesh' && entry.word === 'told')
+    .filter((entry) => entry.interface === 'cross_model_mesh' && entry.status === 'established')
     .map((entry) => remoteSubject(subject, entry))
     .filter(({ namespace }) => namespace === subject.namespace)
   const none = new Set([subject, ...aliases].map(subjectName))

@@ -2,7 +2,7 @@ import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
-import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
+import { type Grant, type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import { endsAlone, tombstoneOf } from './announcements.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
@@ -53,15 +53,15 @@ const withdrawn = (
   relation: Relation | undefined,
   other: PeerView,
 ): Partial<RelationEntry> | undefined => {
-  if (!isProvider(entry) || entry.granted === undefined) return undefined
-  if (relation === undefined) return entry.granted === REVOKING ? {} : { granted: REVOKING }
+  if (!isProvider(entry) || entry.grant === undefined) return undefined
+  if (relation === undefined) return entry.grant.phase === 'revoking' ? {} : { grant: REVOKING }
   // who takes the labels that were asked for until now needs what goes with them
-  if (before?.says !== undefined && before.says !== entry.says) return {}
+  if (before?.published?.digest !== undefined && before.published.digest !== entry.published?.digest) return {}
   // the changed request may change back before anything is revoked
-  return other.published && other.entry?.says !== entry.granted ? {} : undefined
+  return other.published && other.entry?.published?.digest !== entry.grant.digest ? {} : undefined
 }
 
-const TAKING = { holds: true, taking: true } as const
+const TAKING = { labels: 'applying' } as const
 
 /** Merges what is new into the entries of relations, as far as these are there. */
 export const withEntries = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
@@ -76,6 +76,10 @@ export const withEntries = (state: State, intents: readonly Pick<Intent, 'key' |
     ),
   },
 })
+
+/** Records what was sent to the peer of a relation that has no memory; null while it is on its way. */
+export const withDelivered = (state: State, key: string, delivered: string | null): State =>
+  withEntries(state, [{ key, entry: { peer: { ...ownValue(state.relations, key)?.peer, delivered } } }])
 
 /** Tells if the relation asks this side for labels. */
 export const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
@@ -95,12 +99,14 @@ const isCarried = (relation: Relation): boolean =>
 export const withRecoveredLabels = (state: State): State => ({
   ...withEntries(
     state,
-    Object.entries(state.relations).flatMap(([key, entry]) => (isRequirer(entry) ? [{ key, entry: CARRIED }] : [])),
+    Object.entries(state.relations).flatMap(([key, entry]) =>
+      isRequirer(entry) ? [{ key, entry: recovered(entry) }] : [],
+    ),
   ),
-  carried: true,
+  recovering: true,
 })
 
-const CARRIED = { holds: true, heard: true } as const
+const recovered = ({ peer }: RelationEntry) => ({ labels: 'applied', peer: { ...peer, publishes: true } }) as const
 
 /**
  * The other sides of the relations of which it is known what they ask of the application: labels, none any more, or none as it is over. One is
@@ -152,59 +158,59 @@ export const recordProgress = (
     const { published, shows } = other
     const isFailed =
       relation !== undefined && requesterNames(subject, relation).some((name) => failed.requesters.has(name))
+    const { peer = {} } = entry
+    const observed = changed(peer, {
+      observed: isFailed ? peer.observed : (shows ?? peer.observed),
+      publishes: published ? true : peer.publishes,
+    })
     return changed(entry, {
-      ...carriedNow(entry, relation, failed.isLabelling),
-      granted: isProvider(entry) ? grantedNow(state, entry, relation, isFailed, other) : undefined,
-      seen: isFailed ? entry.seen : (shows ?? entry.seen),
-      heard: published ? true : entry.heard,
+      labels: isRequirer(entry) ? labelsNow(entry, relation, failed.isLabelling) : undefined,
+      grant: isProvider(entry) ? grantNow(state, entry, relation, isFailed, other) : undefined,
+      peer: Object.keys(observed).length === 0 ? undefined : observed,
     })
   }
   const entries = Object.entries(state.relations).map(([key, entry]) => [key, next(key, entry)] as const)
   return { ...state, relations: Object.fromEntries(entries) }
 }
 
-const carriedNow = (
-  entry: RelationEntry,
+const labelsNow = (
+  { labels }: RelationEntry,
   relation: Relation | undefined,
   isStuck: boolean,
-): Pick<RelationEntry, 'holds' | 'taking'> => {
-  const holds = isRequirer(entry) ? holdsNow(entry, relation, isStuck) : undefined
-  const isMeant = holds && !(relation && isCarried(relation))
-  return { holds, taking: isMeant ? entry.taking : undefined }
+): RelationEntry['labels'] => {
+  if (relation && isCarried(relation)) return relation.isUnknown ? labels && 'applied' : 'applied'
+  return isStuck || relation?.isUnknown ? labels : undefined
 }
 
-const holdsNow = ({ holds }: RelationEntry, relation: Relation | undefined, isStuck: boolean): true | undefined => {
-  if (isStuck && holds) return true
-  if (relation === undefined) return undefined
-  if (relation.isUnknown) return holds
-  return isCarried(relation) ? true : undefined
-}
-
-const grantedNow = (
+const grantNow = (
   state: State,
   entry: RelationEntry,
   relation: Relation | undefined,
   isFailed: boolean,
   other: PeerView,
-): string | undefined => {
+): Grant | undefined => {
   if (relation === undefined) return undefined
-  const { interface: name, granted } = entry
+  const { interface: name, grant } = entry
   const { entry: theirs } = other
   const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
-  if (!isConfigured) return isConfigUnknown(state) || mayCarryLabels(entry, other) ? granted : undefined
-  const kept = grantedBefore(granted, relation)
+  if (!isConfigured) return isConfigUnknown(state) || mayCarryLabels(entry, other) ? grant : undefined
+  const kept = grantBefore(grant, relation)
   if (relation.isUnknown || isFailed || theirs === undefined) return kept
-  if (relation.isLeaving) return grantedMeanwhile(kept, theirs)
-  return (other.published && theirs.says) ?? (granted === REVOKING ? undefined : granted) ?? NO_REQUEST
+  if (relation.isLeaving) return grantMeanwhile(kept, theirs)
+  const requested = other.published && theirs.published?.digest
+  if (requested !== undefined) return { phase: 'standing', digest: requested }
+  return grant?.phase === 'standing' ? grant : NO_REQUEST
 }
 
 /** A consumer that leaves took its labels by a grant, also where that was lost with the memory: it tells when they are gone. */
-const grantedBefore = (granted: string | undefined, { isLeaving }: Relation): string | undefined =>
-  granted ?? (isLeaving ? NO_REQUEST : undefined)
+const grantBefore = (grant: Grant | undefined, { isLeaving }: Relation): Grant | undefined =>
+  grant ?? (isLeaving ? NO_REQUEST : undefined)
 
 /** A consumer that leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
-const grantedMeanwhile = (granted: string | undefined, { says = granted }: RelationEntry): string | undefined =>
-  granted === REVOKING ? granted : says
+const grantMeanwhile = (grant: Grant | undefined, { published }: RelationEntry): Grant | undefined =>
+  grant?.phase === 'revoking' || published?.digest === undefined
+    ? grant
+    : { phase: 'standing', digest: published.digest }
 
 /** Names a relation's requester as a beacon and as a coordinator do. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [
@@ -223,7 +229,7 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
     const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
     if (!isProvider(entry) || isRun) return []
     const other = peerView(subject, state, key, peers)
-    const isKept = other.holds ?? (entry.granted !== undefined && hasPublished(entry))
+    const isKept = other.hasLabels ?? (entry.grant !== undefined && hasPublished(entry))
     return isKept ? [subjectName(remoteSubject(subject, entry))] : []
   }),
 ]
@@ -263,7 +269,7 @@ export const awaitedByBeacon = (subject: Subject, state: State, resolved: Resolv
 }
 
 const awaitsLabels = (peer: Peer | undefined): boolean =>
-  peer !== undefined && 'state' in peer && peer.state.awaits === 'carried'
+  peer !== undefined && 'state' in peer && peer.state.awaiting === 'labels-applied'
 
 /** The relations to look at, and the test for applications that carry their labels. */
 type Provided = { readonly interface: string; readonly isDone: (peer: Peer | undefined) => boolean }
@@ -278,8 +284,8 @@ const withoutLabels = (
   Object.entries(relations).flatMap(([key, relation]) => {
     if (relation.interface !== name || relation.role !== 'provides' || relation.isLeaving) return []
     const remote = subjectName(remoteSubject(subject, relation))
-    const { holds, entry } = peerView(subject, state, key, peers)
-    const isCarrying = holds === true && isDone(peers.get(remote))
+    const { hasLabels, entry } = peerView(subject, state, key, peers)
+    const isCarrying = hasLabels === true && isDone(peers.get(remote))
     const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
     return isAwaited ? [remote] : []
   })

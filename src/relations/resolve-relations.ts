@@ -6,13 +6,22 @@ import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { Interface, Versions } from '../state/config.ts'
 import {
   type Databag,
+  type Grant,
   hasData,
+  isEmptied,
   type PublishedData,
   type Relation,
   type RelationEntry,
   relationName,
 } from '../state/relation.ts'
-import { type EffectiveState, isEstablished, type PublicState, type State, stands } from '../state/state.ts'
+import {
+  type EffectiveState,
+  isEstablished,
+  type PublicState,
+  publishedIn,
+  type State,
+  stands,
+} from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { decodePayload } from './codec.ts'
 import { readValue } from './databag.ts'
@@ -31,7 +40,7 @@ export type PeerView = {
   /** The other relation that has its id there. */
   readonly rival?: RelationEntry | undefined
   /** The workload carries labels of the relation; undefined where unknown. */
-  readonly holds?: boolean | undefined
+  readonly hasLabels?: boolean | undefined
   /** The labels that the workload carries for its relations. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** The workload is on the mesh, and by no other relation. */
@@ -51,21 +60,23 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     return {
       isOver: false,
       ...(peer.unknown === 'unreadable' && { problem: peer.problem }),
-      ...(peer.isGone && { holds: false }),
+      ...(peer.isGone && { hasLabels: false }),
     }
   const entry = findPeerEntry(subject, state, key, peer.state)
   const { labels } = peer
   const rival = isNear(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
   // only a lost memory may carry labels of a relation that it does not know
-  if (entry === undefined) return { isOver: rival !== undefined, rival, labels, holds: peer.state.carried === true }
+  if (entry === undefined)
+    return { isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
   return {
     entry,
     rival,
     labels,
-    published: publishedOf(peer, entry, isNear(subject, peer.subject) && own.word === 'told'),
+    published: publishedOf(peer, entry, isNear(subject, peer.subject) && own.status === 'established'),
     // within the namespace both words are merged, and the later counts
-    isOver: rival !== undefined || !isEstablished(peer.state, isNear(subject, peer.subject) ? asTold(entry) : entry),
-    holds: entry.holds === true,
+    isOver:
+      rival !== undefined || !isEstablished(peer.state, isNear(subject, peer.subject) ? asEstablished(entry) : entry),
+    hasLabels: entry.labels !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
       return publishedHash(peer.state, entry)
@@ -76,22 +87,22 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
 /** Returns the data that the peer publishes. Data from before the end do not answer a relation that was told again here: the peer has yet to observe that. */
 const publishedOf = (
   { state }: Pick<ReadablePeer, 'state'>,
-  { says, word }: RelationEntry,
-  isTold: boolean,
-): PublishedData | undefined =>
-  says === undefined || (isTold && word === 'ended') ? undefined : ownValue(state.says, says)
+  entry: RelationEntry,
+  isEstablished: boolean,
+): PublishedData | undefined => (isEstablished && entry.status === 'ended' ? undefined : publishedIn(state, entry))
 
-const asTold = (entry: RelationEntry): RelationEntry => ({ ...entry, word: 'told' })
+const asEstablished = (entry: RelationEntry): RelationEntry => ({ ...entry, status: 'established' })
 
 /** Returns the relation that has an id in a state, where that is another one than `entry`. */
 const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicState): RelationEntry | undefined => {
-  const holder = ownValue(state.relations, String(id))
-  return holder && holder !== entry && isEstablished(state, holder) ? holder : undefined
+  if (entry !== undefined && !entry.waitsForId) return undefined
+  const holder = Object.values(state.relations).find((other) => other.id === id && !other.waitsForId)
+  return holder && isEstablished(state, holder) ? holder : undefined
 }
 
 const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>
   Object.hasOwn(labels, ENROLMENT_LABEL) &&
-  !Object.values(state.relations).some((other) => other !== entry && other.holds === true)
+  !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined)
 
 const isNear = (one: Subject, other: Subject): boolean => one.namespace === other.namespace
 
@@ -174,21 +185,26 @@ export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations =>
 }
 
 /** Tells if a consumer on the mesh of a relation that is over still has a config to say what it asks for. */
-const isDeparting = ({ config, removed }: State, { interface: name, role, holds }: RelationEntry): boolean =>
-  name === 'service_mesh' && role === 'requires' && holds === true && config !== undefined && removed === undefined
+const isDeparting = ({ config, removed }: State, { interface: name, role, labels }: RelationEntry): boolean =>
+  name === 'service_mesh' &&
+  role === 'requires' &&
+  labels !== undefined &&
+  config !== undefined &&
+  removed === undefined
 
 const STAYS = 'the last readable data stays in effect'
 
 /** Tells if the requirer may still carry the labels of an ended relation. Its grant, perhaps of a lost memory, is not revoked yet. */
 const isLeaving = (entry: RelationEntry, other: PeerView): boolean =>
-  entry.granted === undefined ? other.entry?.holds === true : mayCarryLabels(entry, other)
+  entry.grant === undefined ? other.entry?.labels !== undefined : mayCarryLabels(entry, other)
 
 /** Tells if the other side has ever shown anything of the relation: without its memory it may be as it was. */
-export const hasPublished = ({ heard, seen }: Pick<RelationEntry, 'heard' | 'seen'>): boolean =>
-  heard === true || seen !== undefined
+export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
+  peer?.publishes === true || peer?.observed !== undefined
 
 /** Tells if the requirer may carry labels of the relation. */
-export const mayCarryLabels = (entry: RelationEntry, { holds }: PeerView): boolean => holds ?? hasPublished(entry)
+export const mayCarryLabels = (entry: RelationEntry, { hasLabels }: PeerView): boolean =>
+  hasLabels ?? hasPublished(entry)
 
 const waitingFor = (
   subject: Subject,
@@ -199,7 +215,7 @@ const waitingFor = (
   const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable) {
     // a consumer with a memory says what it asks for as soon as it has a config
-    const isAsked = entry !== undefined && entry.says === undefined && relation.role === 'provides'
+    const isAsked = entry !== undefined && entry.published?.digest === undefined && relation.role === 'provides'
     const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
     return relationWait(relation, remote, `waiting for the data of ${who}; what was applied for it stays in effect`)
   }
@@ -211,31 +227,30 @@ const relationWait = (relation: Pick<Relation, 'id' | 'endpoint'>, remote: strin
   return { held, for: [remote], message: `${held}: ${what}` }
 }
 
+const flag = (isSet: boolean): true | undefined => isSet || undefined
+
 type Resolved = { relation: Relation; read: RelationData }
 
-const resolve = (
-  { remote, kept, heard, says, ...entry }: RelationEntry,
-  { published, labels }: PeerView,
-  { config, says: contents }: State,
-  isOver: boolean,
-): Resolved => {
-  const read = readData(entry.interface, remote.data, published?.data, config?.versions)
-  const own = says === undefined ? undefined : ownValue(contents, says)
-  const data = 'data' in read ? read.data : (kept ?? {})
+const resolve = (entry: RelationEntry, { published, labels }: PeerView, state: State, isOver: boolean): Resolved => {
+  const { remote, lastReadable } = entry
+  const read = readData(entry.interface, remote.data ?? {}, published?.data, state.config?.versions)
+  const own = publishedIn(state, entry)
+  const data = 'data' in read ? read.data : (lastReadable ?? {})
   const units = published?.units ?? remote.units
-  const { id, endpoint, interface: name, role, emptied } = entry
-  const isSilent = heard === true && published === undefined && !hasData(remote)
-  const isUnknown = isSilent || (!('data' in read) && kept === undefined)
+  const { id, endpoint, interface: name, role } = entry
+  const isSilent = entry.peer?.publishes === true && published === undefined && !hasData(remote)
+  const isUnknown = isSilent || (!('data' in read) && lastReadable === undefined)
   const relation: Relation = defined({
-    ...{ id, endpoint, interface: name, role, emptied, kept },
+    ...{ id, endpoint, interface: name, role, lastReadable },
+    emptied: flag(isEmptied(entry)),
     remote: defined({ ...remote, data, units }),
-    publishes: published && (true as const),
+    publishes: flag(published !== undefined),
     isPartial: published?.partial,
-    labels,
-    isConfigured: own && !own.partial ? (true as const) : undefined,
+    peerLabels: labels,
+    isConfigured: flag(own !== undefined && !own.partial),
     customData: selectCustomData(entry.interface, published),
-    isUnknown: isUnknown ? (true as const) : undefined,
-    isLeaving: isOver ? (true as const) : undefined,
+    isUnknown: flag(isUnknown),
+    isLeaving: flag(isOver),
   })
   return { relation, read }
 }
@@ -256,7 +271,7 @@ export const requestedLabels = (relation: Relation): Readonly<Record<string, unk
 }
 
 /** Tells if a requirer has yet to take the labels of a relation, as far as its own state knows. */
-export const isUnenrolled = ({ holds, taking }: RelationEntry): boolean => !holds || taking === true
+export const isUnenrolled = ({ labels }: RelationEntry): boolean => labels !== 'applied'
 
 /** The labels of a workload as it is now, and the keys of those that the application holds there; these are undefined without a workload. */
 export type WorkloadLabels = {
@@ -270,8 +285,8 @@ const isBare = ({ own }: WorkloadLabels, relation: Relation): boolean =>
 
 /** Tells if an interrupted requirer has taken the labels of a relation: no other relation brought them. */
 const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, { labels, own = [] }: WorkloadLabels) =>
-  entry.taking === true &&
-  !Object.values(state.relations).some((other) => other !== entry && other.holds) &&
+  entry.labels === 'applying' &&
+  !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined) &&
   Object.entries(requestedLabels(relation)).some(
     ([key, value]) =>
       ownValue(labels, key) === value && own.includes(key) && ownValue(state.config?.labels, key) === undefined,
@@ -295,7 +310,7 @@ export const gateEnrolment = (
     if (entry?.role !== 'requires' || !isEnrolling(entry)) return [key, relation] as const
     const other = peerView(subject, state, key, peers)
     // another relation has a grant of what was asked for, and nothing is known of it but that
-    const isUnasked = kept.length > 0 && (other.entry?.granted ?? NO_REQUEST) === NO_REQUEST
+    const isUnasked = kept.length > 0 && isOfNoRequest(other.entry?.grant)
     const isWaiting =
       (isBare(workload, relation) || isUnenrolled(entry) || isUnasked) &&
       relation.publishes &&
@@ -370,8 +385,8 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Resolve
 const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   if (state.config !== undefined || state.removed !== undefined) return []
   return Object.entries(state.relations).flatMap(([key, entry]) => {
-    const granted = peerView(subject, state, key, peers).entry?.granted
-    const isKept = granted !== undefined && granted !== NO_REQUEST && entry.says === undefined
+    const isKept =
+      !isOfNoRequest(peerView(subject, state, key, peers).entry?.grant) && entry.published?.digest === undefined
     if (!isKept || entry.role !== 'requires') return []
     const own = subjectName(subject)
     return [relationWait(entry, own, `waiting for the config of ${own}, {} if it has none; its grants stay in effect`)]
@@ -379,10 +394,13 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
 }
 
 /** The grant of a requirer that has not published any request, or of which it is not known what was granted. */
-export const NO_REQUEST = '-'
+export const NO_REQUEST: Grant = { phase: 'standing' }
 
-const isGranted = ({ says }: RelationEntry, { entry }: PeerView): boolean =>
-  entry?.granted !== undefined && entry.granted !== REVOKING && (says === undefined || entry.granted === says)
+const isOfNoRequest = (grant: Grant | undefined): boolean =>
+  grant === undefined || (grant.phase === 'standing' && grant.digest === undefined)
+
+const isGranted = ({ published }: RelationEntry, { entry }: PeerView): boolean =>
+  entry?.grant?.phase === 'standing' && (published?.digest === undefined || entry.grant.digest === published.digest)
 
 /** The grant that a provider publishes while it revokes. */
-export const REVOKING = 'changing'
+export const REVOKING: Grant = { phase: 'revoking' }

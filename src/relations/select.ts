@@ -1,10 +1,12 @@
-import { type Relation, relationsIn } from '../state/relation.ts'
-import type { EffectiveState } from '../state/state.ts'
+import { type Relation, type RelationIdentity, relationsIn } from '../state/relation.ts'
 
 type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
 
 /** Selects relations by interface and role, with their keys, by id: independent of the order of events. */
-export const relationsWith = (relations: EffectiveState['relations'], wanted: Wanted): (Relation & { key: string })[] =>
+export const relationsWith = <R extends RelationIdentity>(
+  relations: Readonly<Record<string, R>>,
+  wanted: Wanted,
+): (R & { key: string })[] =>
   relationsIn({ relations }, (relation) =>
     FIELDS.every((field) => wanted[field] === undefined || relation[field] === wanted[field]),
   )

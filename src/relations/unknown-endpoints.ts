@@ -12,7 +12,7 @@ export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
     (peer) =>
       'state' in peer &&
       Object.values(peer.state.relations).some(
-        (entry) => entry.word === 'told' && hasPublished(entry) && isBetween(entry, peer.subject, subject),
+        (entry) => entry.status === 'established' && hasPublished(entry) && isBetween(entry, peer.subject, subject),
       ),
   )
 

@@ -45,13 +45,13 @@ type Readable = { readonly problems: string[] }
 
 /** Reads a key, falling back to its last readable value; undefined where it never was readable. */
 const lastReadable = <T extends Readable>(
-  { remote, kept = {} }: Relation,
+  { remote, lastReadable = {} }: Relation,
   key: string,
   reader: (databag: Databag) => T | { unreadable: string },
 ): { value: T | undefined; problems: readonly string[] } => {
   const latest = reader(remote.data)
   if (!('unreadable' in latest)) return { value: latest, problems: latest.problems }
-  const before = Object.hasOwn(kept, key) ? reader({ ...kept }) : latest
+  const before = Object.hasOwn(lastReadable, key) ? reader({ ...lastReadable }) : latest
   return {
     value: 'unreadable' in before ? undefined : before,
     problems: [`${latest.unreadable}; the last readable data stays in effect`],

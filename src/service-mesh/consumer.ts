@@ -104,7 +104,7 @@ type Identity = { known?: KnownIdentity; message?: string }
 
 const readIdentity = (relation: Relation): Identity => {
   const read = readCrossModelIdentity(relation.remote.data)
-  const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.kept }) : read
+  const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.lastReadable }) : read
   const value = 'unreadable' in kept ? undefined : kept.value
   return {
     ...(value && { known: { alias: relation.remote.application, identity: value } }),

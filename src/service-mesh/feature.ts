@@ -67,8 +67,10 @@ export const serviceMesh = {
     const { state, unknown } = resolved
     const labels = desiredLabels(subject, state)
     const isAllUnknown = unknown.some(({ role }) => role === 'requires') || labels.unknown === 'all'
-    if (isAllUnknown || (state.carried && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
-    return state.carried || isAwaiting(resolved) ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] } : labels
+    if (isAllUnknown || (state.recovering && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
+    return state.recovering || isAwaiting(resolved)
+      ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] }
+      : labels
   },
   reports: (_, { state }) =>
     refusedLabels(state.config ?? {}).map((message) => ({ status: 'blocked' as const, message })),

@@ -41,7 +41,7 @@ export const meshInEffect = (
   const leading = [
     ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
     ...consumersOf(relations)
-      .filter(({ isUnknown, isLeaving, labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
+      .filter(({ isUnknown, isLeaving, peerLabels: labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
   return { mesh: leading.length > 0 ? { ...mesh, waypoint: true, units: mesh.units || 1 } : mesh, leading }
@@ -79,7 +79,7 @@ export const isOnMeshWithNamespace = (
   const name = nameOf(ownNamespace(subject))
   const namespace = findLookup(lookups, name)
   if (namespace === undefined || isOfOthers(subject, mesh, readNamespaceLabels(subject, namespace))) return false
-  const { labels = {} } = relation
+  const { peerLabels: labels = {} } = relation
   const isEnrolled = ownValue(namespace.metadata.labels, ENROLMENT_LABEL) === 'ambient'
   // the namespace gets its labels in the same step
   if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isEnrolled || !Object.hasOwn(refused?.objects ?? {}, name)
@@ -112,7 +112,7 @@ export const keepingOwnLabels = (
 export const awaitsWaypoint = (
   subject: Subject,
   mesh: MeshConfig,
-  { labels = {} }: Pick<Relation, 'labels'>,
+  { peerLabels: labels = {} }: Pick<Relation, 'peerLabels'>,
   lookups: Lookups,
 ): boolean => {
   const isOnMesh = [labels, namespaceLabels(subject, lookups)].some(

@@ -11,8 +11,7 @@ import { readAddress } from './codec.ts'
 
 export type Requirer = {
   readonly namespace: string
-  /** With their keys in the memory, where these differ from their ids. */
-  readonly relations: readonly (Relation & { readonly key?: string })[]
+  readonly relations: readonly Relation[]
   readonly versions?: Versions | undefined
   /** Earlier announcements, for relations with unknown data. */
   readonly announced: Announced
@@ -51,13 +50,11 @@ export const readServices = (requirer: Requirer): OfferedServices => {
 }
 
 const readService = (
-  { key, id, endpoint, remote, isUnknown, isPartial }: Requirer['relations'][number],
+  { id, endpoint, remote, isUnknown, isPartial }: Requirer['relations'][number],
   { namespace, versions, announced }: Requirer,
 ): Read => {
   const name = relationName({ id, endpoint })
-  // other namespaces may use the same ids
-  const relation = key === undefined || key === String(id) ? id : key
-  const service = ownValue(announced.relations, String(relation))?.service
+  const service = ownValue(announced.relations, String(id))?.service
   if (isUnknown) return { service }
   const said = decodePayload(remote.data, spokenVersions('k8s-service', versions))
   // the status of the application names the versions
@@ -70,5 +67,5 @@ const readService = (
     const message = `${name}: waiting for ${address.waiting.join(' and ')}`
     return { waiting: { held: name, for: [`${remote.namespace ?? namespace}/${remote.application}`], message } }
   }
-  return { service: { relation, endpoint, application: remote.application, ...address } }
+  return { service: { relation: id, endpoint, application: remote.application, ...address } }
 }

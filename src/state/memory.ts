@@ -10,8 +10,6 @@ import { ApiError } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { memoryLabels } from '../kubernetes/ownership-labels.ts'
-import { withFormerSpecs } from './former-specs.ts'
-import { withLaterKinds, withLaterKindsApart } from './later-kinds.ts'
 import { migrate, NewerVersion } from './migrate.ts'
 import { withNearNames } from './near-names.ts'
 import { emptyState, isEmptyState, PublicState, type State, type StateParts, VERSION } from './state.ts'
@@ -156,7 +154,7 @@ const readAs =
 const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
   key: 'state',
   expected: `a state that meshstep wrote, version ${VERSION} or lower`,
-  read: readAs(schema, (value) => withFormerSpecs(withLaterKinds(migrate(value)))),
+  read: readAs(schema, migrate),
 })
 
 const TEXTS = {
@@ -214,14 +212,11 @@ const DEPTH_OF_ENTRIES = 2
 
 /** Measures the data of the ConfigMap in bytes. A part that was measured before is not serialised again. */
 export const measureContent = ({ state, labels }: Content): number =>
-  'labels'.length +
-  Buffer.byteLength(pythonJson(labels)) +
-  'state'.length +
-  jsonBytes(withLaterKindsApart(state), DEPTH_OF_ENTRIES)
+  'labels'.length + Buffer.byteLength(pythonJson(labels)) + 'state'.length + jsonBytes(state, DEPTH_OF_ENTRIES)
 
 const dataOf = ({ state, labels }: Content) => ({
   labels: pythonJson(labels),
-  state: JSON.stringify(withLaterKindsApart(state)),
+  state: JSON.stringify(state),
 })
 
 const dataBytes = ({ data = {} }: KubernetesObject): number =>

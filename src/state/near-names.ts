@@ -1,5 +1,4 @@
-import { ownValue } from '../base/own-value.ts'
-import { isSameRelation, type RelationEntry, withoutOwnNamespace } from './relation.ts'
+import { relationKey, withoutOwnNamespace } from './relation.ts'
 import type { State } from './state.ts'
 
 /**
@@ -9,15 +8,11 @@ import type { State } from './state.ts'
 export const withNearNames = <T extends Pick<State, 'relations'>>(state: T, { namespace: own = '' }: Place): T => {
   const entries = Object.entries(state.relations)
   if (!entries.some(([, { remote }]) => remote.namespace === own)) return state
-  const named = entries.map(
-    ([key, entry]) => [key, { ...entry, remote: withoutOwnNamespace(own, entry.remote) }] as const,
-  )
-  const relations: State['relations'] = Object.fromEntries(named)
-  const isTwin = (key: string, entry: RelationEntry): boolean => {
-    const first = key === String(entry.id) ? undefined : ownValue(relations, String(entry.id))
-    return first !== undefined && isSameRelation(first, entry)
-  }
-  return { ...state, relations: Object.fromEntries(named.filter(([key, entry]) => !isTwin(key, entry))) }
+  const named = entries
+    .map(([, entry]) => ({ ...entry, remote: withoutOwnNamespace(own, entry.remote) }))
+    // the one that has the id counts
+    .toSorted((one, other) => Number(other.waitsForId === true) - Number(one.waitsForId === true))
+  return { ...state, relations: Object.fromEntries(named.map((entry) => [relationKey(entry), entry])) }
 }
 
 type Place = { readonly namespace?: string | undefined }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Mark } from '../base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../base/names.ts'
+import { changed } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 
@@ -19,8 +20,8 @@ export const Remote = z.strictObject({
 })
 
 /** Tells if a platform has told data of the remote side. */
-export const hasData = ({ data, units }: z.infer<typeof Remote>): boolean =>
-  Object.keys(data).length > 0 || Object.keys(units ?? {}).length > 0
+export const hasData = ({ data = {}, units = {} }: Partial<z.infer<typeof Remote>>): boolean =>
+  Object.keys(data).length > 0 || Object.keys(units).length > 0
 
 /** Names an application of the own namespace by itself, as the other side does: a relation has one name, whichever way it is told. */
 export const withoutOwnNamespace = <T extends { readonly namespace?: string | undefined }>(
@@ -51,47 +52,73 @@ export const PublishedData = z.strictObject({
 
 export type PublishedData = z.infer<typeof PublishedData>
 
+/** The grant of a provider: the request with this digest, none where no request is known; `revoking` before anything is taken away. */
+export const Grant = z.strictObject({ phase: z.enum(['standing', 'revoking']), digest: z.string().optional() })
+
+export type Grant = z.infer<typeof Grant>
+
 /**
- * One side's entry of a relation: the platform's last word, its own published data, and the progress of both sides. The remote data
- * are in the remote memory.
+ * One side's entry of a relation: what the platform said last, its own published data, and the progress of both sides. The data of the peer
+ * are in the peer's memory.
  */
 export const RelationEntry = z.strictObject({
   ...RelationIdentity.shape,
-  remote: Remote,
-  /** The platform's last word about the relation, sent to either side and ordered by the mark. */
-  word: z.enum(['told', 'ended']),
-  mark: Mark,
-  /** The word was sent to this side, not to the other. */
-  mine: z.boolean(),
-  /** The time at which the last end became known here, also of a relation that was told again: a tombstone stays for a day. */
-  since: z.iso.datetime().optional(),
+  /** Without `data` the platform has said nothing of its databag; an empty one it has emptied, and that asks for nothing. */
+  remote: z.strictObject({ ...Remote.shape, data: Databag.optional() }),
+  /** Another relation of this side has the id, and this one waits for it. */
+  waitsForId: z.literal(true).optional(),
+  /** The last word of the platform about the relation, to either side. */
+  status: z.enum(['established', 'ended']),
+  /** The place of that in the order of events. */
+  position: Mark,
+  /** The platform said it to this side, not to the peer. */
+  announcedHere: z.boolean(),
+  /** The time at which the last end became known here, also of a relation that was announced again. */
+  endedAt: z.iso.datetime().optional(),
   /** The ConfigMap document that declares the relation. */
   document: ObjectName.optional(),
-  /** The platform has emptied the databag of the remote side, which asks for nothing: a databag that was never told is unknown. */
-  emptied: z.literal(true).optional(),
   /** The last readable values of keys that the platform now sends unreadable. */
-  kept: Databag.optional(),
-  /** The key of this side's data in `says`. */
-  says: z.string().optional(),
-  /** The resourceVersion of the memory before `says`, `granted` or the word changed last: what is shown again is not what was seen before. */
-  revision: z.string().optional(),
-  /** A hash of the remote side's public data when last acted upon. */
-  seen: z.string().optional(),
-  /** The remote application has published its data: without its memory they are unknown, whatever the platform sends. */
-  heard: z.literal(true).optional(),
-  /** On a provider, a hash of the granted request; `changing` before a revocation. */
-  granted: z.string().optional(),
-  /** On a requirer: its workload carries labels of the relation, or may. */
-  holds: z.literal(true).optional(),
-  /** `holds` is only intended: it takes effect once the provider, read after it was saved, has not moved. */
-  taking: z.literal(true).optional(),
-  /** A hash of the data sent to a remote application without a memory; empty while they are on their way. */
-  sent: z.string().optional(),
+  lastReadable: Databag.optional(),
+  /** The published data of this side. */
+  published: z
+    .strictObject({
+      /** The key of its data in the state's `published`. */
+      digest: z.string().optional(),
+      /** The resourceVersion of the memory before the data, the grant or the status changed last: what is published again is not what was observed before. */
+      generation: z.string().optional(),
+    })
+    .optional(),
+  /** The knowledge of the peer. */
+  peer: z
+    .strictObject({
+      /** It has published its data: without its memory they are unknown, whatever the platform sends. */
+      publishes: z.literal(true).optional(),
+      /** A hash of what it published when that was last acted upon. */
+      observed: z.string().optional(),
+      /** A hash of the data sent to it, where it has no memory; null while they are on their way. */
+      delivered: z.string().nullable().optional(),
+    })
+    .optional(),
+  /**
+   * On a requirer, the labels of the relation on its workload: absent for none. `applying` is an intent, which takes effect once the provider,
+   * read after it was saved, has not moved; `applied` labels may be there.
+   */
+  labels: z.enum(['applying', 'applied']).optional(),
+  /** On a provider. */
+  grant: Grant.optional(),
 })
 
 export type RelationEntry = z.infer<typeof RelationEntry>
 
-type Named = Pick<RelationEntry, 'interface' | 'role' | 'remote'>
+type Named = Pick<RelationIdentity, 'interface' | 'role'> & {
+  readonly remote: { readonly application: string; readonly namespace?: string | undefined }
+}
+
+/** The key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`, with the namespace of a peer in another one. */
+export const relationKey = ({ id, role, interface: name, remote: { namespace, application } }: Identified): string =>
+  [id, role, name, ...(namespace === undefined ? [] : [namespace]), application].join('/')
+
+type Identified = Omit<Named, 'role'> & { readonly id: number; readonly role: string }
 
 /** Tells if two words are about one relation: an id may go to another one. */
 export const isSameRelation = (one: Named, other: Named): boolean =>
@@ -104,13 +131,13 @@ export const isSameRelation = (one: Named, other: Named): boolean =>
 export type Relation = RelationIdentity & {
   readonly remote: z.infer<typeof Remote>
   readonly emptied?: true | undefined
-  readonly kept?: Databag | undefined
+  readonly lastReadable?: Databag | undefined
   /** The remote application publishes its own data: its identity is known. */
   readonly publishes?: true
   /** These are incomplete: what is missing is unknown. */
   readonly isPartial?: true
   /** The labels that the remote workload carries, by its own memory. */
-  readonly labels?: Readonly<Record<string, string>>
+  readonly peerLabels?: Readonly<Record<string, string>>
   /** The remote application has published data that are unknown now. */
   readonly isUnknown?: true
   /** The relation has ended, but its requirer still carries its labels. */
@@ -123,6 +150,15 @@ export type Relation = RelationIdentity & {
   readonly isConfigured?: true
 }
 
+/** The entry with changes of what this side publishes. */
+export const withPublished = (
+  entry: RelationEntry,
+  changes: Partial<NonNullable<RelationEntry['published']>>,
+): RelationEntry => {
+  const published = changed(entry.published ?? {}, changes)
+  return changed(entry, { published: Object.keys(published).length === 0 ? undefined : published })
+}
+
 /** Lists the relations that are meant by id, independent of the order of events. */
 export const relationsIn = <R extends Pick<Relation, 'id'>>(
   { relations }: { relations: Readonly<Record<string, R>> },
@@ -132,6 +168,10 @@ export const relationsIn = <R extends Pick<Relation, 'id'>>(
     .filter(([, relation]) => isMeant(relation))
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
+
+/** Tells if the platform has emptied a databag of which it had told. */
+export const isEmptied = ({ remote }: Pick<RelationEntry, 'remote'>): boolean =>
+  remote.data !== undefined && !hasData(remote)
 
 /** Names a relation in messages. */
 export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>): string =>
@@ -146,7 +186,7 @@ export type CustomData = Pick<PublishedData, 'data' | 'units'>
 /** Names the requester of a policy, in messages and on the objects made for it. */
 export const requesterName = (
   { namespace: own }: Subject,
-  relation: Pick<Relation, 'id' | 'endpoint' | 'remote'>,
+  relation: Pick<Relation, 'id' | 'endpoint'> & Pick<Named, 'remote'>,
 ): string => {
   const { namespace = own, application } = relation.remote
   return `${relationName(relation)} of ${namespace}/${application}`

@@ -7,10 +7,10 @@ import { Leader } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
-import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry } from './relation.ts'
+import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
 /** The version of what is stored: a higher one is left alone by those who do not know it. */
-export const VERSION = 2
+export const VERSION = 3
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
   'AuthorizationPolicy',
@@ -54,11 +54,11 @@ export const part = <S extends z.ZodType>(
   counts: boolean | StatePart<S>['counts'] = false,
 ): StatePart<S> => ({ schema, onRemoval, counts: typeof counts === 'boolean' ? () => counts : counts })
 
-/** Two ids of one relation contradict each other, and going by either would end the other. */
+/** A relation under another key would be a second one. */
 const Relations = z
   .record(z.string(), RelationEntry)
-  .refine((entries) => Object.entries(entries).every(([key, { id }]) => key.split('/')[0] === String(id)), {
-    error: 'expected relations by their ids',
+  .refine((entries) => Object.entries(entries).every(([key, entry]) => key === relationKey(entry)), {
+    error: 'expected relations by {id}/{role}/{interface}/[{namespace}/]{application}',
   })
 
 /** The parts of a state that belong to no feature, with the schema of the config. */
@@ -74,33 +74,36 @@ export const commonState = (config: z.ZodType<Config>) => {
     config: part(config.optional(), 'told', true),
     /** The ConfigMap document that holds the config. */
     document: part(ObjectName.optional(), 'dropped', true),
-    /** Relations by id, including ended ones that are not forgotten yet; one whose id another relation has, by a key of its own. */
+    /** Relations, including ended ones that are not forgotten yet. */
     relations: part(Relations, 'kept', true),
     /** Tombstones of unknown relations, by id. */
     tombstones: part(
       z
-        .record(z.string(), z.strictObject({ mark: Mark, since: z.iso.datetime(), interface: z.string().optional() }))
+        .record(
+          z.string(),
+          z.strictObject({ position: Mark, endedAt: z.iso.datetime(), interface: z.string().optional() }),
+        )
         .optional(),
       'kept',
       true,
     ),
     /** The memory was lost while the workload was on the mesh, and the requesting relation is not known yet. */
-    carried: part(z.literal(true).optional(), 'dropped', true),
+    recovering: part(z.literal(true).optional(), 'dropped', true),
     /** The memory was lost: the endpoints of the config whose relations are not known yet; while the config is not known, all but those known to have ended. */
     unknownEndpoints: part(
       z.union([z.array(z.string()), z.object({ ended: z.array(z.string()) })]).optional(),
       'dropped',
     ),
     /** The published data of this side, by hash: a beacon publishes the same to all. */
-    says: part(z.record(z.string(), PublishedData).optional(), 'kept'),
+    published: part(z.record(z.string(), PublishedData).optional(), 'kept'),
     /** The application was removed, and has not come back since (RFC 3339). */
     removed: part(z.iso.datetime().optional(), 'kept', true),
     /** The condition awaited at all consumers: own labels before the namespace leaves the mesh, or none before the mesh goes. */
-    awaits: part(z.enum(['carried', 'let-go']).optional(), 'dropped'),
+    awaiting: part(z.enum(['labels-applied', 'labels-removed']).optional(), 'dropped'),
     /** The beginnings of waits that no object dates, by what is held back. */
     waitingSince: part(z.record(z.string(), z.iso.datetime()).optional(), 'dropped'),
     /** A step is writing, or was interrupted: the next one writes to every object that it could still reach. */
-    writing: part(z.string().optional(), 'kept'),
+    writeToken: part(z.string().optional(), 'kept'),
     leader: part(Leader.optional(), 'told', true),
     /** Data that a unit sent while nobody led, and before it those of `others`; applied if that very unit is elected. */
     pending: part(z.strictObject({ ...asked.shape, others: z.array(asked).optional() }).optional(), 'told', true),
@@ -115,10 +118,10 @@ export const commonState = (config: z.ZodType<Config>) => {
       z.strictObject({ hash: z.string(), objects: z.record(z.string(), z.string()) }).optional(),
       'dropped',
     ),
-    /** Write-ahead record of the owned kinds, saved before anything is applied. */
-    owned: part(z.array(OwnedKind).optional(), 'kept', true),
+    /** Write-ahead record of the owned kinds, by kind and group, saved before anything is applied. */
+    owned: part(z.array(z.string()).optional(), 'kept', true),
     /** Kinds owned under an earlier config: an earlier step may still write them. */
-    formerlyOwned: part(z.partialRecord(OwnedKind, z.iso.datetime()).optional(), 'kept', true),
+    previouslyOwned: part(z.record(z.string(), z.iso.datetime()).optional(), 'kept', true),
     /** The last event about the `config`, the `settings`, the `databag`, the `leader`, and the removal of the `application`. */
     marks: part(
       z.partialRecord(z.enum(['config', 'settings', 'databag', 'leader', 'application']), Mark).optional(),
@@ -126,7 +129,7 @@ export const commonState = (config: z.ZodType<Config>) => {
       true,
     ),
     /** Targets that carried labels under an earlier config. */
-    former: part(z.array(PreviousTarget).optional(), 'kept', true),
+    previousTargets: part(z.array(PreviousTarget).optional(), 'kept', true),
   }
 }
 
@@ -147,7 +150,7 @@ export type PartsOf<P extends Readonly<Record<string, StatePart>>> = z.infer<
 export interface State extends PartsOf<Parts> {}
 
 /** The parts of a state that other applications read. */
-const SHOWN = ['version', 'relations', 'tombstones', 'carried', 'says', 'removed', 'marks', 'awaits'] as const
+const SHOWN = ['version', 'relations', 'tombstones', 'recovering', 'published', 'removed', 'marks', 'awaiting'] as const
 export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
@@ -156,11 +159,11 @@ export const PublicState: z.ZodType<PublicState> = z.object({
   version: common.version.schema,
   relations: common.relations.schema,
   tombstones: common.tombstones.schema,
-  carried: common.carried.schema,
-  says: common.says.schema,
+  recovering: common.recovering.schema,
+  published: common.published.schema,
   removed: common.removed.schema,
   marks: common.marks.schema,
-  awaits: common.awaits.schema,
+  awaiting: common.awaiting.schema,
 })
 
 /** A state with its existing relations and their effective data, from which the desired state follows, whichever event brought it last. */
@@ -176,19 +179,29 @@ export const isEmptyState = (parts: StateParts, state: State): boolean =>
     return isNothing(value) || !parts[name].counts(value as NonNullable<unknown>)
   })
 
+/** Returns the data that the side of this state publishes in a relation. */
+export const publishedIn = (
+  { published }: Pick<State, 'published'>,
+  entry: Pick<RelationEntry, 'published'>,
+): PublishedData | undefined => {
+  const digest = entry.published?.digest
+  return digest === undefined ? undefined : ownValue(published, digest)
+}
+
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
 /** Tells if the relation exists as far as this side knows, and has its id: of two that were told of with one id the second waits. */
-export const stands = (state: Pick<State, 'removed' | 'marks' | 'relations'>, entry: RelationEntry): boolean =>
-  isEstablished(state, entry) && idHolder(state, entry) === undefined
+export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): boolean =>
+  isEstablished(state, entry) && entry.waitsForId !== true
 
 /** Returns the other relation that has the id of this one; an id is that of one relation at a time. */
 export const idHolder = (
   { relations }: Pick<State, 'relations'>,
   relation: Pick<RelationEntry, 'id' | 'interface' | 'role' | 'remote'>,
 ): RelationEntry | undefined => {
-  const holder = ownValue(relations, String(relation.id))
-  return holder && !isSameRelation(holder, relation) ? holder : undefined
+  return Object.values(relations).find(
+    (entry) => entry.id === relation.id && entry.waitsForId !== true && !isSameRelation(entry, relation),
+  )
 }
 
 /**
@@ -197,10 +210,15 @@ export const idHolder = (
  */
 export const isEstablished = (
   { removed, marks }: Pick<State, 'removed' | 'marks'>,
-  { word, mine, mark, document }: Pick<RelationEntry, 'word' | 'mine' | 'mark' | 'document'>,
+  {
+    status,
+    announcedHere,
+    position,
+    document,
+  }: Pick<RelationEntry, 'status' | 'announcedHere' | 'position' | 'document'>,
 ): boolean =>
-  word === 'told' &&
-  (removed === undefined || document !== undefined || (mine && mark.at > (marks?.application?.at ?? -1)))
+  status === 'established' &&
+  (removed === undefined || document !== undefined || (announcedHere && position.at > (marks?.application?.at ?? -1)))
 
 /** Tells if the application was removed and has not come back. */
 export const isRemoved = (state: State): boolean =>
@@ -211,17 +229,17 @@ export const isConfigUnknown = ({ config, removed }: Pick<State, 'config' | 'rem
   config === undefined && removed === undefined
 
 /** Bounds the previous targets, each of which costs every step a read for a day. */
-const MOST_FORMER = 100
+const MOST_PREVIOUS = 100
 
 /** Replaces the previous targets, without current ones, each once with its first time. */
 export const withPreviousTargets = (
-  { former: _, ...state }: State,
-  former: readonly PreviousTarget[],
+  { previousTargets: _, ...state }: State,
+  previous: readonly PreviousTarget[],
   targets: readonly LabelTarget[] = [],
 ): State => {
-  const kept = former
-    .filter((target, index) => former.findIndex((other) => isSameTarget(target, other)) === index)
+  const kept = previous
+    .filter((target, index) => previous.findIndex((other) => isSameTarget(target, other)) === index)
     .filter((target) => !targets.some((other) => isSameTarget(target, other)))
-    .slice(-MOST_FORMER)
-  return kept.length === 0 ? state : { ...state, former: kept }
+    .slice(-MOST_PREVIOUS)
+  return kept.length === 0 ? state : { ...state, previousTargets: kept }
 }

@@ -91,7 +91,9 @@ describe('a document acts with the right of its author', () => {
     await write(world, relation(beacon))
     const before = outside(world)
     const state = world.memory('a')?.state.relations
-    expect(Object.values(state as object)).toEqual([expect.objectContaining({ word: 'told', document: 'document' })])
+    expect(Object.values(state as object)).toEqual([
+      expect.objectContaining({ status: 'established', document: 'document' }),
+    ])
     remove(world, 'document')
     world.api.seed([relation('{ application: b, data: {} }')], { manager: 'kubectl' })
     world.clock.advance(11_000)
@@ -110,7 +112,7 @@ describe('a document acts with the right of its author', () => {
     remove(world, 'document')
     await resync(world)
     expect(Object.values((world.memory('a')?.state.relations ?? {}) as Record<string, { word: string }>)).toEqual([
-      expect.objectContaining({ word: 'ended' }),
+      expect.objectContaining({ status: 'ended' }),
     ])
   })
 

@@ -15,9 +15,9 @@ const createRelated = async (...rights: string[]): Promise<World> => {
 }
 
 /** What a side remembers of its relations. */
-const wordsOf = (world: World, application: string): unknown[] =>
-  Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, { word: string }>).map(
-    ({ word }) => word,
+const statusesOf = (world: World, application: string): unknown[] =>
+  Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, { status: string }>).map(
+    ({ status }) => status,
   )
 
 const forget = (world: World, application: string) => remove(world, `juju-service-mesh-${application}-labels`)
@@ -31,7 +31,7 @@ describe('a sender for one side of a relation ends nothing that the document of 
   ])('%s', async (_, data) => {
     const world = await createRelated()
     const before = JSON.stringify([world.memory('a'), world.memory('b')])
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
     const { status, text } = await send(world, ended(data))
     expect({ status, text }).toEqual({ status: 403, text: expect.stringContaining('applications.meshstep.dev shop/b') })
     expect(JSON.stringify([world.memory('a'), world.memory('b')])).toBe(before)
@@ -41,7 +41,7 @@ describe('a sender for one side of a relation ends nothing that the document of 
     const world = await createRelated()
     await send(world, ended({ relation: MINE, document: 'of-b' }))
     await resync(world)
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
   test('also where its own memory was lost', async () => {
@@ -53,19 +53,19 @@ describe('a sender for one side of a relation ends nothing that the document of 
     ])
       expect((await send(world, ended(data))).status).toBe(403)
     await resync(world)
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
   test('who may update both sides ends it', async () => {
     const world = await createRelated('b')
     expect((await send(world, ended({ relation: { id: 3 } }))).status).toBe(200)
-    expect(wordsOf(world, 'a')).toEqual(['ended'])
+    expect(statusesOf(world, 'a')).toEqual(['ended'])
   })
 
   test('who may update one application removes that', async () => {
     const world = await createRelated()
     expect((await send(world, event('application-removed', { application: 'a' }))).status).toBe(200)
-    expect(wordsOf(world, 'b')).toEqual(['told'])
+    expect(statusesOf(world, 'b')).toEqual(['established'])
   })
 
   test('the end of a relation that nobody knows holds up none between others that has its id', async () => {
@@ -77,7 +77,7 @@ describe('a sender for one side of a relation ends nothing that the document of 
       ...event('relation-changed', { application: 'b', ...other }),
       time: new Date(world.clock.now()).toISOString(),
     })
-    expect([status, wordsOf(world, 'b')]).toEqual([200, ['told', 'told']])
+    expect([status, statusesOf(world, 'b')]).toEqual([200, ['established', 'established']])
   })
 })
 
@@ -85,7 +85,7 @@ test('a sender for one application announces no relation of it with another', as
   const world = await createRelated()
   const told = { application: 'a', relation: { ...MINE, id: 9 }, remote: { application: 'beacon', data: {} } }
   expect((await send(world, event('relation-changed', told))).status).toBe(403)
-  expect([wordsOf(world, 'a'), wordsOf(world, 'beacon')]).toEqual([['told'], []])
+  expect([statusesOf(world, 'a'), statusesOf(world, 'beacon')]).toEqual([['established'], []])
   expect((await write(world, config('{}'))).status).toBe(200)
 })
 
@@ -98,7 +98,7 @@ describe('a document that is deleted ends no more than it held, or than its auth
     const all = new Set([`${TENANT}: a`, ...rights.map((right) => `${TENANT}: ${right}`)])
     const world = createTenants(all, { isOwnSink: true })
     await world.post(event('relation-changed', TOLD))
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
     return { world, rights: all }
   }
 
@@ -115,7 +115,7 @@ describe('a document that is deleted ends no more than it held, or than its auth
       text: expect.stringMatching(/ConfigMap document .* its author tenant may not update .* shop\/b/),
     })
     await resync(world)
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
   test('nor where the memory of its application was lost', async () => {
@@ -124,14 +124,14 @@ describe('a document that is deleted ends no more than it held, or than its auth
     forget(world, 'a')
     expect((await erase(world, 'document')).status).toBe(403)
     await resync(world)
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
   test('nor one that names no author', async () => {
     const { world } = await createTold('b')
     await write(world, relation(b, { author: undefined }, 'a', MINE))
     expect((await erase(world, 'document')).status).toBe(403)
-    expect([wordsOf(world, 'a'), wordsOf(world, 'b')]).toEqual([['told'], ['told']])
+    expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
   test('one that was taken ends what it said, though its author may say that no more', async () => {
@@ -140,7 +140,7 @@ describe('a document that is deleted ends no more than it held, or than its auth
     rights.delete(`${TENANT}: b`)
     world.clock.advance(11_000)
     expect((await erase(world, 'document')).status).toBe(200)
-    expect(wordsOf(world, 'a')).toEqual(['ended'])
+    expect(statusesOf(world, 'a')).toEqual(['ended'])
   })
 
   test('one that nobody remembers is over where its author may end it', async () => {
@@ -149,6 +149,6 @@ describe('a document that is deleted ends no more than it held, or than its auth
     forget(world, 'a')
     forget(world, 'b')
     expect((await erase(world, 'document')).status).toBe(200)
-    expect(wordsOf(world, 'a')).toEqual(['ended'])
+    expect(statusesOf(world, 'a')).toEqual(['ended'])
   })
 })

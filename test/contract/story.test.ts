@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAppliers } from '../../src/kubernetes/field-managers.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { relationsById } from '../helpers/relations.ts'
 import { meshRelation } from '../helpers/world.ts'
 import { type Cluster, CREATOR, openCluster, service, workload } from './cluster.ts'
 
@@ -98,8 +99,8 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     expect(left).toMatchObject({ status: 'changed', conflicts: [] })
     expect(await labelsOf(kind, application)).toEqual(before)
     // but for the memory that the relation has ended
-    const { relations } = JSON.parse((await memoryOf(application))?.data?.state ?? '')
-    expect(relations).toMatchObject({ 7: { word: 'ended' } })
+    const state = JSON.parse((await memoryOf(application))?.data?.state ?? '')
+    expect(relationsById(state)).toMatchObject({ 7: { status: 'ended' } })
     expect((await cluster.send('resync', { application })).written).toEqual([])
   })
 

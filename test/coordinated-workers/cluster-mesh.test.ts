@@ -34,8 +34,10 @@ const podOf = (world: World, name: string) => {
 const changeUnits = (world: World, { namespace, application }: Record<string, string>, unit: object) => {
   const name = `juju-service-mesh-${application}-labels`
   const memory = world.api.objects().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
-  const state = JSON.parse(memory?.data?.state ?? '{}') as { says: Record<string, { units: Record<string, object> }> }
-  for (const said of Object.values(state.says))
+  const state = JSON.parse(memory?.data?.state ?? '{}') as {
+    published: Record<string, { units: Record<string, object> }>
+  }
+  for (const said of Object.values(state.published))
     said.units = Object.fromEntries(Object.entries(said.units).map(([key, before]) => [key, { ...before, ...unit }]))
   edit(world, `/api/v1/namespaces/${namespace}/configmaps/${name}`, { data: { state: JSON.stringify(state) } })
 }

@@ -9,6 +9,7 @@ import { createQueue } from '../../src/reconcile/queue.ts'
 import { createStep } from '../../src/reconcile/step.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { functions } from '../helpers/functions.ts'
+import { relationsById } from '../helpers/relations.ts'
 import { APPLICATION, event, NAMESPACE, service, workload } from '../helpers/world.ts'
 import { type Actor, type Bounds, explore, type Gate, type Run, runSchedule } from './scheduler.ts'
 
@@ -213,15 +214,16 @@ const differencesFrom = (wanted: readonly string[], found: readonly string[] | u
 /** The sources in the policies of a databag. */
 const sourcesIn = (policies: string | undefined): string[] => policies?.match(/(?<="source_app_name": ")[a-z]+/g) ?? []
 
-type Memory = { relations: Record<string, { says?: string }>; says?: Record<string, { data: { policies?: string } }> }
+type Memory = { published?: Record<string, { data: { policies?: string } }> }
 
 /** What the memory says to the beacon, which reads it there if it is one of ours. */
 const said = (api: EmbeddedApi): string[] | undefined => {
   const name = `juju-service-mesh-${APPLICATION}-labels`
   const memory = api.objects().find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name)
-  const { relations, says = {} } = JSON.parse(memory?.data?.state ?? '{}') as Memory
-  const key = relations[7]?.says
-  return key === undefined ? undefined : sourcesIn(says[key]?.data.policies)
+  const state = JSON.parse(memory?.data?.state ?? '{}')
+  const { published = {} } = state as Memory
+  const key = relationsById(state)[7]?.published?.digest
+  return key === undefined ? undefined : sourcesIn(published[key]?.data.policies)
 }
 
 /** What a beacon that has no memory goes by: the event that came last. */

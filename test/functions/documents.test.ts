@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { relationsById } from '../helpers/relations.ts'
 import { createWorld, meshRelation, NAMESPACE, type World } from '../helpers/world.ts'
 
 const kept = (id: number, labels: Record<string, string>) => ({ ...meshRelation(labels, id), document: 'mesh' })
 
-type Known = { word: string }
-
 const toldIn = (world: World): string[] =>
-  Object.entries(world.memory()?.state.relations as Record<string, Known>).flatMap(([id, { word }]) =>
-    word === 'told' ? [id] : [],
+  Object.entries(relationsById(world.memory()?.state)).flatMap(([id, { status }]) =>
+    status === 'established' ? [id] : [],
   )
 
 /** The ConfigMap that a relation is kept in. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { relationsById } from '../helpers/relations.ts'
 import { createWorld, isWrite, meshRelation, type World } from '../helpers/world.ts'
 
 const at = (sequence: string, source = '/test') => ({ source, extensions: { sequence } })
@@ -118,7 +119,7 @@ describe('what is gone stays gone', () => {
     await world.send('relation-broken', { relation: { id: 7 } }, at('2'))
     world.clock.advance(23 * 60 * 60 * 1_000)
     await world.send('resync', {})
-    expect(world.memory()?.state.relations).toMatchObject({ 7: { word: 'ended' } })
+    expect(relationsById(world.memory()?.state)).toMatchObject({ 7: { status: 'ended' } })
     world.clock.advance(2 * 60 * 60 * 1_000)
     await world.send('resync', {})
     expect(world.memory()).toBeUndefined()

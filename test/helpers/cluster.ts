@@ -1,4 +1,5 @@
 import { linesOf } from '../coordinated-workers/nginx/nginx-file.ts'
+import type { Entry } from './relations.ts'
 import { createWorld, NAMESPACE, service, type World, workload } from './world.ts'
 
 export const COORDINATOR = 'tempo'
@@ -100,18 +101,16 @@ export const scale = (world: World, name: string, replicas: number) =>
 
 type Said = { data: Data; units?: Record<string, Data> }
 
-type Entry = { id: number; word: 'told' | 'ended'; remote: { application: string }; says?: string }
-
 /** The relation with `remote` that stands, as `application` has it. */
 export const relationOf = (world: World, application: string, remote: string): Entry | undefined =>
   Object.values((world.memory(application)?.state.relations ?? {}) as Record<string, Entry>).find(
-    (relation) => relation.word === 'told' && relation.remote.application === remote,
+    (relation) => relation.status === 'established' && relation.remote.application === remote,
   )
 
 /** What `application` says in its relation with `remote`. */
 export const saidBy = (world: World, application: string, remote: string): Said | undefined => {
-  const { says = {} } = (world.memory(application)?.state ?? {}) as { says?: Record<string, Said> }
-  return says[relationOf(world, application, remote)?.says ?? '']
+  const { published = {} } = (world.memory(application)?.state ?? {}) as { published?: Record<string, Said> }
+  return published[relationOf(world, application, remote)?.published?.digest ?? '']
 }
 
 /** The flat keys of what `application` says in its relation with `remote`, each value out of its JSON. */

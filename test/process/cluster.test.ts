@@ -49,11 +49,11 @@ const startExample = async () => {
     /** What the remote application says to an application. */
     told: async (application: string, remote: string) => {
       const memory = await find('ConfigMap', `juju-service-mesh-${remote}-labels`)
-      type Saying = { remote: { application: string }; says?: string }
-      type Said = { relations: Record<string, Saying>; says?: Record<string, { data: Record<string, string> }> }
-      const { relations, says = {} } = JSON.parse(memory?.data?.state ?? '{}') as Said
+      type Saying = { remote: { application: string }; published?: { digest?: string } }
+      type Said = { relations: Record<string, Saying>; published?: Record<string, { data: Record<string, string> }> }
+      const { relations, published = {} } = JSON.parse(memory?.data?.state ?? '{}') as Said
       const relation = Object.values(relations).find((one) => one.remote.application === application)
-      return says[relation?.says ?? '']?.data ?? {}
+      return published[relation?.published?.digest ?? '']?.data ?? {}
     },
   }
 }

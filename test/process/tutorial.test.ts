@@ -15,7 +15,7 @@ import { answerTo, commandsOf } from './pages.ts'
 
 type ConfigMap = { data: Record<string, string> }
 
-type Said = { relations: Record<string, unknown>; says: Record<string, { data: Record<string, string> }> }
+type Said = { relations: Record<string, unknown>; published: Record<string, { data: Record<string, string> }> }
 
 /** Takes the page's way up to where the mesh goes, and answers with what there is then. */
 const takeTutorial = async () => {
@@ -28,8 +28,8 @@ const takeTutorial = async () => {
     (await (await fetch(`${url}/api/v1/namespaces/loki/configmaps/${name}`)).json()) as ConfigMap
   const saidBy = async (application: string, key: string): Promise<unknown> => {
     const { data } = await find(`juju-service-mesh-${application}-labels`)
-    const { says } = JSON.parse(data.state ?? '') as Said
-    return Object.values(says).flatMap((said) => said.data[key] ?? [])[0]
+    const { published: databags } = JSON.parse(data.state ?? '') as Said
+    return Object.values(databags).flatMap((said) => said.data[key] ?? [])[0]
   }
   const file = (await find('loki-nginx')).data['nginx.conf'] ?? ''
   const published = async (key: string) => JSON.parse(String(await saidBy('loki', key)))

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { relationsById } from '../helpers/relations.ts'
 import {
   createWorld,
   event,
@@ -140,7 +141,7 @@ describe('the calls of a step', () => {
     )
     const statuses = await Promise.all(events.map(async (one) => (await world.post(one)).status))
     expect(statuses).toEqual([200, 200, 200, 200, 200])
-    expect(Object.keys(world.memory()?.state.relations ?? {})).toEqual(['1', '2', '3', '4', '5'])
+    expect(Object.keys(relationsById(world.memory()?.state))).toEqual(['1', '2', '3', '4', '5'])
     expect(world.memory()?.labels).toEqual({ 'istio.io/use-waypoint': 'way-5' })
     expect(world.calls.filter((call) => call.startsWith('PATCH'))).toHaveLength(2)
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FULL_BYTES } from '../../src/state/memory.ts'
 import { related, requires } from '../helpers/beacon-world.ts'
+import { relationsById } from '../helpers/relations.ts'
 import { createWorld, event, type World } from '../helpers/world.ts'
 
 const ports = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
@@ -32,7 +33,7 @@ const told = async (world: World, type: string, data: Record<string, unknown>) =
 
 const stored = (world: World): Record<string, unknown> => world.memory('web')?.state ?? {}
 
-const published = (world: World): string => JSON.stringify(stored(world).says)
+const published = (world: World): string => JSON.stringify(stored(world).published)
 
 const bytesOf = (world: World): number =>
   Object.values(world.object('ConfigMap', 'juju-service-mesh-web-labels')?.data ?? {}).join('').length
@@ -58,7 +59,7 @@ describe('what an application would publish beyond the room of its memory', () =
       expect(await answer(world, 'relation-changed', user(id))).toMatchObject({
         ...{ status: 200, messages: expect.arrayContaining([NO_ROOM]) },
       })
-    expect(Object.keys(stored(world).relations as object)).toEqual(['1', '2', '3', '4', '7'])
+    expect(Object.keys(relationsById(stored(world)))).toEqual(['1', '2', '3', '4', '7'])
     expect(published(world)).toBe(before)
   })
 
@@ -153,7 +154,7 @@ describe('a memory at its bound', () => {
     const another = { application: 'web', config: { labels: padding(983_000) } }
     expect(await told(world, 'config-changed', another)).toBe(413)
     expect(await told(world, 'relation-broken', { ...WEB, relation: { id: 1 } })).toBe(200)
-    expect(stored(world).relations).toMatchObject({ 1: { word: 'ended' } })
+    expect(relationsById(stored(world))).toMatchObject({ 1: { status: 'ended' } })
     expect(await told(world, 'relation-changed', user(3))).toBe(413)
     expect(await told(world, 'application-removed', WEB)).toBe(200)
     expect(bytesOf(world)).toBeLessThan(10_000)
@@ -171,12 +172,12 @@ describe('a memory at its bound', () => {
       ...{ status: 413, message: expect.stringMatching(tooLarge) },
     })
     expect(await told(world, 'relation-changed', user(3))).toBe(200)
-    expect(Object.keys(stored(world).relations as object)).toEqual(['1', '3'])
+    expect(Object.keys(relationsById(stored(world)))).toEqual(['1', '3'])
     world.api.handle({
       ...{ method: 'PUT', path: '/api/v1/namespaces/shop/configmaps/document-2', headers: {} },
       body: JSON.stringify(document(2, 'short')),
     })
     expect(await told(world, 'resync', WEB)).toBe(200)
-    expect(Object.keys(stored(world).relations as object)).toEqual(['1', '2', '3'])
+    expect(Object.keys(relationsById(stored(world)))).toEqual(['1', '2', '3'])
   })
 })

@@ -140,7 +140,7 @@ describe('an application joins the mesh', () => {
     )
     world.clock.advance(25 * 60 * 60 * 1_000)
     await world.send('resync', {})
-    expect(world.memory()?.state.former).toBeUndefined()
+    expect(world.memory()?.state.previousTargets).toBeUndefined()
   })
 
   test('naming the same workload in the config that was found without it takes nothing away', async () => {
@@ -327,14 +327,14 @@ describe('a workload that does not exist', () => {
 })
 
 const TWO_IDS = JSON.stringify({
-  version: 2,
+  version: 3,
   relations: {
-    1: {
+    '1/requires/service_mesh/beacon': {
       ...meshRelation().relation,
       remote: { application: 'beacon', data: {} },
-      word: 'told',
-      mark: { at: 0 },
-      mine: true,
+      status: 'established',
+      position: { at: 0 },
+      announcedHere: true,
     },
   },
 })
@@ -346,8 +346,12 @@ describe('what cannot be read changes nothing', () => {
     ['labels with a number', { labels: '{"a": 1}' }, /data\.labels/],
     ['other keys only', { other: '{}' }, /is no memory: it is written by .*, and has other/],
     ['a state that is broken JSON', { labels: '{}', state: '{' }, /data\.state is not a state that meshstep wrote/],
-    ['a state of a later version', { labels: '{}', state: '{"version":3}' }, /data\.state .* version 2 or lower/],
-    ['a relation under the id of another', { labels: '{}', state: TWO_IDS }, /data\.state .* relations by their ids/],
+    ['a state of a later version', { labels: '{}', state: '{"version":4}' }, /data\.state .* version 3 or lower/],
+    [
+      'a relation under the id of another',
+      { labels: '{}', state: TWO_IDS },
+      /data\.state .* relations by {id}\/{role}/,
+    ],
     [
       'a state without labels',
       { state: '{"version":1,"relations":{},"units":{},"accepted":{}}' },

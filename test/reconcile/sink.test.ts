@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Unavailable } from '../../src/base/errors.ts'
+import { relationsById } from '../helpers/relations.ts'
 import { createWorld, event, isWrite, meshRelation, service, type World, workload } from '../helpers/world.ts'
 
 const application = (name: string) => [workload('StatefulSet', name), service(name)]
@@ -21,8 +22,7 @@ const memoryObject = (name: string) => `/api/v1/namespaces/shop/configmaps/juju-
 const forget = (world: World, name: string) =>
   world.api.handle({ method: 'DELETE', path: memoryObject(name), headers: {} })
 
-const relationsOf = (world: World, name: string) =>
-  (world.memory(name)?.state.relations ?? {}) as Record<string, { word: string }>
+const relationsOf = (world: World, name: string) => relationsById(world.memory(name)?.state)
 
 /** An event that says nothing new of any relation. */
 const pod = (world: World) => world.send('pod-restarted', { pod: { name: 'web-0', uid: 'u' } })
@@ -138,7 +138,7 @@ describe('a process that is its own sink', () => {
     const world = await meshWorld()
     await world.send('relation-changed', related())
     await world.send('relation-broken', { relation: { id: 7 } })
-    for (const name of ['web', 'beacon']) expect(relationsOf(world, name)).toMatchObject({ 7: { word: 'ended' } })
+    for (const name of ['web', 'beacon']) expect(relationsOf(world, name)).toMatchObject({ 7: { status: 'ended' } })
     expect(world.labels().template).not.toHaveProperty('istio.io/use-waypoint')
   })
 
@@ -175,7 +175,7 @@ describe('a process that is its own sink', () => {
     forget(world, 'web')
     world.clock.advance(1_000)
     await world.send('relation-changed', related())
-    expect(relationsOf(world, 'web')).toMatchObject({ 7: { word: 'told' } })
+    expect(relationsOf(world, 'web')).toMatchObject({ 7: { status: 'established' } })
     expect(world.labels().template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
   })
 
@@ -207,7 +207,7 @@ describe('a process that is its own sink', () => {
     expect(Object.keys(relationsOf(world, 'web'))).toHaveLength(1)
     expect(world.labels().template).toMatchObject({ 'istio.io/use-waypoint-namespace': 'mesh' })
     await world.send('relation-broken', { relation: { id: 7 } })
-    expect(relationsOf(world, 'web')).toMatchObject({ 7: { word: 'ended' } })
+    expect(relationsOf(world, 'web')).toMatchObject({ 7: { status: 'ended' } })
     expect(world.labels().template).not.toHaveProperty('istio.io/use-waypoint')
   })
 })
@@ -228,7 +228,7 @@ describe('what comes late from the other side', () => {
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
     await world.send('relation-broken', { relation: { id: 7 } })
     expect(await (await world.post(nudge())).json()).toMatchObject({ status: 'unchanged', written: [] })
-    expect(relationsOf(world, 'web')).toMatchObject({ 7: { word: 'ended' } })
+    expect(relationsOf(world, 'web')).toMatchObject({ 7: { status: 'ended' } })
     expect(world.labels().template).not.toHaveProperty('mesh')
   })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { relationsById } from '../helpers/relations.ts'
 import type { World } from '../helpers/world.ts'
 import {
   applyDocument,
@@ -33,8 +34,8 @@ const joined = async (): Promise<World> => {
 }
 
 const memoryOf = (world: World) => {
-  const { config, document, relations } = world.memory('details')?.state ?? {}
-  return { config, document, relation: (relations as Readonly<Record<string, object>> | undefined)?.[1] }
+  const { config, document, ...state } = world.memory('details')?.state ?? {}
+  return { config, document, relation: relationsById(state)[1] }
 }
 
 const RIVALS = [
@@ -65,6 +66,10 @@ test.each(RIVALS)(
 test('a document that another one contradicted counts once that is deleted', async () => {
   const world = await joined()
   await deliver(world, [applyDocument(world, OTHER_ENDPOINT), deleteDocument(world, FIRST)])
-  expect(memoryOf(world).relation).toMatchObject({ endpoint: 'second-mesh', document: 'another', word: 'told' })
+  expect(memoryOf(world).relation).toMatchObject({
+    endpoint: 'second-mesh',
+    document: 'another',
+    status: 'established',
+  })
   expect(isOnMesh(world, 'details')).toBe(true)
 })

@@ -174,7 +174,7 @@ describe('a key that a protocol owns', () => {
     expect(outcome.messages.join()).toContain(
       'databag.website.policies: the interface service_mesh has this key itself; left out',
     )
-    expect(JSON.stringify(world.memory()?.state.says)).toContain('blue')
+    expect(JSON.stringify(world.memory()?.state.published)).toContain('blue')
   })
 
   test.each([[[0, 1]], [[0]], [[1]]])('is said beside others, in whichever version: %j', async (versions) => {

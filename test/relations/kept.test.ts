@@ -37,26 +37,31 @@ test.each<[string, Relation | undefined, Relation, Databag | undefined]>([
   ['the last policies that could be read', relation(GOOD), relation(BAD), GOOD],
   [
     'the last policies, however often they cannot be read',
-    relation(BAD, { kept: GOOD }),
+    relation(BAD, { lastReadable: GOOD }),
     relation({ policies: 7 }),
     GOOD,
   ],
   ['the last policies, of which some were wrong', relation({ policies: [7] }), relation(BAD), { policies: [7] }],
-  ['nothing once it can be read again', relation(BAD, { kept: GOOD }), relation({ policies: '[1]' }), undefined],
-  ['nothing once it says nothing', relation(BAD, { kept: GOOD }), relation({}), undefined],
+  [
+    'nothing once it can be read again',
+    relation(BAD, { lastReadable: GOOD }),
+    relation({ policies: '[1]' }),
+    undefined,
+  ],
+  ['nothing once it says nothing', relation(BAD, { lastReadable: GOOD }), relation({}), undefined],
   ['the last name', relation(NAMED, identity), relation({ cmr_data: 'x' }, identity), NAMED],
-])('keeps %s', (_, known, changed, kept) => {
-  expect(lastReadableValues(known, changed, undefined)).toEqual(kept === undefined ? {} : { kept })
+])('keeps %s', (_, known, changed, lastReadable) => {
+  expect(lastReadableValues(known, changed, undefined)).toEqual(lastReadable === undefined ? {} : { lastReadable })
 })
 
 const HELD_BACK = { service_mesh: [1 as const] }
 
 test('keeps all that a databag said when its version is not spoken any more, and nothing once it is again', () => {
   const told = relation(GOOD)
-  const kept = { kept: { ...GOOD } }
-  expect(lastReadableValues(told, told, HELD_BACK, {})).toEqual(kept)
-  expect(lastReadableValues({ ...told, ...kept }, told, HELD_BACK)).toEqual(kept)
-  expect(lastReadableValues({ ...told, ...kept }, told, {}, HELD_BACK)).toEqual({})
+  const lastReadable = { lastReadable: { ...GOOD } }
+  expect(lastReadableValues(told, told, HELD_BACK, {})).toEqual(lastReadable)
+  expect(lastReadableValues({ ...told, ...lastReadable }, told, HELD_BACK)).toEqual(lastReadable)
+  expect(lastReadableValues({ ...told, ...lastReadable }, told, {}, HELD_BACK)).toEqual({})
 })
 
 test.each<[string, Databag, Databag | undefined, Databag]>([

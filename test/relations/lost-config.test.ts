@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { remove } from '../helpers/application.ts'
 import { COORDINATOR, configure as configureCluster, meshOf, PART_OF, startedCluster } from '../helpers/cluster.ts'
 import { application, ON_MESH } from '../helpers/mesh.ts'
+import { relationsById } from '../helpers/relations.ts'
 import { NAMESPACE, type World } from '../helpers/world.ts'
 import {
   atEveryWrite,
@@ -59,7 +60,7 @@ describe.each(CONFIGS)('a config with %s that was lost with the memory', (_, con
     await speak(world)
     await resync(world, undefined)
     await resync(world, 'details')
-    expect(world.memory('details')?.state.relations).toHaveProperty('1')
+    expect(relationsById(world.memory('details')?.state)).toHaveProperty('1')
     await configure(world, 'details', config)
     expect(seen).toHaveLength(1)
   })

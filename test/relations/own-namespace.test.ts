@@ -9,6 +9,7 @@ import {
   requires,
   sourcesOf,
 } from '../helpers/beacon-world.ts'
+import { relationsById } from '../helpers/relations.ts'
 import type { World } from '../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -39,7 +40,10 @@ const createBeacon = async (): Promise<World> => {
 
 const expectOne = async (world: World): Promise<void> => {
   for (const data of [{}, DB, BEACON]) await world.send('resync', data)
-  expect([keysOf(world, 'db'), keysOf(world, 'beacon')]).toEqual([['3', '7'], ['7']])
+  expect([keysOf(world, 'db'), keysOf(world, 'beacon')]).toEqual([
+    ['3/provides/http/cart', '7/requires/service_mesh/beacon'],
+    ['7/provides/service_mesh/db'],
+  ])
   for (const data of [DB, BEACON]) expect((await world.send('resync', data)).messages).toEqual([])
   expect([enrolled(world, 'db'), sourcesOf(policiesOf(world, 'db'))]).toEqual([
     expect.objectContaining({ 'istio.io/dataplane-mode': 'ambient' }),
@@ -103,16 +107,20 @@ describe('a relation within the namespace is one, whether the namespace is told'
   test('in a memory of before, which had it twice', async () => {
     const world = await createBeacon()
     await world.send('relation-changed', requires(7, DB))
-    const { relations, ...state } = stateOf(world, 'beacon')
-    const remote = { ...relations[7].remote, namespace: 'shop' }
-    const twin = { ...relations[7], word: 'ended', since: '2026-01-01T00:00:00.000Z', says: undefined }
-    const twice = { ...state, relations: { 7: { ...relations[7], remote }, '7/service_mesh/db': twin } }
+    const { relations: _, ...state } = stateOf(world, 'beacon')
+    const { relation, remote } = told('provides', false)
+    const known = { ...relation, remote, word: 'told', mark: { at: 0 }, mine: true }
+    const twin = { ...known, word: 'ended', since: '2026-01-01T00:00:00.000Z' }
+    const twice = {
+      ...{ ...state, version: 2 },
+      relations: { 7: { ...known, remote: { ...remote, namespace: 'shop' } }, '7/service_mesh/db': twin },
+    }
     edit(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels', {
       data: { state: JSON.stringify(twice) },
     })
     expect(keysOf(world, 'beacon')).toEqual(['7', '7/service_mesh/db'])
     await world.send('relation-changed', told('provides', false))
     await expectOne(world)
-    expect(stateOf(world, 'beacon').relations[7].remote).not.toHaveProperty('namespace')
+    expect(relationsById(stateOf(world, 'beacon'))[7]?.remote).not.toHaveProperty('namespace')
   })
 })

@@ -7,7 +7,10 @@ import { fakeClock } from '../helpers/clock.ts'
 
 const memory = (application: string) => ({
   metadata: { name: memoryName(application), namespace: 'shop', labels: memoryLabels(application) },
-  data: { labels: '{}', state: JSON.stringify({ version: 2, relations: {}, says: { [application]: { data: {} } } }) },
+  data: {
+    labels: '{}',
+    state: JSON.stringify({ version: 3, relations: {}, published: { [application]: { data: {} } } }),
+  },
 })
 
 test('of a namespace with many memories only those are parsed that are asked for, and others have a turn between two', async () => {
@@ -37,7 +40,7 @@ test('of a namespace with many memories only those are parsed that are asked for
     kubernetes,
     remotes.map((application) => ({ namespace: 'shop', application })),
   )
-  expect(peers.flatMap((peer) => ('state' in peer ? Object.keys(peer.state.says ?? {}) : []))).toEqual(remotes)
+  expect(peers.flatMap((peer) => ('state' in peer ? Object.keys(peer.state.published ?? {}) : []))).toEqual(remotes)
   const states = parsed.filter((text) => text.startsWith('{"version"'))
   expect(states).toHaveLength(remotes.length)
   expect(breaths).toBe(remotes.length)

@@ -100,12 +100,12 @@ describe('an id that is told of another relation while the first one stands', ()
         word('relation-changed', { application: 'details', relation: told, remote: { ...remote, data: {} } }),
       )
     expect(Object.keys(world.memory('details')?.state.relations ?? {})).toEqual([
-      '1',
-      '2',
-      '1/requires/http/reviews',
       '1/provides/http/reviews',
-      '1/requires/http/elsewhere/reviews',
       '1/requires/ftp/reviews',
+      '1/requires/http/elsewhere/reviews',
+      '1/requires/http/reviews',
+      '1/requires/service_mesh/beacon',
+      '2/provides/http/productpage',
     ])
   })
 

@@ -126,8 +126,11 @@ export const documentHistories: readonly Named[] = [
       end: 'nothing',
       check: ({ expect, run }) => {
         const memory = objectNamed(run.world.api, 'ConfigMap', 'juju-service-mesh-beacon-labels')
-        expect(memory?.data?.state?.includes('"word":"told"') === true, 'the beacon does not know the relation')
-        expect(!memory?.data?.state?.includes('"granted"'), 'the beacon says that it grants what it does not')
+        expect(
+          memory?.data?.state?.includes('"status":"established"') === true,
+          'the beacon does not know the relation',
+        )
+        expect(!memory?.data?.state?.includes('"grant"'), 'the beacon says that it grants what it does not')
       },
     }),
   ),

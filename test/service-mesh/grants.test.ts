@@ -99,7 +99,7 @@ describe('a databag that cannot be read', () => {
   test('of which the last is kept asks for that', () => {
     const { requests, unknown } = grantsFor(
       BEACON,
-      stateWith(relation('[{', { kept: { policies: [wire()] } })),
+      stateWith(relation('[{', { lastReadable: { policies: [wire()] } })),
       new Map(),
     )
     expect([requests.length, unknown]).toEqual([1, []])

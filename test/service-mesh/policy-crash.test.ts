@@ -85,7 +85,7 @@ const redelivered = (world: World): World =>
   })
 
 /** Which events were heard and when: a run of the same events never has that twice. */
-const OCCASIONS = ['ids', 'at', 'since', 'removed', 'owned', 'formerlyOwned', 'seen']
+const OCCASIONS = ['ids', 'at', 'since', 'endedAt', 'removed', 'owned', 'previouslyOwned', 'observed']
 
 /** What there is, but for what a run of the same events never has twice. */
 const contentOf = ({ kind, metadata, spec, data }: KubernetesObject) => {
@@ -93,7 +93,7 @@ const contentOf = ({ kind, metadata, spec, data }: KubernetesObject) => {
   const state =
     data?.state &&
     JSON.parse(data.state, (key, value) =>
-      ['sent', 'revision'].includes(key) ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
+      ['delivered', 'generation'].includes(key) ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
     )
   return {
     kind,

@@ -73,6 +73,9 @@ const second = (changes: Fields = {}) => ({
   ...changes,
 })
 
+/** What either is read as. */
+const third = (changes: Fields = {}) => ({ ...second(changes), version: 3 })
+
 describe('a memory of version 1', () => {
   const spec = {
     spec: { containers: [{ name: 'web', image: 'web:1' }] },
@@ -88,14 +91,19 @@ describe('a memory of version 1', () => {
       last: 3,
       relations: { 7: { number: 3, service: { ...SERVICE(), relation: 7 }, pending: { change: 'service-available' } } },
     },
-    owned: ['Deployment', 'Service'],
     inherited: { 'istio.io/dataplane-mode': 'ambient' },
-    former: [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }],
     workloadKind: 'Deployment',
   }
 
   test.each(Object.entries(unchanged))('keeps its %s', (part, value) => {
-    expect(stateIn(first({ [part]: value }))).toEqual(second({ [part]: value }))
+    expect(stateIn(first({ [part]: value }))).toEqual(third({ [part]: value }))
+  })
+
+  test('keeps the kinds that it owns, with their groups, and the targets of before', () => {
+    const former = [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }]
+    expect(stateIn(first({ owned: ['Deployment', 'Service'], former }))).toEqual(
+      third({ owned: ['Deployment.apps', 'Service'], previousTargets: former }),
+    )
   })
 
   test.each([
@@ -128,39 +136,43 @@ describe('a memory of version 1', () => {
     expect(stateIn(first({ units: { u: { unit: 'web/0', pod: 'web-0' } } })).units).toEqual(noUnits())
   })
 
-  const entry = { ...told, word: 'told', mark: { at: 0 } }
+  const entry = { ...told, status: 'established', position: { at: 0 } }
   const remote = { application: 'beacon', data: {} }
+  const named = { application: 'beacon' }
+  const KEY = '7/requires/service_mesh/beacon'
 
   test.each<[string, Fields, Fields]>([
     [
       'that a platform told alone',
       { remote: { ...remote, data: { labels: '{}' } } },
-      { remote: { ...remote, data: { labels: '{}' } }, mine: true },
+      { remote: { ...remote, data: { labels: '{}' } }, announcedHere: true },
     ],
     [
       'that a platform told, with its document and the last readable values',
       { remote, document: 'mesh', kept: { labels: '{}' } },
-      { remote, document: 'mesh', kept: { labels: '{}' }, mine: true },
+      { remote: named, document: 'mesh', lastReadable: { labels: '{}' }, announcedHere: true },
     ],
     [
       'that the remote application told alone: labels are carried and held until it speaks again',
       { remote: { ...remote, heard: 'h' }, published },
-      { remote, mine: false, heard: true, holds: true },
+      { remote: named, announcedHere: false, peer: { publishes: true }, labels: 'applied' },
     ],
     [
       'that the remote application told alone, to its provider: nothing is carried',
       { remote: { ...remote, heard: 'h' }, published, role: 'provides' },
-      { remote, role: 'provides', mine: false, heard: true },
+      { remote: named, role: 'provides', announcedHere: false, peer: { publishes: true } },
     ],
   ])('keeps a relation %s', (_, changes, expected) => {
-    expect(stateIn(first({ relations: { 7: { ...told, ...changes } } })).relations).toEqual({
-      7: { ...entry, ...expected },
-    })
+    expect(Object.values(stateIn(first({ relations: { 7: { ...told, ...changes } } })).relations)).toEqual([
+      { ...entry, ...expected },
+    ])
   })
 
   test('keeps a relation that only the remote application told of by its id', () => {
     const { relations } = stateIn(first({ relations: { 'shop/beacon/7': { ...told, remote, published } } }))
-    expect(relations).toEqual({ 7: { ...entry, remote, mine: false, heard: true, holds: true } })
+    expect(relations).toEqual({
+      [KEY]: { ...entry, remote: named, announcedHere: false, peer: { publishes: true }, labels: 'applied' },
+    })
   })
 
   test('keeps a relation that a platform told where an application elsewhere told of one with the same id', () => {
@@ -173,8 +185,8 @@ describe('a memory of version 1', () => {
         },
       }),
     )
-    expect(relations[7]?.remote.namespace).toBeUndefined()
-    expect(relations[7]?.remote.data).toEqual({ labels: '{"mesh":"on"}' })
+    expect(Object.keys(relations)).toEqual([KEY])
+    expect(relations[KEY]?.remote.data).toEqual({ labels: '{"mesh":"on"}' })
   })
 
   test('keeps what the remote application published before older data of a platform', () => {
@@ -182,7 +194,7 @@ describe('a memory of version 1', () => {
       first({ relations: { 7: { ...told, remote: { ...remote, data: { labels: '{}' } }, published } } }),
     )
     // data of before must not come into effect again: what was published does, or nothing is known
-    expect(relations[7]?.remote.data.labels).not.toBe('{}')
+    expect(relations[KEY]?.remote.data?.labels).not.toBe('{}')
   })
 
   describe('orders events as before', () => {
@@ -191,7 +203,7 @@ describe('a memory of version 1', () => {
     test.each(['config', 'settings', 'leader', 'application'])('about its %s', (about) => {
       const accepted = { [about]: at(['/a', 'time 2026-01-01T00:00:00.5Z'], ['/b', 'sequence 7']) }
       expect(stateIn(first({ accepted }))).toEqual(
-        second({ marks: { [about]: { at: NEW_YEAR + 500, sequences: { '/b': '7' } } } }),
+        third({ marks: { [about]: { at: NEW_YEAR + 500, sequences: { '/b': '7' } } } }),
       )
     })
 
@@ -205,20 +217,25 @@ describe('a memory of version 1', () => {
         ),
       }
       const { relations } = stateIn(first({ accepted, relations: { 7: { ...told, remote } } }))
-      expect(relations[7]?.mark).toEqual({ at: NEW_YEAR, sequences: { '/b': '7' } })
+      expect(relations[KEY]?.position).toEqual({ at: NEW_YEAR, sequences: { '/b': '7' } })
     })
 
     test('about a relation that ended', () => {
       const gone = '2026-01-01T00:00:01Z'
       const state = stateIn(first({ accepted: { 'relation/7': { ...at(['/b', 'sequence 7']), gone, goneBy: '/b' } } }))
-      expect(state).toEqual(second({ tombstones: { 7: { mark: { at: 0, sequences: { '/b': '7' } }, since: gone } } }))
+      expect(state).toEqual(
+        third({ tombstones: { 7: { position: { at: 0, sequences: { '/b': '7' } }, endedAt: gone } } }),
+      )
       const position = (sequence: string) =>
         eventPosition({ id: sequence, source: '/b', extensions: { sequence } }, new Date(NEW_YEAR))
       const relation = { ...told, role: 'requires' as const, remote }
       const tellAt = (sequence: string) =>
         announceRelation(state, relation, position(sequence), new Date(NEW_YEAR), () => [])
-      expect(tellAt('6')).toMatchObject({ state: { ...state, relations: { 7: { word: 'ended' } } }, late: 'stale' })
-      expect(tellAt('8')).toHaveProperty('state.relations.7.word', 'told')
+      expect(tellAt('6')).toMatchObject({
+        state: { ...state, relations: { [KEY]: { status: 'ended' } } },
+        late: 'stale',
+      })
+      expect(tellAt('8')).toHaveProperty(['state', 'relations', KEY, 'status'], 'established')
     })
   })
 
@@ -227,7 +244,7 @@ describe('a memory of version 1', () => {
 
   test('stays removed', () => {
     expect(stateIn(first({ accepted: removal, owned: ['Deployment'] }))).toEqual(
-      second({ removed: '2026-01-01T00:00:01Z', marks: { application: mark }, owned: ['Deployment'] }),
+      third({ removed: '2026-01-01T00:00:01Z', marks: { application: mark }, owned: ['Deployment.apps'] }),
     )
   })
 
@@ -245,30 +262,93 @@ function SERVICE() {
 }
 
 describe('a memory of version 2', () => {
+  const entry = { ...told, word: 'told', mark: { at: 5 }, mine: true, remote: { application: 'beacon', data: {} } }
+  const KEY = '7/requires/service_mesh/beacon'
+  const read7 = (changes: Fields) => stateIn(second({ relations: { 7: { ...entry, ...changes } } })).relations[KEY]
+  const remote = { application: 'beacon' }
+
+  test.each<[string, Fields, Fields]>([
+    ['an established relation, of which a platform told this side', {}, { status: 'established', announcedHere: true }],
+    [
+      'an ended one, of which it told the peer',
+      { word: 'ended', mine: false, since: '2026-01-01T00:00:00Z' },
+      { status: 'ended', announcedHere: false, endedAt: '2026-01-01T00:00:00Z' },
+    ],
+    ['its place in the order of events', { mark: { at: 5, ids: ['x'] } }, { position: { at: 5, ids: ['x'] } }],
+    ['a databag of which nothing was told', {}, { remote }],
+    ['a databag that was emptied', { emptied: true }, { remote: { ...remote, data: {} } }],
+    ['the last readable values', { kept: { labels: '{}' } }, { lastReadable: { labels: '{}' } }],
+    ['what it publishes', { says: 'h', revision: '7' }, { published: { digest: 'h', generation: '7' } }],
+    ['what the peer published', { heard: true, seen: 'h' }, { peer: { publishes: true, observed: 'h' } }],
+    ['what was delivered', { sent: 'h' }, { peer: { delivered: 'h' } }],
+    ['what is on its way', { sent: '' }, { peer: { delivered: null } }],
+    ['labels that are meant', { holds: true, taking: true }, { labels: 'applying' }],
+    ['labels that are there', { holds: true }, { labels: 'applied' }],
+    ['a grant of a request', { granted: 'h' }, { grant: { phase: 'standing', digest: 'h' } }],
+    ['a grant where no request is known', { granted: '-' }, { grant: { phase: 'standing' } }],
+    ['a grant that is revoked', { granted: 'changing' }, { grant: { phase: 'revoking' } }],
+  ])('keeps %s', (_, changes, expected) => {
+    expect(read7(changes)).toEqual({ ...read7({}), ...expected })
+  })
+
+  test('keeps a relation whose id another one has', () => {
+    const elsewhere = { ...entry, remote: { application: 'beacon', namespace: 'bank', data: {} } }
+    const { relations } = stateIn(second({ relations: { 7: entry, '7/requires/service_mesh/bank/beacon': elsewhere } }))
+    expect(Object.entries(relations).map(([key, { waitsForId }]) => [key, waitsForId])).toEqual([
+      ['7/requires/service_mesh/bank/beacon', true],
+      [KEY, undefined],
+    ])
+  })
+
+  test.each<[string, Fields, Fields]>([
+    ['its databags', { says: { h: { data: {} } } }, { published: { h: { data: {} } } }],
+    ['that it is recovering', { carried: true }, { recovering: true }],
+    ['that it awaits labels', { awaits: 'carried' }, { awaiting: 'labels-applied' }],
+    ['that it awaits that labels go', { awaits: 'let-go' }, { awaiting: 'labels-removed' }],
+    ['the mark of who writes', { writing: 'm' }, { writeToken: 'm' }],
+    [
+      'the kinds that it owns, also those that were stored apart',
+      { owned: ['Deployment', 'Service'], later: { owned: ['PodDisruptionBudget'] } },
+      { owned: ['Deployment.apps', 'PodDisruptionBudget.policy', 'Service'] },
+    ],
+    [
+      'the kinds of before',
+      { formerlyOwned: { Gateway: '2026-01-01T00:00:00Z' } },
+      { previouslyOwned: { 'Gateway.gateway.networking.k8s.io': '2026-01-01T00:00:00Z' } },
+    ],
+  ])('keeps %s', (_, changes, expected) => {
+    expect(stateIn(second(changes))).toEqual(third(expected))
+  })
+})
+
+describe('a memory of version 3', () => {
+  const KEY = '7/requires/service_mesh/beacon'
   const full = {
     config: { labels: { team: 'red' } },
     leader: { unit: 'web/0', epoch: 3 },
     units: { present: { u: { pod: 'web-0', number: 0 } }, departed: [{ uid: 'v' }], next: 1 },
     relations: {
-      7: {
+      [KEY]: {
         ...told,
         remote: { application: 'beacon', data: { labels: '{}' }, units: { 'beacon/0': { a: 'b' } } },
-        word: 'told',
-        mark: { at: 5, ids: ['x'], sequences: { '/a': '1' } },
-        mine: true,
-        says: 'hash',
+        status: 'established',
+        position: { at: 5, ids: ['x'], sequences: { '/a': '1' } },
+        announcedHere: true,
+        published: { digest: 'hash' },
+        grant: { phase: 'standing' },
       },
     },
-    says: { hash: { data: { policies: '[]' } } },
-    tombstones: { 8: { mark: { at: 4 }, since: '2026-01-01T00:00:00Z' } },
+    published: { hash: { data: { policies: '[]' } } },
+    tombstones: { 8: { position: { at: 4 }, endedAt: '2026-01-01T00:00:00Z' } },
     marks: { config: { at: 3 } },
-    former: [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }],
+    previousTargets: [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }],
+    owned: ['Service', 'Service.serving.knative.dev'],
     announced: { last: 1, relations: { 7: { number: 1, service: { ...SERVICE(), relation: 7 } } } },
   }
-  const state = stateIn({ version: 2, ...full })
+  const state = stateIn({ version: 3, ...full })
 
-  test('is read as it is', () => {
-    expect(state).toEqual({ version: 2, ...full })
+  test('is read as it is, with kinds that are not known', () => {
+    expect(state).toEqual({ version: 3, ...full })
   })
 
   /** The value with one more key in the object at `path`. */
@@ -285,25 +365,27 @@ describe('a memory of version 2', () => {
     'units',
     'units present u',
     'units departed 0',
-    'relations 7',
-    'relations 7 remote',
-    'relations 7 mark',
-    'says hash',
+    `relations ${KEY}`,
+    `relations ${KEY} remote`,
+    `relations ${KEY} position`,
+    `relations ${KEY} published`,
+    `relations ${KEY} grant`,
+    'published hash',
     'tombstones 8',
-    'tombstones 8 mark',
-    'former 0',
+    'tombstones 8 position',
+    'previousTargets 0',
     'announced',
     'announced relations 7',
     'announced relations 7 service',
   ])('may have a key that is not known, as a newer program wrote it: in "%s"', (path) => {
     const steps = path.split(' ').filter((step) => step !== '')
-    expect(stateIn(withUnknown({ version: 2, ...full }, steps))).toEqual(state)
+    expect(stateIn(withUnknown({ version: 3, ...full }, steps))).toEqual(state)
   })
 
   test('may have several, beside each other and in each other', () => {
-    const written = ['', 'relations 7', 'relations 7 remote'].reduce<unknown>(
+    const written = ['', `relations ${KEY}`, `relations ${KEY} remote`].reduce<unknown>(
       (before, path) => withUnknown(before, path.split(' ').filter(Boolean)),
-      { version: 2, ...full },
+      { version: 3, ...full },
     )
     expect(stateIn(written)).toEqual(state)
   })
@@ -316,16 +398,16 @@ const write = (world: World, name: string, state: unknown): void => {
   if (status !== 200) throw new Error(body)
 }
 
-describe('a memory of version 3', () => {
-  const THIRD = { version: 3, relations: [], says: 'what nobody knows yet' }
+describe('a memory of version 4', () => {
+  const FOURTH = { version: 4, relations: [], published: 'what nobody knows yet' }
 
   test('is refused with a clear error, and left as it is', async () => {
     const world = await startPair(createPair())
-    write(world, 'details', THIRD)
+    write(world, 'details', FOURTH)
     const before = [effects(world), world.object('ConfigMap', memoryOf('details'))]
     world.calls.length = 0
     await expect(configure(world, 'details', {})).rejects.toThrow(
-      /500 .*ConfigMap shop\/juju-service-mesh-details-labels: data\.state has version 3, as a newer meshstep wrote it, .*version 2 or lower.*left as it is.* Run that version/s,
+      /500 .*ConfigMap shop\/juju-service-mesh-details-labels: data\.state has version 4, as a newer meshstep wrote it, .*version 3 or lower.*left as it is.* Run that version/s,
     )
     expect(world.calls.filter(isWrite)).toEqual([])
     expect([effects(world), world.object('ConfigMap', memoryOf('details'))]).toEqual(before)
@@ -333,12 +415,12 @@ describe('a memory of version 3', () => {
 
   test.each(['details', 'beacon'])('of %s takes nothing from the other side, which says so', async (name) => {
     const world = await startPair(createPair())
-    write(world, name, THIRD)
+    write(world, name, FOURTH)
     const other = name === 'details' ? 'beacon' : 'details'
     const { status, messages } = await say(world, 'resync', { application: other })
     expect({ status, messages }).toMatchObject({
       status: 'waiting',
-      messages: expect.arrayContaining([expect.stringContaining('version 2 or lower')]),
+      messages: expect.arrayContaining([expect.stringContaining('version 3 or lower')]),
     })
     expect(effects(world)).toEqual(WORKING)
   })
@@ -358,6 +440,58 @@ type Second = Fields & {
   relations: Record<string, Entry>
   says?: Record<string, { data: Fields }>
   marks?: Record<string, Entry['mark']>
+}
+
+/** What version 2 remembered where this one has `state`. */
+const asSecond = (state: State): Second => {
+  const { relations, published, recovering, awaiting, writeToken, previousTargets, owned, previouslyOwned, ...others } =
+    state
+  const kindOf = (name: string) => name.split('.')[0]
+  return JSON.parse(
+    JSON.stringify({
+      ...others,
+      version: 2,
+      relations: Object.fromEntries(
+        Object.entries(relations).map(([key, { waitsForId, ...entry }]) => [
+          waitsForId ? key : entry.id,
+          entryOfSecond(entry),
+        ]),
+      ),
+      says: published,
+      carried: recovering,
+      awaits:
+        awaiting === undefined ? undefined : { 'labels-applied': 'carried', 'labels-removed': 'let-go' }[awaiting],
+      writing: writeToken,
+      former: previousTargets,
+      owned: owned?.map(kindOf),
+      formerlyOwned:
+        previouslyOwned &&
+        Object.fromEntries(Object.entries(previouslyOwned).map(([name, since]) => [kindOf(name), since])),
+    }),
+  )
+}
+
+const entryOfSecond = (entry: State['relations'][string]) => {
+  const { remote, status, position, announcedHere, endedAt, lastReadable, published, peer, labels, grant, ...others } =
+    entry
+  return {
+    ...others,
+    remote: { data: {}, ...remote },
+    word: status === 'established' ? 'told' : status,
+    mark: position,
+    mine: announcedHere,
+    since: endedAt,
+    kept: lastReadable,
+    ...(remote.data && Object.keys(remote.data).length === 0 && { emptied: true }),
+    says: published?.digest,
+    revision: published?.generation,
+    heard: peer?.publishes,
+    seen: peer?.observed,
+    sent: peer?.delivered === null ? '' : peer?.delivered,
+    holds: labels && true,
+    taking: labels === 'applying' || undefined,
+    granted: grant && (grant.phase === 'revoking' ? 'changing' : (grant.digest ?? '-')),
+  }
 }
 
 const acceptedOf = ({ at, sequences = {} }: Entry['mark']) => ({
@@ -410,15 +544,16 @@ const downgraded = (state: Second, others: Readonly<Record<string, Second>>) => 
 
 const NAMES = ['beacon', 'details', 'productpage']
 
-/** Puts memories of version 1 in the place of those that are there. */
-const goBack = (world: World, names: readonly string[] = NAMES): void => {
+/** Puts memories of an earlier version in the place of those that are there. */
+const goBackTo = (version: 1 | 2, world: World, names: readonly string[] = NAMES): void => {
   const states = Object.fromEntries(
     [...new Set([...NAMES, ...names])].flatMap((name) => {
       const memory = world.memory(name)
-      return memory ? [[name, memory.state as Second] as const] : []
+      return memory ? [[name, asSecond(memory.state as unknown as State)] as const] : []
     }),
   )
-  for (const name of names) if (states[name]) write(world, name, downgraded(states[name], states))
+  for (const name of names)
+    if (states[name]) write(world, name, version === 2 ? states[name] : downgraded(states[name], states))
 }
 
 const versions = (world: World) => ['beacon', 'details'].map((name) => world.memory(name)?.state.version)
@@ -436,7 +571,8 @@ const quiet = async (world: World): Promise<string[]> => {
 
 const POD = { name: 'details-0', uid: 'details-0' }
 
-describe('applications with memories of version 1 work on', () => {
+describe.each([1, 2] as const)('applications with memories of version %i work on', (version) => {
+  const goBack = (world: World, names?: readonly string[]) => goBackTo(version, world, names)
   const eventsOf: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
     'a pod of the consumer': (world) => say(world, 'pod-restarted', { application: 'details', pod: POD }),
     'a pod of the beacon': (world) =>
@@ -465,20 +601,20 @@ describe('applications with memories of version 1 work on', () => {
       expect(seen).toEqual([WORKING])
       for (const again of Object.values(eventsOf)) await again(world)
       expect(seen).toEqual([WORKING])
-      expect(versions(world)).toEqual([2, 2])
+      expect(versions(world)).toEqual([3, 3])
       expect(await quiet(world)).toEqual([])
       await endRelation(world, sides.split(' and ')[0] ?? '', MESH)
       expect(effects(world)).toEqual(OFF)
     },
   )
 
-  test.each(['details', 'beacon'])('also where that of %s alone is of version 1', async (name) => {
+  test.each(['details', 'beacon'])('also where that of %s alone is of that version', async (name) => {
     const world = await startPair(createPair())
     goBack(world, [name])
     const seen = atEveryWrite(world, () => effects(world))
     for (const next of Object.values(eventsOf)) await next(world)
     expect(seen).toEqual([WORKING])
-    expect(versions(world)).toEqual([2, 2])
+    expect(versions(world)).toEqual([3, 3])
   })
 
   test('and go on when both take their first steps at once', async () => {
@@ -490,28 +626,8 @@ describe('applications with memories of version 1 work on', () => {
     for (const published of other.published.splice(0)) await world.post(published)
     await calm(world)
     expect(seen).toEqual([WORKING])
-    expect(versions(world)).toEqual([2, 2])
-  })
-
-  test('a beacon that waits for a consumer that never had a config says that an empty one will do', async () => {
-    const world = createPair()
-    await configure(world, 'beacon', { mesh: {} })
-    await configure(world, 'details', {})
-    await tellRelation(world, 'details', MESH)
-    const before = effects(world)
-    goBack(world)
-    const { config: _, ...state } = world.memory('details')?.state ?? {}
-    write(world, 'details', state)
-    await resync(world, 'details')
-    expect(await resync(world, 'beacon')).toMatchObject({
-      status: 'waiting',
-      messages: [expect.stringContaining('shop/details, which needs its config, {} if it has none; what was applied')],
-    })
-    expect(effects(world)).toEqual(before)
-    await configure(world, 'details', {})
-    for (const name of ['details', 'beacon'])
-      expect(await resync(world, name)).toMatchObject({ status: 'unchanged', messages: [] })
-    expect(effects(world)).toEqual(before)
+    // a memory of version 2 says the same, and is written when anything changes
+    expect(versions(world)).toEqual(version === 1 ? [3, 3] : [2, 2])
   })
 
   test('the labels stay, though a platform told older data of the relation before', async () => {
@@ -540,7 +656,8 @@ describe('applications with memories of version 1 work on', () => {
       await tellRelation(world, side, relation)
       expect(world.memory('web')?.state.announced).toMatchObject({ relations: { 3: { service: { port: 5432 } } } })
       goBack(world, ['web', 'db'])
-      if (side === 'db') write(world, 'web', withAnnouncedKey(world.memory('web')?.state ?? {}, 'shop/db/3'))
+      if (side === 'db' && version === 1)
+        write(world, 'web', withAnnouncedKey(world.memory('web')?.state ?? {}, 'shop/db/3'))
       const announced: string[] = []
       for (const name of ['web', 'db', 'web']) {
         await world.send('resync', { application: name })
@@ -550,6 +667,27 @@ describe('applications with memories of version 1 work on', () => {
       expect(announced).toEqual([])
     },
   )
+})
+
+test('a beacon with a memory of version 1 that waits for a consumer that never had a config says that an empty one will do', async () => {
+  const world = createPair()
+  await configure(world, 'beacon', { mesh: {} })
+  await configure(world, 'details', {})
+  await tellRelation(world, 'details', MESH)
+  const before = effects(world)
+  goBackTo(1, world)
+  const { config: _, ...state } = world.memory('details')?.state ?? {}
+  write(world, 'details', state)
+  await resync(world, 'details')
+  expect(await resync(world, 'beacon')).toMatchObject({
+    status: 'waiting',
+    messages: [expect.stringContaining('shop/details, which needs its config, {} if it has none; what was applied')],
+  })
+  expect(effects(world)).toEqual(before)
+  await configure(world, 'details', {})
+  for (const name of ['details', 'beacon'])
+    expect(await resync(world, name)).toMatchObject({ status: 'unchanged', messages: [] })
+  expect(effects(world)).toEqual(before)
 })
 
 /** Version 1 kept announcements by the key of the relation. */

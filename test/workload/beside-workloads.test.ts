@@ -4,9 +4,6 @@ import { NAMESPACE, type World } from '../helpers/world.ts'
 
 const replicasOf = (world: World) => world.object('Deployment')?.spec?.replicas
 
-const stateOf = (world: World): Record<string, unknown> =>
-  JSON.parse(world.object('ConfigMap', 'juju-service-mesh-web-labels')?.data?.state ?? '{}')
-
 test('a number of replicas that is told no more stays, and whoever scales then has the say', async () => {
   const world = createEmptyWorld()
   await world.send('config-changed', deployed({ replicas: 3 }))
@@ -76,14 +73,6 @@ test('pods are not replaced for files that the API server refuses', async () => 
     { a: '2' },
     expect.not.objectContaining(before ?? {}),
   ])
-})
-
-test('a memory of a kind that programs of before do not know is one that they can read', async () => {
-  const world = createEmptyWorld()
-  await world.send('config-changed', deployed({ podDisruptionBudget: { maxUnavailable: 1 } }))
-  expect(stateOf(world)).toMatchObject({ later: { owned: ['PodDisruptionBudget'] } })
-  expect(stateOf(world).owned).not.toContain('PodDisruptionBudget')
-  expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
 })
 
 test('an account that the spec names and that is not there is told', async () => {

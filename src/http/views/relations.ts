@@ -1,10 +1,10 @@
-import { defined, ownValue } from '../../base/own-value.ts'
+import { defined } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
 import type { Peers } from '../../relations/peers.ts'
 import { peerView } from '../../relations/resolve-relations.ts'
 import { type Databag, relationsIn } from '../../state/relation.ts'
-import { type State, stands } from '../../state/state.ts'
+import { publishedIn, type State, stands } from '../../state/state.ts'
 
 /** A relation with what both of its sides say. */
 export type RelationView = {
@@ -31,7 +31,7 @@ export type RelationView = {
 export const relationViews = (subject: Subject, state: State, peers: Peers): RelationView[] =>
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
-    const own = entry.says === undefined ? undefined : ownValue(state.says, entry.says)
+    const own = publishedIn(state, entry)
     const { published, rival } = peerView(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },
@@ -40,8 +40,8 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
       stands: stands(state, entry) && rival === undefined,
       document,
       says: own?.data ?? {},
-      hears: published?.data ?? remote.data,
-      granted: entry.granted === undefined ? undefined : entry.granted !== 'changing',
-      holds: entry.holds,
+      hears: published?.data ?? remote.data ?? {},
+      granted: entry.grant && entry.grant.phase === 'standing',
+      holds: entry.labels === undefined ? undefined : true,
     })
   })

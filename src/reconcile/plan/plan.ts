@@ -21,7 +21,7 @@ export type Plan = {
   /** The reasons why something cannot be read, or be applied. */
   readonly problems: readonly string[]
   /** The action that others have to take first. */
-  readonly awaits: State['awaits']
+  readonly awaiting: State['awaiting']
 }
 
 /**
@@ -70,7 +70,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       ...listProblems(observed.lookups),
       ...secrets.problems,
     ]),
-    awaits: awaited(namespace.isKept || desired.isAwaitingLabels, objects.isHolding),
+    awaiting: awaited(namespace.isKept || desired.isAwaitingLabels, objects.isHolding),
   }
 }
 
@@ -104,9 +104,9 @@ const configWait = (subject: Subject): Wait => {
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
 
-const awaited = (isAwaitingLabels: boolean, isHeld: boolean): State['awaits'] => {
-  if (isAwaitingLabels) return 'carried'
-  return isHeld ? 'let-go' : undefined
+const awaited = (isAwaitingLabels: boolean, isHeld: boolean): State['awaiting'] => {
+  if (isAwaitingLabels) return 'labels-applied'
+  return isHeld ? 'labels-removed' : undefined
 }
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]

@@ -1,0 +1,16 @@
+import { groupOf, isKind } from '../kubernetes/objects.ts'
+import { OwnedKind } from './state.ts'
+
+/**
+ * Names a kind that an application owns as kubectl does: `Deployment.apps`, `Service`. Kinds of one name in two groups stand side by side, and one that
+ * this program does not know is kept.
+ */
+export const ownedName = (kind: string): string => {
+  const group = isKind(kind) ? groupOf(kind) : ''
+  return group === '' ? kind : `${kind}.${group}`
+}
+
+const KINDS: ReadonlyMap<string, OwnedKind> = new Map(OwnedKind.options.map((kind) => [ownedName(kind), kind]))
+
+/** Selects the kinds that this program knows. */
+export const ownedKinds = (names: readonly string[] = []): OwnedKind[] => names.flatMap((name) => KINDS.get(name) ?? [])
