@@ -7,7 +7,7 @@ import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
+import { isMadeByMeshstep, MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
 import { gateEnrolment, type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
@@ -61,7 +61,8 @@ export const assess = async (
   const resolved = gateEnrolment(subject, state, resolveRelations(subject, state, peers), peers, workload)
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
-    ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR, list: kubernetes.list },
+    ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
+    list: async (...what) => (await kubernetes.pages(...what, (objects) => objects.filter(isMadeByMeshstep))).flat(),
   })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },

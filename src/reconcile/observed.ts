@@ -19,6 +19,7 @@ import { ownWorkload } from '../workload/config.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
 import type { Desired } from './desired-state.ts'
 import { observeRunning, type Running } from './observe-units.ts'
+import { managerOf } from './plan/situation.ts'
 
 /** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
 export type Found = {
@@ -168,10 +169,15 @@ const observeOwned = async (
   const kinds = ownedKinds(state.owned).filter((kind) => kind !== 'Namespace')
   const [leftovers] = features.leftovers(state.config)
   const list = async (kind: OwnedKind): Promise<Listed> => {
-    const query = { kind, namespace: subject.namespace, list: kubernetes.list }
+    const query = { kind, namespace: subject.namespace }
+    const listOf =
+      (managers: readonly string[]): Query<KubernetesObject>['list'] =>
+      (...what) =>
+        kubernetes.list(...what, { managers })
     const [live, library] = await Promise.all([
-      listOwned({ ...query, selector: ownerSelector(subject) }),
-      leftovers && listOwned({ ...query, selector: leftovers.selector(subject) }),
+      listOwned({ ...query, selector: ownerSelector(subject), list: listOf([managerOf(subject, kind)]) }),
+      leftovers &&
+        listOwned({ ...query, selector: leftovers.selector(subject), list: listOf(leftovers.managers(subject)) }),
     ])
     return { kind, ...live, library: library?.live ?? [] }
   }

@@ -155,10 +155,14 @@ export const listBare = async (
     .flatMap((consumer) => [consumer, ...workersOf(consumer, peers)])
     .filter((one) => one.namespace === subject.namespace)
   if (near.length === 0 || !own.has(enrolment.key)) return []
-  const pods = await unlessForbidden(kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`))
-  if ('problem' in pods) return near.map(subjectName)
-  const running = pods.value.filter((pod) => !isOver(pod))
-  const names = new Set(running.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
+  // all that run in the namespace may be many: no more is kept of them than their names
+  const named = await unlessForbidden(
+    kubernetes.pages('Pod', subject.namespace, `!${enrolment.key}`, (pods) =>
+      pods.filter((pod) => !isOver(pod)).map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)),
+    ),
+  )
+  if ('problem' in named) return near.map(subjectName)
+  const names = new Set(named.value.flat())
   return near.filter(({ application }) => names.has(application)).map(subjectName)
 }
 

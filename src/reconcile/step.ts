@@ -10,7 +10,7 @@ import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment, FeatureInput } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
+import { counting, type Kubernetes } from '../kubernetes/client.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import { withDeparting } from '../relations/resolve-relations.ts'
@@ -61,6 +61,13 @@ export type StepDependencies = {
 
 /** Objects that are read from a text take about three times as much: at 128 MiB that leaves half of the heap for the rest. */
 const MOST_KEPT = 4 * 1024 * 1024
+
+/** The bound of one step, which may have more than its share where others have little: what anybody plants for one application may be without end. */
+const OF_ONE_STEP = {
+  most: 2 * MOST_KEPT,
+  problem:
+    'what others say of this application, and the objects that are said to be its own, are more than is looked through: delete what is not needed',
+}
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
@@ -127,6 +134,7 @@ export const createStep = ({
   budget = createBudget(
     MOST_KEPT,
     'too much of what others say is being looked through here: the event fits in a moment',
+    OF_ONE_STEP,
   ),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
@@ -134,8 +142,11 @@ export const createStep = ({
     subject: Subject,
     { take, alone, deadline }: Batch,
     kubernetes: Kubernetes,
+    release: () => void,
   ): Promise<Stepped> => {
-    const dependencies = { features, kubernetes, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls }
+    const dependencies = {
+      ...{ features, kubernetes, release, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls },
+    }
     const ahead = aheadOf(memories.known(subject), alone)
     const first = await retryOnConflict(dependencies, subject, { take, deadline, ahead })
     const { attempted, carried } = isToBeRepeated(features, subject, first.attempted)
@@ -162,9 +173,9 @@ export const createStep = ({
     }
   }
   return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
-    const account = budget.open()
+    const account = budget.open(subjectName(subject))
     try {
-      return await takeStep(subject, batch, { ...kubernetes, keep: account.keep })
+      return await takeStep(subject, batch, counting(kubernetes, account.keep), account.close)
     } finally {
       account.close()
     }
@@ -186,9 +197,11 @@ const retryOnConflict = async (
   subject: Subject,
   { take, deadline, ahead, carried: before }: Attempts,
 ): Promise<Required<Pick<Turn, 'carried' | 'attempted'>>> => {
-  const { clock } = dependencies
+  const { clock, release } = dependencies
   let turn: Partial<Turn> = before === undefined ? {} : { carried: before }
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+    // nothing is held of an attempt before
+    release()
     const { carried, attempted, cause } = await takeTurn(dependencies, subject, take, turn.carried ?? ahead)
     if (attempted !== undefined) return { carried, attempted }
     turn = { carried: { ...carried, hasLost: true }, cause: cause ?? turn.cause }
@@ -250,6 +263,8 @@ const isUnsaid = (features: Features, { reconciled, units }: Attempted): boolean
 
 type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> & {
   kubernetes: Kubernetes
+  /** Gives back what was counted of lists. */
+  release: () => void
   recalls: Recalls
 }
 

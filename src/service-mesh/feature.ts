@@ -17,7 +17,7 @@ import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels, refusedLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
-import { isMadeByLibrary, librarySelector } from './library.ts'
+import { isMadeByLibrary, libraryManagers, librarySelector } from './library.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
 import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
@@ -49,7 +49,9 @@ export const serviceMesh = {
     })
   },
   leftovers: ({ mesh }) =>
-    mesh?.adopt === true ? { selector: librarySelector, isLeftover: isMadeByLibrary } : undefined,
+    mesh?.adopt === true
+      ? { selector: librarySelector, managers: libraryManagers, isLeftover: isMadeByLibrary }
+      : undefined,
   services: namedServices,
   kinds: ({ meshPolicies = [], rawPolicies: raw = [], mesh }) => [
     ...(meshPolicies.length > 0 || raw.length > 0 || mesh ? (['AuthorizationPolicy'] as const) : []),
