@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serve, temporaryDirectory, until } from './helpers.ts'
@@ -89,6 +89,19 @@ test('whoever reads may have enough, and the code says what was found neverthele
   const { child, ended } = begin(['lint', '-f', '-', '-o', 'sarif'], { input })
   child.stdout?.destroy()
   expect((await ended).code).toBe(2)
+})
+
+test('a folder in which there is nothing to read is no folder in which nothing is found', async () => {
+  const folder = await temporaryDirectory()
+  const said = { code: 1, stdout: '', stderr: `error: ${folder}: expected YAML or JSON, got nothing\n` }
+  expect(await begin(['lint', '-f', folder]).ended).toEqual(said)
+})
+
+test('SARIF names files as the working directory has them, as a pull request does', async () => {
+  const file = join(await temporaryDirectory(), 'a.yaml')
+  await writeFile(file, '{ kind: AuthorizationPolicy, metadata: { name: a } }')
+  const { stdout } = await begin(['lint', '-f', file, '-o', 'sarif']).ended
+  expect(stdout).toContain(`"uri": "${relative('', file)}"`)
 })
 
 describe('the command', () => {
