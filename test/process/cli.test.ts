@@ -205,6 +205,21 @@ describe('the command', () => {
     ).toEqual([2, 2, 0, 0, 2, 0, 2, 0, 2])
   })
 
+  test('is told of auto-allow, as what it answers may depend on it', async () => {
+    const { run } = await withMesh()
+    const open = 'expect: [{ to: bookinfo/productpage, port: 9080, method: GET, path: /, allowed: true }]'
+    const codes = async (args: readonly string[], input?: string) => {
+      const found = []
+      for (const said of [[], ['--auto-allow-waypoint', 'true'], ['--auto-allow-waypoint', 'false']])
+        found.push((await run([...args, ...said], input)).code)
+      return found
+    }
+    expect(await codes(['explain', 'details', 'productpage', '--port', '9080', '--via', 'pod'])).toEqual([2, 2, 0])
+    expect(await codes(['expect', '-f', '-'], open)).toEqual([2, 2, 0])
+    expect(await codes(['plan', '-f', '-'], open)).toEqual([2, 2, 0])
+    expect(await run(['plan', '-f', '-', '--auto-allow-waypoint', 'yes'])).toMatchObject({ code: 1, stdout: '' })
+  })
+
   test('prints data to stdout, as JSON and YAML as well, and everything else to stderr', async () => {
     const { run } = await withMesh()
     const [json, yaml] = [await run(['get', 'policies', '-o', 'json']), await run(['get', 'policies', '-o', 'yaml'])]
