@@ -47,6 +47,28 @@ test('without the right to list ServiceAccounts nothing is said of one that noth
   expect(await found([known], (path) => /\/serviceaccounts/.test(path))).toEqual([])
 })
 
+const space = (name: string): KubernetesObject => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+
+test.each([
+  ['a source', from({ namespaces: ['nosuch', 'bank', 'shop', 'no*'] })],
+  ['what is excluded', from({ namespaces: ['shop'], notNamespaces: ['nosuch'] })],
+  ['a condition', allow({ when: [{ key: 'source.namespace', values: ['nosuch'] }] })],
+])('a namespace that does not exist is told of %s', async (_, written) => {
+  expect(await found([written, space('bank')])).toEqual([
+    ['namespace-unknown', 'there is no namespace nosuch, and so nobody is in it'],
+  ])
+})
+
+test('a namespace that no namespace can be called is told as well', async () => {
+  expect(await found([from({ namespaces: ['No Such'] })])).toMatchObject([['namespace-unknown', expect.any(String)]])
+})
+
+test('without the right to read a namespace nothing is said of one, but that it could not be read', async () => {
+  expect(await found([from({ namespaces: ['nosuch'] })], (path) => /\/namespaces\/nosuch$/.test(path))).toEqual([
+    ['partly-read', 'Namespace nosuch may not be read: what depends on it is not looked at'],
+  ])
+})
+
 const mesh = (config: string): KubernetesObject => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { mesh: config } },
   metadata: { name: 'istio', namespace: 'istio-system' },
