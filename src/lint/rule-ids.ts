@@ -39,6 +39,7 @@ export const RULE_IDS = [
   'waiting',
   'waiting-long',
   'waypoint-missing',
+  'waypoint-refused',
   'waypoint-unused',
   'wildcard-literal',
   'workload-twice',

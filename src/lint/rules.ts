@@ -279,6 +279,14 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     remedy:
       'Correct the label, or istio.io/use-waypoint-namespace beside it where the waypoint is in another namespace, or make the waypoint.',
   },
+  'waypoint-refused': {
+    level: 'error',
+    title: 'Pods do not let in the waypoint of their Service',
+    meaning:
+      'A request through a Service comes to the pods from its waypoint, with the identity of that: a ztunnel never sees the client. Policies of the pods, or of their namespace or the root namespace, that leave the waypoint out refuse each of them, and the waypoint answers 503. Istio lets a waypoint in by itself only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which no object tells.',
+    remedy:
+      'Say who may reach the Service in a policy that refers to it (targetRefs), and let in the ServiceAccount of the waypoint at the pods. Allow the finding where istiod has that setting.',
+  },
   'waypoint-unused': {
     level: 'note',
     title: 'Nothing leads to a waypoint',

@@ -15,8 +15,8 @@ const FORBIDDEN = {
   body: JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'no', code: 403 }),
 }
 
-const found = async (objects: readonly KubernetesObject[], isForbidden = (_path: string) => false) => {
-  const place = await granted()
+const found = async (objects: readonly KubernetesObject[], isForbidden = (_path: string) => false, mesh = {}) => {
+  const place = await granted(undefined, mesh)
   place.api.seed(objects)
   const { api } = place
   const handle: typeof api.handle = (request) => (isForbidden(request.path) ? FORBIDDEN : api.handle(request))
@@ -74,14 +74,16 @@ const mesh = (config: string): KubernetesObject => ({
   metadata: { name: 'istio', namespace: 'istio-system' },
 })
 
+const NEW = { trustDomain: 'new' }
+
 test('an account of a trust domain that is not that of the mesh is not looked for in the mesh', async () => {
   const foreign = from({ principals: ['partner/ns/shop/sa/report'] })
   expect(await found([foreign])).toEqual([])
-  expect(await found([mesh('trustDomain: new\n'), foreign])).toMatchObject([
+  expect(await found([mesh('trustDomain: new\n'), foreign], undefined, NEW)).toMatchObject([
     ['trust-domain-unknown', expect.any(String)],
   ])
   const own = from({ principals: ['new/ns/shop/sa/report', 'old/ns/shop/sa/resport'] })
-  expect(await found([mesh('trustDomain: new\ntrustDomainAliases: [old]\n'), own])).toMatchObject([
+  expect(await found([mesh('trustDomain: new\ntrustDomainAliases: [old]\n'), own], undefined, NEW)).toMatchObject([
     ['account-unknown', expect.stringContaining('report of new/')],
     ['account-unknown', expect.stringContaining('resport of old/')],
   ])
