@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Name } from '../page/relating.ts'
 import { Failure } from './failure.ts'
 import type { Format } from './output.ts'
@@ -40,6 +40,10 @@ export const outputOf = <T extends string>(command: Command, formats: readonly [
   if (found === undefined) throw new Failure(`--output ${output}: expected ${formats.join(', ')}`)
   return found
 }
+
+/** The option of commands whose answer may depend on a setting of istiod that no object has. */
+export const autoAllowWaypoint = (): Option =>
+  new Option('--auto-allow-waypoint <flag>', 'PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod').choices(['true', 'false'])
 
 /** Reads the value of an option as a whole number; for another one commander says which option, and ends with 1. */
 export const wholeNumber =

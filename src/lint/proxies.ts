@@ -38,15 +38,24 @@ export const proxiesIn = (cluster: Cluster): MeshProxy[] => {
   )
 }
 
-const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => ({
-  policies: [...policies, ...rootPolicies].flatMap((object) => {
-    const read = readAuthorizationPolicy(object)
-    return 'policy' in read ? [read.policy] : []
-  }),
-  ...{ rootNamespace: istio.rootNamespace, istioVersion: istio.version },
-  ...{ trustDomain: istio.trustDomains?.own ?? 'cluster.local', trustDomainAliases: istio.trustDomains?.aliases ?? [] },
-  ...{ services: [], workloads: [] },
-})
+/** The policies of a cluster, as proxies enforce them. */
+export const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => {
+  const read = [...policies, ...rootPolicies].map(readAuthorizationPolicy)
+  return {
+    policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),
+    unreadable: read.filter((one) => 'unreadable' in one),
+    ...{ rootNamespace: istio.rootNamespace, istioVersion: istio.version },
+    ...{
+      trustDomain: istio.trustDomains?.own ?? 'cluster.local',
+      trustDomainAliases: istio.trustDomains?.aliases ?? [],
+    },
+    ...{ services: [], workloads: [] },
+  }
+}
+
+/** Tells if a policy has a rule that every request matches. */
+export const isForEverybody = ({ spec: { rules = [] } }: AuthorizationPolicy): boolean =>
+  rules.some(({ from = [], to = [], when = [] }) => from.length + to.length + when.length === 0)
 
 type Attached = Pick<MeshProxy, 'at' | 'of' | 'ports'> & { readonly policies: readonly AuthorizationPolicy[] }
 

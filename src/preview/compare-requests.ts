@@ -4,7 +4,7 @@ import { eachPods, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { Refused } from '../base/errors.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
-import { type Witness, witnessesOf } from './witnesses.ts'
+import { ofAnyOtherPath, type Witness, witnessesOf } from './witnesses.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'undecided'
 
@@ -42,7 +42,8 @@ export const compareRequests = (pair: Pair): Compared => {
   const [before, after] = pair
   const decide = (request: Request): Verdicts => {
     const [old, now] = [verdictOf(before, request), verdictOf(after, request)]
-    if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request)) doubts.add(now.sentence)
+    if (old.is === 'undecided' && now.is === 'undecided' && !isSettled(pair, request))
+      doubts.add(ofAnyOtherPath(now.sentence))
     return { before: old.is, after: now.is }
   }
   const seen = pair.some((side) => side && eachPods(side.request, side.snapshot).some((one) => seesHttp(...one)))

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../preview/preview.ts'
 import { Failure } from '../failure.ts'
-import { readInput, withServer } from '../options.ts'
+import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
+import { withQuery } from '../server.ts'
 
 export const expect = (program: Command): void => {
   program
@@ -13,11 +14,12 @@ export const expect = (program: Command): void => {
       '-f, --file <path...>',
       'YAML or JSON with `expect: [{from, to, port, method, path, allowed}]`; - for stdin',
     )
+    .addOption(autoAllowWaypoint())
     .addHelpText('after', '\nExample:\n  meshstep expect -f expectations.yaml')
-    .action(({ file }: { file: string[] }, command: Command) =>
+    .action(({ file, ...flags }: { file: string[]; autoAllowWaypoint?: string }, command: Command) =>
       withServer(command, async ({ server, format }) => {
         const documents = (await Promise.all(file.map(readInput))).join('\n---\n')
-        const { expectations } = await server.post<Plan>('/plan', 'application/yaml', documents)
+        const { expectations } = await server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents)
         if (expectations.length === 0) throw new Failure(`${file.join(', ')}: expected an \`expect\` list, got none`)
         printAs(format, expectations, (all) =>
           all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { Explanation } from '../../http/explain.ts'
 import { Failure } from '../failure.ts'
-import { parseApplication, withServer } from '../options.ts'
+import { autoAllowWaypoint, parseApplication, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
 
-type Options = { port: string; method?: string; path?: string; host?: string; via?: string }
+type Options = { port: string; method?: string; path?: string; host?: string; via?: string; autoAllowWaypoint?: string }
 
 export const explain = (program: Command): void => {
   program
@@ -18,6 +18,7 @@ export const explain = (program: Command): void => {
     .option('--path <path>', 'as /details/0')
     .option('--host <host>', 'the Host header')
     .option('--via <way>', 'service, or pod for a request straight to a pod')
+    .addOption(autoAllowWaypoint())
     .addHelpText(
       'after',
       '\nExample:\n  meshstep -n bookinfo explain productpage details --port 9080 --method GET --path /details/0',
@@ -28,16 +29,7 @@ export const explain = (program: Command): void => {
           const { namespace: home, application } = parseApplication(name, namespace)
           return `${home}/${application}`
         })
-        const { port, method, path, host, via } = options
-        const answer = await server.get<Explanation>('/explain', {
-          from: client,
-          to: target,
-          port,
-          method,
-          path,
-          host,
-          via,
-        })
+        const answer = await server.get<Explanation>('/explain', { from: client, to: target, ...options })
         printAs(format, answer, ({ sentence }) => sentence)
         if (!answer.allowed) throw new Failure(answer.decided ? 'not allowed' : 'not decided', 2)
       }),

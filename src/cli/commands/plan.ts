@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { Plan } from '../../preview/preview.ts'
-import { readInput, withServer } from '../options.ts'
+import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
+import { withQuery } from '../server.ts'
 
-type Options = { file: string[]; delete?: true; diff?: true; failOn: FailOn }
+type Options = { file: string[]; delete?: true; diff?: true; failOn: FailOn; autoAllowWaypoint?: string }
 
 export const plan = (program: Command): void => {
   program
@@ -16,12 +17,13 @@ export const plan = (program: Command): void => {
     .option('--delete', 'as if the documents were deleted')
     .option('--diff', 'print each object’s change as a unified diff')
     .addOption(new Option('--fail-on <what>', 'when to exit with 2').choices(['lose', 'widen', 'none']).default('lose'))
+    .addOption(autoAllowWaypoint())
     .addHelpText('after', '\nExample:\n  meshstep plan -f details.yaml')
     .action((options: Options, command: Command) =>
       withServer(command, async ({ server, format }) => {
         const documents = (await Promise.all(options.file.map(readInput))).join('\n---\n')
-        const path = options.delete ? '/plan?delete=true' : '/plan'
-        const answer = await whilePlanning(server.post<Plan>(path, 'application/yaml', documents))
+        const flags = { delete: options.delete && 'true', autoAllowWaypoint: options.autoAllowWaypoint }
+        const answer = await whilePlanning(server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents))
         printPlan(format, answer, { isDiffed: options.diff === true, failOn: options.failOn })
       }),
     )
