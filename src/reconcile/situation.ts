@@ -81,6 +81,7 @@ export const readSituation = async (
       memory,
       desired: desired.labels,
     }),
+    ungranted: resolved.ungranted,
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writeToken } : refused && { mark: refused.hash, only },
   }
