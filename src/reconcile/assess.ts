@@ -20,7 +20,7 @@ import { type Running, withUnits } from './observe-units.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
-import { readSituation } from './situation.ts'
+import { readSituation } from './read-situation.ts'
 import { unknownRequesters } from './unknown-consumers.ts'
 import { waitsOf } from './waits.ts'
 

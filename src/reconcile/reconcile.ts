@@ -31,8 +31,8 @@ import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/ope
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { waitForRemainingPods } from './pods-on-mesh.ts'
+import { readSituation } from './read-situation.ts'
 import type { Conflict } from './result.ts'
-import { readSituation } from './situation.ts'
 import { isLeavingPods } from './unlabelled.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './waits.ts'
 
