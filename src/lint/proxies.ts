@@ -53,6 +53,8 @@ export const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => {
   }
 }
 
+export type Snapshot = ReturnType<typeof snapshotOf>
+
 /** Tells if a policy has a rule that every request matches. */
 export const isForEverybody = ({ spec: { rules = [] } }: AuthorizationPolicy): boolean =>
   rules.some(({ from = [], to = [], when = [] }) => from.length + to.length + when.length === 0)
@@ -88,7 +90,7 @@ const ztunnelsIn = (cluster: Cluster, snapshot: ClusterSnapshot): Attached[] => 
     })
 }
 
-const proxyOf = ({ at, of, policies, ports }: Attached, snapshot: ReturnType<typeof snapshotOf>): MeshProxy => {
+const proxyOf = ({ at, of, policies, ports }: Attached, snapshot: Snapshot): MeshProxy => {
   const { trustDomain, trustDomainAliases: aliases } = snapshot
   const point = (context: RequestContext, protocol?: 'http' | 'tcp'): EnforcementPoint => ({
     ...{ at, name: of, protocol, policies: [], perhaps: [], unreadable: [] },

@@ -1,9 +1,7 @@
-import { waypointPolicies, ztunnelPolicies } from '../authorization/evaluate/attachment.ts'
+import { waypointPolicies } from '../authorization/evaluate/attachment.ts'
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import { enforce } from '../authorization/evaluate/enforce.ts'
-import { actionOf, type EnforcementPoint } from '../authorization/evaluate/enforcement-point.ts'
-import { explain } from '../authorization/evaluate/sentence.ts'
-import type { Waypoint } from '../authorization/evaluate.ts'
+import { actionOf } from '../authorization/evaluate/enforcement-point.ts'
+import { evaluate, type Waypoint } from '../authorization/evaluate.ts'
 import {
   findNamedPort,
   isGateway,
@@ -20,7 +18,7 @@ import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isHeadless, type Spec } from '../kubernetes/services.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
-import { isForEverybody, snapshotOf } from './proxies.ts'
+import { isForEverybody, type Snapshot, snapshotOf } from './proxies.ts'
 
 /** Services whose waypoint lets somebody in, and is let in itself by no port of some of the pods behind. */
 export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
@@ -33,34 +31,15 @@ export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
     (pod) => isOnMesh(pod, labels) && !isGateway(pod) && !mayHaveSidecar(pod, labels),
   )
   return services.flatMap((service) => {
-    const { name } = service.metadata
     const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)
     if (waypoint === undefined || isHeadless(service)) return []
-    if (!isOpen(waypointPolicies(snapshot, { namespace, name }, waypoint).policies)) return []
-    const reasons = pods
-      .filter((pod) => isBehind(pod, service))
-      .flatMap((pod) => {
-        const { policies, unreadable } = ztunnelPolicies(snapshot, {
-          namespace,
-          name,
-          labels: podLabels(pod),
-          onMesh: true,
-        })
-        const identity = { trustDomain: snapshot.trustDomain, ...waypoint }
-        const points = podPorts(service, pod).map(
-          (port): EnforcementPoint => ({
-            ...{ at: 'ztunnel', name: `the ztunnel of ${namespace}/${serviceAccountName(pod)}`, perhaps: [] },
-            ...{ context: { identity, port }, policies, unreadable },
-          }),
-        )
-        return refusalOf(points) ?? []
-      })
-    return reasons.slice(0, 1).map((reason) => foundIn(service, 'waypoint-refused', messageOf(waypoint, reason)))
+    const { policies } = waypointPolicies(snapshot, { namespace, name: service.metadata.name }, waypoint)
+    const refusals = isOpen(policies)
+      ? pods.filter((pod) => isBehind(pod, service)).flatMap((pod) => refusalOf(waypoint, service, pod, snapshot) ?? [])
+      : []
+    return refusals.slice(0, 1).map((refusal) => foundIn(service, 'waypoint-refused', refusal))
   })
 }
-
-const messageOf = ({ namespace, name }: Waypoint, reason: string): string =>
-  `no request through its waypoint ${namespace}/${name} is answered, unless istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ${reason}`
 
 /** Tells if the policies of a waypoint let in anybody. */
 const isOpen = (policies: readonly AuthorizationPolicy[]): boolean => {
@@ -73,6 +52,26 @@ const isBehind = (pod: KubernetesObject, { spec = {} }: KubernetesObject): boole
   return selector !== undefined && hasLabels(podLabels(pod), selector)
 }
 
+/** The reason why a pod refuses the waypoint at all ports of the Service; undefined where it may let it in at one. */
+const refusalOf = (
+  { namespace, name, serviceAccount }: Waypoint,
+  service: KubernetesObject,
+  pod: KubernetesObject,
+  snapshot: Snapshot,
+): string | undefined => {
+  const to = { namespace: service.metadata.namespace ?? '', application: serviceAccountName(pod) }
+  const workload = { namespace: to.namespace, name: to.application, labels: podLabels(pod), onMesh: true }
+  // who closes pods to everybody means it
+  const policies = snapshot.policies.filter((policy) => actionOf(policy) !== 'DENY' || !isForEverybody(policy))
+  const answers = podPorts(service, pod).map((port) =>
+    evaluate({ from: { namespace, serviceAccount }, to, port }, { ...snapshot, policies, workloads: [workload] }),
+  )
+  const [first] = answers
+  return first && answers.every(({ allowed, decided }) => decided && !allowed)
+    ? `no request through its waypoint ${namespace}/${name} is answered, unless istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ${first.sentence}`
+    : undefined
+}
+
 /** The ports of a pod to which those of a Service lead. The mesh carries TCP alone. */
 const podPorts = ({ spec }: KubernetesObject, pod: KubernetesObject): number[] =>
   ((spec?.ports ?? []) as (ServicePortSpec & { readonly protocol?: string })[])
@@ -80,12 +79,3 @@ const podPorts = ({ spec }: KubernetesObject, pod: KubernetesObject): number[] =
     .map(({ port, targetPort = port }) =>
       typeof targetPort === 'number' ? targetPort : (findNamedPort(pod, targetPort) ?? port),
     )
-
-/** The reason why a waypoint is refused at all of these; undefined where it may pass one, or pods are closed to everybody as it was meant. */
-const refusalOf = (points: readonly EnforcementPoint[]): string | undefined => {
-  const [first, ...others] = points.map((point) => ({ point, verdict: enforce(point) }))
-  if (first === undefined || [first, ...others].some(({ verdict }) => verdict.outcome !== 'denied')) return undefined
-  const { policy } = first.verdict
-  const isMeant = policy !== undefined && actionOf(policy) === 'DENY' && isForEverybody(policy)
-  return isMeant ? undefined : explain({ ...first, isBehindWaypoint: true }, () => [])
-}

@@ -36,8 +36,9 @@ test('an ALLOW of pods that leaves out the waypoint of their Service is told, wi
       'waypoint-refused',
       'Service shop/pay',
       'no request through its waypoint shop/w is answered, unless istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ' +
-        'the ztunnel of shop/pay does not let the waypoint through, which answers 503, as no ALLOW policy matches; ' +
-        'the nearest is shop/allow: source cluster.local/ns/shop/sa/w is not cluster.local/ns/shop/sa/web',
+        'shop/w may not connect to the pods of shop/pay on port 8080: ' +
+        'the ztunnel of shop/pay resets the connection, as no ALLOW policy matches; ' +
+        'the nearest is shop/allow: source cluster.local/ns/shop/sa/w is not cluster.local/ns/shop/sa/web.',
     ],
   ])
 })
