@@ -1,11 +1,12 @@
 import type { Clock } from '../base/clock.ts'
+import { defined } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
+import { type Kubernetes, keptOf } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isMadeByMeshstep, MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
@@ -62,7 +63,11 @@ export const assess = async (
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
-    list: async (...what) => (await kubernetes.pages(...what, (objects) => objects.filter(isMadeByMeshstep))).flat(),
+    list: async (...what) => {
+      const read = (policies: KubernetesObject[]) =>
+        keptOf(policies.filter(isMadeByMeshstep).map(seenOf(features.mesh, subject)), kubernetes)
+      return (await kubernetes.pages(...what, read)).flat()
+    },
   })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },
@@ -105,6 +110,17 @@ export const assess = async (
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
 }
+
+/** Selects what is looked at of a policy: of one that does not guard the application, what the mesh says of it. */
+const seenOf =
+  (mesh: Mesh, { application }: Subject) =>
+  (policy: KubernetesObject): KubernetesObject => {
+    const { apiVersion, kind, metadata, status } = policy
+    const { name, namespace } = metadata
+    return mesh.isGuarding(policy, [application])
+      ? policy
+      : { apiVersion, kind, metadata: defined({ name, namespace }), ...(status !== undefined && { status }) }
+  }
 
 /** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */
 const guardedBy = async (
