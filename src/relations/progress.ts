@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { changed, ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
@@ -5,19 +6,17 @@ import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { type Grant, type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import { isConfigUnknown, type State, stands } from '../state/state.ts'
 import { endsAlone, tombstoneOf } from './announcements.ts'
+import { grantIntent, labelsIntent, nextGrant, nextLabels, type ProviderSees, type RequirerSees } from './handshake.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
 import type { Peer, Peers } from './peers.ts'
 import {
   hasPublished,
   isEnrolling,
-  isUnenrolled,
   leavingWorkers,
   mayCarryLabels,
-  NO_REQUEST,
   type PeerView,
   peerView,
-  REVOKING,
   type ResolvedRelations,
   requestedLabels,
 } from './resolve-relations.ts'
@@ -39,29 +38,57 @@ export const dueIntents = (
   Object.entries(state.relations).flatMap(([key, entry]): Intent[] => {
     const relation = ownValue(relations, key)
     const due = isRequirer(entry)
-      ? taken(entry, relation)
-      : withdrawn(ownValue(before.relations, key), entry, relation, peerView(subject, state, key, peers))
+      ? intentOf({ labels: labelsIntent(entry, seenByRequirer(relation)) })
+      : withdrawn(ownValue(before.relations, key), state, entry, relation, peerView(subject, state, key, peers))
     return due ? [{ key, remote: remoteSubject(subject, entry), entry: due }] : []
   })
 
-const taken = (entry: RelationEntry, relation: Relation | undefined): Partial<RelationEntry> | undefined =>
-  isUnenrolled(entry) && relation && isCarried(relation) ? TAKING : undefined
+/** The changes of an intent, where there is one. */
+const intentOf = (entry: Pick<RelationEntry, 'labels' | 'grant'>): Partial<RelationEntry> | undefined =>
+  Object.values(entry).every((value) => value === undefined) ? undefined : entry
 
 const withdrawn = (
   before: RelationEntry | undefined,
+  state: State,
   entry: RelationEntry,
   relation: Relation | undefined,
-  other: PeerView,
+  peer: PeerView,
 ): Partial<RelationEntry> | undefined => {
   if (!isProvider(entry) || entry.grant === undefined) return undefined
-  if (relation === undefined) return entry.grant.phase === 'revoking' ? {} : { grant: REVOKING }
+  const grant = grantIntent(entry, seenByProvider(state, entry, relation, peer))
+  if (grant !== undefined) return isDeepStrictEqual(grant, entry.grant) ? READ_AGAIN : { grant }
   // who takes the labels that were asked for until now needs what goes with them
-  if (before?.published?.digest !== undefined && before.published.digest !== entry.published?.digest) return {}
+  const digest = before?.published?.digest
+  if (digest !== undefined && digest !== entry.published?.digest) return READ_AGAIN
   // the changed request may change back before anything is revoked
-  return other.published && other.entry?.published?.digest !== entry.grant.digest ? {} : undefined
+  return peer.published && peer.entry?.published?.digest !== entry.grant.digest ? READ_AGAIN : undefined
 }
 
-const TAKING = { labels: 'applying' } as const
+/** Nothing is to be saved for what follows, but the peer is to be read again. */
+const READ_AGAIN = {}
+
+const seenByRequirer = (relation: Relation | undefined): RequirerSees => {
+  if (relation === undefined) return 'nothing'
+  if (relation.isUnknown) return 'unknown'
+  return isCarried(relation) ? 'granted' : 'nothing'
+}
+
+const seenByProvider = (
+  state: State,
+  entry: RelationEntry,
+  relation: Relation | undefined,
+  peer: PeerView,
+): ProviderSees => {
+  if (relation === undefined) return 'over'
+  const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
+  if (!isRun) return isConfigUnknown(state) || mayCarryLabels(entry, peer) ? 'unknown' : 'over'
+  if (relation.isLeaving) return 'leaving'
+  return relation.isUnknown || peer.entry === undefined ? 'unknown' : 'established'
+}
+
+/** The digest of what the peer asks for; while the relation is established, only where its data can be read. */
+const requestedBy = ({ entry, published }: PeerView, sees: ProviderSees): string | undefined =>
+  sees === 'leaving' || published !== undefined ? entry?.published?.digest : undefined
 
 /** Merges what is new into the entries of relations, as far as these are there. */
 export const withEntries = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
@@ -164,7 +191,7 @@ export const recordProgress = (
       publishes: published ? true : peer.publishes,
     })
     return changed(entry, {
-      labels: isRequirer(entry) ? labelsNow(entry, relation, failed.isLabelling) : undefined,
+      labels: isRequirer(entry) ? nextLabels(entry, seenByRequirer(relation), failed.isLabelling) : undefined,
       grant: isProvider(entry) ? grantNow(state, entry, relation, isFailed, other) : undefined,
       peer: Object.keys(observed).length === 0 ? undefined : observed,
     })
@@ -173,44 +200,18 @@ export const recordProgress = (
   return { ...state, relations: Object.fromEntries(entries) }
 }
 
-const labelsNow = (
-  { labels }: RelationEntry,
-  relation: Relation | undefined,
-  isStuck: boolean,
-): RelationEntry['labels'] => {
-  if (relation && isCarried(relation)) return relation.isUnknown ? labels && 'applied' : 'applied'
-  return isStuck || relation?.isUnknown ? labels : undefined
-}
-
+/** The grant once the step has written; where policies of the requester failed, it is that of before. */
 const grantNow = (
   state: State,
   entry: RelationEntry,
   relation: Relation | undefined,
   isFailed: boolean,
-  other: PeerView,
+  peer: PeerView,
 ): Grant | undefined => {
-  if (relation === undefined) return undefined
-  const { interface: name, grant } = entry
-  const { entry: theirs } = other
-  const isConfigured = name === 'cluster' ? state.config?.coordinator : state.config?.mesh
-  if (!isConfigured) return isConfigUnknown(state) || mayCarryLabels(entry, other) ? grant : undefined
-  const kept = grantBefore(grant, relation)
-  if (relation.isUnknown || isFailed || theirs === undefined) return kept
-  if (relation.isLeaving) return grantMeanwhile(kept, theirs)
-  const requested = other.published && theirs.published?.digest
-  if (requested !== undefined) return { phase: 'standing', digest: requested }
-  return grant?.phase === 'standing' ? grant : NO_REQUEST
+  const seen = seenByProvider(state, entry, relation, peer)
+  const sees = isFailed && seen === 'established' ? 'unknown' : seen
+  return nextGrant(entry, sees, isFailed || relation?.isUnknown ? undefined : requestedBy(peer, sees))
 }
-
-/** A consumer that leaves took its labels by a grant, also where that was lost with the memory: it tells when they are gone. */
-const grantBefore = (grant: Grant | undefined, { isLeaving }: Relation): Grant | undefined =>
-  grant ?? (isLeaving ? NO_REQUEST : undefined)
-
-/** A consumer that leaves is granted what it asks for meanwhile, and may come back to what it asked for before. */
-const grantMeanwhile = (grant: Grant | undefined, { published }: RelationEntry): Grant | undefined =>
-  grant?.phase === 'revoking' || published?.digest === undefined
-    ? grant
-    : { phase: 'standing', digest: published.digest }
 
 /** Names a relation's requester as a beacon and as a coordinator do. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [

@@ -393,14 +393,9 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   })
 }
 
-/** The grant of a requirer that has not published any request, or of which it is not known what was granted. */
-export const NO_REQUEST: Grant = { phase: 'standing' }
-
+/** Tells if a grant is none, or of a requirer of which no request is known. */
 const isOfNoRequest = (grant: Grant | undefined): boolean =>
   grant === undefined || (grant.phase === 'standing' && grant.digest === undefined)
 
 const isGranted = ({ published }: RelationEntry, { entry }: PeerView): boolean =>
   entry?.grant?.phase === 'standing' && (published?.digest === undefined || entry.grant.digest === published.digest)
-
-/** The grant that a provider publishes while it revokes. */
-export const REVOKING: Grant = { phase: 'revoking' }
