@@ -6,7 +6,7 @@ import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
-import { type Kubernetes, keptOf } from '../kubernetes/client.ts'
+import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isMadeByMeshstep, MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
@@ -63,11 +63,7 @@ export const assess = async (
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
-    list: async (...what) => {
-      const read = (policies: KubernetesObject[]) =>
-        keptOf(policies.filter(isMadeByMeshstep).map(seenOf(features.mesh, subject)), kubernetes)
-      return (await kubernetes.pages(...what, read)).flat()
-    },
+    list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
   })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },
@@ -111,16 +107,12 @@ export const assess = async (
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
 }
 
-/** Selects what is looked at of a policy: of one that does not guard the application, what the mesh says of it. */
-const seenOf =
-  (mesh: Mesh, { application }: Subject) =>
-  (policy: KubernetesObject): KubernetesObject => {
-    const { apiVersion, kind, metadata, status } = policy
-    const { name, namespace } = metadata
-    return mesh.isGuarding(policy, [application])
-      ? policy
-      : { apiVersion, kind, metadata: defined({ name, namespace }), ...(status !== undefined && { status }) }
-  }
+/** Policies of meshstep without their rules, which are most of them: whom one guards, and what the mesh says of it, is beside these. */
+const WITHOUT_RULES = {
+  name: 'without rules',
+  of: (policy: KubernetesObject): KubernetesObject | undefined =>
+    isMadeByMeshstep(policy) ? { ...policy, spec: defined({ ...policy.spec, rules: undefined }) } : undefined,
+}
 
 /** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */
 const guardedBy = async (
