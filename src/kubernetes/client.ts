@@ -86,6 +86,8 @@ export type Kubernetes = {
 export type ListOptions = {
   /** Of each page, what none of these field managers has written is dropped: anybody may set labels. */
   readonly managers?: readonly string[] | undefined
+  /** Makes of each object what is kept of it; one name stands for one function. */
+  readonly trim?: { readonly name: string; of(object: KubernetesObject): KubernetesObject | undefined } | undefined
   /** Counts what is kept of each page, in characters. Throws Unavailable where that is too much. */
   readonly keep?: Kubernetes['keep']
 }
@@ -268,8 +270,9 @@ const APPLY_TYPE = 'application/apply-patch+yaml' // YAML contains JSON
 const managedBy = (manager: string) => `?fieldManager=${encodeURIComponent(manager)}`
 
 /** Selects what is kept of listed objects, and counts it. */
-export const keptOf = (objects: KubernetesObject[], { managers, keep }: ListOptions = {}): KubernetesObject[] => {
-  const kept = managers === undefined ? objects : objects.filter((object) => isManagedBy(object, managers))
+export const keptOf = (objects: KubernetesObject[], { managers, trim, keep }: ListOptions = {}): KubernetesObject[] => {
+  const ours = managers === undefined ? objects : objects.filter((object) => isManagedBy(object, managers))
+  const kept = trim === undefined ? ours : ours.flatMap((object) => trim.of(object) ?? [])
   if (kept.length > 0) keep?.(JSON.stringify(kept).length)
   return kept
 }
@@ -304,7 +307,7 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
     patch: (reference, operations, manager) => renewing(kubernetes.patch(reference, operations, manager)),
     find: (reference) => once(nameOf(reference), () => kubernetes.find(reference)),
     list: (kind, namespace, selector, options) =>
-      once(`${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''}`, () =>
+      once(`${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`, () =>
         kubernetes.list(kind, namespace, selector, options),
       ),
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { defined } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
@@ -62,7 +63,7 @@ export const assess = async (
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
-    list: async (...what) => (await kubernetes.pages(...what, (objects) => objects.filter(isMadeByMeshstep))).flat(),
+    list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
   })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },
@@ -104,6 +105,13 @@ export const assess = async (
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
+}
+
+/** Policies of meshstep without their rules, which are most of them: whom one guards, and what the mesh says of it, is beside these. */
+const WITHOUT_RULES = {
+  name: 'without rules',
+  of: (policy: KubernetesObject): KubernetesObject | undefined =>
+    isMadeByMeshstep(policy) ? { ...policy, spec: defined({ ...policy.spec, rules: undefined }) } : undefined,
 }
 
 /** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */

@@ -155,15 +155,23 @@ export const listBare = async (
     .flatMap((consumer) => [consumer, ...workersOf(consumer, peers)])
     .filter((one) => one.namespace === subject.namespace)
   if (near.length === 0 || !own.has(enrolment.key)) return []
-  // all that run in the namespace may be many: no more is kept of them than their names
-  const named = await unlessForbidden(
-    kubernetes.pages('Pod', subject.namespace, `!${enrolment.key}`, (pods) =>
-      pods.filter((pod) => !isOver(pod)).map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)),
-    ),
+  const pods = await unlessForbidden(
+    kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`, { trim: NAME_OF_RUNNING }),
   )
-  if ('problem' in named) return near.map(subjectName)
-  const names = new Set(named.value.flat())
+  if ('problem' in pods) return near.map(subjectName)
+  const names = new Set(pods.value.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
   return near.filter(({ application }) => names.has(application)).map(subjectName)
+}
+
+/** All that run in a namespace may be many: no more is kept of them than the names of their applications. */
+const NAME_OF_RUNNING = {
+  name: 'name of running',
+  of: (pod: KubernetesObject): KubernetesObject | undefined => {
+    const { apiVersion, kind, metadata } = pod
+    const application = ownValue(metadata.labels, NAME_LABEL)
+    const labels: Record<string, string> = application === undefined ? {} : { [NAME_LABEL]: application }
+    return isOver(pod) ? undefined : { apiVersion, kind, metadata: { name: metadata.name, labels } }
+  },
 }
 
 /** The workers of a coordinator, as far as its memory can be read. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import type { AuthorizeAuthor } from '../access/document-authors.ts'
-import { type Budget, createBudget } from '../base/budget.ts'
+import type { Budget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { NamespaceLeaving, Unavailable } from '../base/errors.ts'
 import { createRecalls, type Recall, type Recalls } from '../base/recall.ts'
@@ -23,6 +23,7 @@ import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } fro
 import { isDue } from './derive.ts'
 import { unmetExpectations } from './expectations.ts'
 import { type Change, type ChangeResult, type FoldedMemory, foldChanges } from './fold-changes.ts'
+import { createLookBudget } from './look-budget.ts'
 import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
@@ -57,16 +58,6 @@ export type StepDependencies = {
   memories?: KnownMemories
   /** Bounds what all steps keep of lists, in characters. */
   budget?: Budget
-}
-
-/** Objects that are read from a text take about three times as much: at 128 MiB that leaves half of the heap for the rest. */
-const MOST_KEPT = 4 * 1024 * 1024
-
-/** The bound of one step, which may have more than its share where others have little: what anybody plants for one application may be without end. */
-const OF_ONE_STEP = {
-  most: 2 * MOST_KEPT,
-  problem:
-    'what others say of this application, and the objects that are said to be its own, are more than is looked through: delete what is not needed',
 }
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
@@ -131,11 +122,7 @@ export const createStep = ({
   authorizeAuthor,
   recalls = createRecalls(),
   memories = withKnownMemories(combined.memories),
-  budget = createBudget(
-    MOST_KEPT,
-    'too much of what others say is being looked through here: the event fits in a moment',
-    OF_ONE_STEP,
-  ),
+  budget = createLookBudget(),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
   const takeStep = async (

@@ -67,7 +67,7 @@ export const listDocuments = async (
   return pages.flat()
 }
 
-/** What is kept of a document, in characters: of one that cannot be read, its name and why. */
+/** The size of what is kept of a document, in characters: of one that cannot be read, its name and why. */
 const sizeOf = ({ data = {}, metadata: { annotations = {} } }: KubernetesObject, document: Document): number =>
   ('problem' in document
     ? [document.name, document.problem]

@@ -98,17 +98,21 @@ test.each([
     ...[workload(), service()],
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'prod' } },
   ])
-  cluster.api.seed(
-    Array.from({ length: PLANTED }, (_, index) => planted(index)),
-    { manager },
-  )
   const heap = { NODE_OPTIONS: '--max-old-space-size=57 --max-semi-space-size=8' }
   const { url, end } = await serve({ environment: { ...cluster.environment, ...heap } })
-  const answer = await post(url, event('config-changed', { config: { rawPolicies: [policy] } }))
-  await answer.arrayBuffer()
-  expect(answer.status).toBe(status)
+  const statusOf = async (answering: Promise<Response>): Promise<number> => {
+    const answer = await answering
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  expect(await statusOf(post(url, event('config-changed', { config: { rawPolicies: [policy] } })))).toBe(200)
+  const objects = Array.from({ length: PLANTED }, (_unused, index) => planted(index))
+  cluster.api.seed(objects, { manager })
+  expect(await statusOf(fetch(`${url}/applications/shop/web`))).toBe(status)
+  expect(await statusOf(fetch(`${url}/applications`))).toBe(200)
+  expect(await statusOf(post(url, event('resync', {})))).toBe(status)
   // others are served
   const other = { namespace: 'prod', application: 'api', config: {} }
-  expect((await post(url, event('config-changed', other))).status).toBe(200)
+  expect(await statusOf(post(url, event('config-changed', other)))).toBe(200)
   expect(await end('SIGTERM')).toEqual({ code: 0, signal: null })
 })
