@@ -81,7 +81,6 @@ export const readSituation = async (
       memory,
       desired: desired.labels,
     }),
-    ungranted: resolved.ungranted,
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     fence: isFenced ? { mark: writeToken } : refused && { mark: refused.hash, only },
   }

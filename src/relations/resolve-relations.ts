@@ -138,8 +138,6 @@ export type ResolvedRelations = {
   readonly waiting: readonly Wait[]
   /** Relations with unknown data: what was applied for them is kept. */
   readonly unknown: readonly Relation[]
-  /** The providers that have not granted yet what this side publishes now. */
-  readonly ungranted: readonly string[]
   /** Relations with beacons that are over, though their labels are carried still: until these are gone, what is asked for is told. */
   readonly departing: Readonly<Record<string, Relation>>
 }
@@ -175,7 +173,6 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
       ...sharedIds(subject, state, peers),
     ],
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
-    ungranted: [],
     departing: Object.fromEntries(departing.map(({ key, relation }) => [key, relation])),
   }
 }
@@ -328,7 +325,6 @@ export const gateEnrolment = (
   return {
     ...resolved,
     state: { ...resolved.state, relations: Object.fromEntries(relations) },
-    ungranted: ungrantedBy(subject, state, resolved, peers),
     waiting: [
       ...resolved.waiting,
       ...awaiting,
@@ -342,16 +338,6 @@ export const gateEnrolment = (
     ],
   }
 }
-
-/** Lists the beacons whose memory does not grant yet what this side publishes to them. */
-const ungrantedBy = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] =>
-  Object.entries(resolved.state.relations).flatMap(([key, relation]) => {
-    const entry = ownValue(state.relations, key)
-    const isAsking = relation.interface === 'service_mesh' && relation.role === 'requires' && relation.publishes
-    return entry && isAsking && !relation.isLeaving && !isGranted(entry, peerView(subject, state, key, peers))
-      ? [subjectName(remoteSubject(subject, relation))]
-      : []
-  })
 
 /** Tells if labels of some relation wait for its provider. Labels carried for another one stay until then, also after its end. */
 export const isAwaiting = ({ state: { relations } }: ResolvedRelations): boolean =>

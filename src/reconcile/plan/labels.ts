@@ -19,11 +19,8 @@ type Labelled = { readonly operations: readonly Operation[]; readonly conflicts:
 /** The config is lost, and labels are there that only it explains: they stay until it is told. */
 type ConfigLabels = { readonly isConfigAwaited: boolean }
 
-/** Services that get no labels yet, as nobody has granted what goes with them. */
-type HeldLabels = { readonly heldBack: readonly string[] }
-
 /** Labels where they belong, and none where they were. */
-export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled & ConfigLabels & HeldLabels => {
+export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled & ConfigLabels => {
   const { held, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
   const phase = situation.waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
@@ -37,14 +34,9 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
     inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
   })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
-  const isHeld = isUngranted(situation)
   const planned = joined([
     ...without(current, []).map((place) =>
-      labelled(situation, place, wantedAt(place, isHeld(place) ? RELEASED : desired.labels), {
-        verb: 'label',
-        phase,
-        guards,
-      }),
+      labelled(situation, place, wantedAt(place, desired.labels), { verb: 'label', phase, guards }),
     ),
     ...earlier.map((place) =>
       labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards: [] }),
@@ -55,20 +47,7 @@ export const planLabels = (situation: Situation, isSpecRefused: boolean): Labell
   const isConfigAwaited = [...current, ...earlier].some((place) =>
     unexplained(situation, place).some((key) => !Object.hasOwn(desired.labels.labels, key)),
   )
-  const heldBack = current.filter(isHeld).map(({ object }) => objectKey(object))
-  return { ...planned, isConfigAwaited, heldBack }
-}
-
-/**
- * Finds further Services that policies name and that are not led to the waypoint yet, while these policies are not granted: until then the waypoint would
- * let in anybody whom the pods refuse.
- */
-const isUngranted = ({ features, subject: { application }, state, ungranted }: Situation) => {
-  const further = new Set(ungranted.length === 0 ? [] : features.services(application, state.config))
-  return (place: LabelLocation): boolean =>
-    place.object.kind === 'Service' &&
-    further.has(place.object.metadata.name) &&
-    readLabels(place, fieldManager(application)).holders.own.size === 0
+  return { ...planned, isConfigAwaited }
 }
 
 /** Tells if the target is pods that a rollout replaces by others with the labels of their template: they stay on the mesh until then. */

@@ -59,7 +59,6 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
             },
           ]
         : []),
-      ...labels.heldBack.map((service) => grantWait(service, situation.ungranted)),
       ...(labels.isConfigAwaited || namespace.isConfigAwaited ? [configWait(subject)] : []),
     ],
     messages: objects.messages,
@@ -92,12 +91,6 @@ export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[]
 /** The calls that failed, which name the problems whatever their words. */
 export const problemKeys = (problems: readonly string[]): string[] =>
   problems.map((problem) => problem.split(': ')[0] ?? problem)
-
-/** The wait of a Service for the policies of beacons. */
-const grantWait = (service: string, beacons: readonly string[]): Wait => ({
-  ...{ held: `the labels of ${service}`, for: beacons },
-  message: `the labels of ${service}: waiting for the policies of ${beacons.join(', ')}`,
-})
 
 /** The wait for a config that was lost: what only it explains stays. */
 const configWait = (subject: Subject): Wait => {

@@ -29,8 +29,6 @@ export type Situation = {
   readonly keptFor: readonly string[]
   /** The reason why what leads to the pods and guards them stays, though the application leaves the mesh: they run there. */
   readonly waitForPods: Wait | undefined
-  /** The beacons that have not granted yet what the application asks for now. */
-  readonly ungranted: readonly string[]
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
   /**

@@ -93,7 +93,6 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     unheard: [],
     unenforced: [],
     namespaceAwaits: [],
-    ungranted: [],
   }
 }
 
