@@ -21,7 +21,7 @@ import { isMadeByLibrary, libraryManagers, librarySelector } from './library.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
 import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
-import { namedServices, servicesOfPolicies } from './services.ts'
+import { namedServices, servicesToLeave, servicesToRead } from './services.ts'
 import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
 
 /** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
@@ -60,7 +60,7 @@ export const serviceMesh = {
   lookups: (subject, { state }) => [
     ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
     ...rootLookups(state.config ?? {}),
-    ...servicesOfPolicies(subject, state),
+    ...servicesToRead(subject, state),
   ],
   // labels of relations with unknown data are kept
   labels: (subject, resolved) => {
@@ -107,9 +107,10 @@ export const serviceMesh = {
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
-  // the namespace is labelled in the same step, and looked at once more
+  // the namespace is labelled in the same step, and a Service let go of: they are looked at once more
   isHeldBack: ({ subject, resolved: { state }, seen }) => {
     const { mesh } = state.config ?? {}
+    if (servicesToLeave(subject, state, seen.lookups).length > 0) return true
     if (mesh === undefined) return false
     const isLeading = meshInEffect(subject, state, mesh, seen).leading.length > 0
     return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0

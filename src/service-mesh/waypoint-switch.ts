@@ -2,6 +2,7 @@ import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/beacon-config.ts'
+import { hardenedMode } from '../istio/beacon-policies.ts'
 import { ENROLMENT_LABEL, meshLabels, waypointName } from '../istio/names.ts'
 import { isOfOthers } from '../istio/namespace-labels.ts'
 import { isServing, runsWaypoint } from '../istio/waypoint.ts'
@@ -24,8 +25,8 @@ export const ownNamespace = ({ namespace }: Subject): Reference => ({ kind: 'Nam
 export type MeshInEffect = { readonly mesh: MeshConfig; readonly leading: readonly string[] }
 
 /**
- * Keeps the waypoint, and the policies that let it through, until nothing leads to it any more: of two who are let in at the Service and at
- * the pods none is refused by a switch.
+ * Keeps the waypoint, the policies that let it through, and those that deny all else there, until nothing leads to it any more: of two who are
+ * let in at the Service and at the pods none is refused by a switch, and nobody is let in that neither lets in.
  */
 export const meshInEffect = (
   subject: Subject,
@@ -44,7 +45,21 @@ export const meshInEffect = (
       .filter(({ isUnknown, isLeaving, peerLabels: labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
-  return { mesh: leading.length > 0 ? { ...mesh, waypoint: true, units: mesh.units || 1 } : mesh, leading }
+  if (leading.length === 0) return { mesh, leading }
+  const led = { ...mesh, waypoint: true, units: mesh.units || 1 }
+  return { mesh: { ...led, ...(!mesh.hardened && hardenedBefore(subject, owned)) }, leading }
+}
+
+/** Hardened mode as it is there: by the namespace of what denies all. */
+const hardenedBefore = (
+  subject: Subject,
+  owned: ClusterView['owned'],
+): Pick<MeshConfig, 'hardened' | 'rootNamespace'> | undefined => {
+  const names = hardenedMode({ ...subject, labels: {} }, '').map(({ metadata }) => metadata.name)
+  const [found] = owned.flatMap(({ kind, live = [] }) =>
+    kind === 'AuthorizationPolicy' ? live.filter(({ metadata }) => names.includes(metadata.name)) : [],
+  )
+  return found && { hardened: true, rootNamespace: found.metadata.namespace }
 }
 
 /** Tells if the namespace's own labels lead to the waypoint. */

@@ -1,4 +1,5 @@
 import { ownValue } from '../../base/own-value.ts'
+import type { Wait } from '../../base/wait.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import { diffLabels, hasChanges, isTemplate, type LabelLocation, readLabels } from '../../kubernetes/apply-labels.ts'
@@ -14,7 +15,11 @@ import type { Conflict } from '../result.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
 import { fenceOf, type Situation } from './situation.ts'
 
-type Labelled = { readonly operations: readonly Operation[]; readonly conflicts: readonly Conflict[] }
+type Labelled = {
+  readonly operations: readonly Operation[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Wait[]
+}
 
 /** The config is lost, and labels are there that only it explains: they stay until it is told. */
 type ConfigLabels = { readonly isConfigAwaited: boolean }
@@ -91,6 +96,7 @@ const annotated = (
   return {
     operations: hasChanges(difference) ? [operation] : [],
     conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
+    waiting: [],
   }
 }
 
@@ -116,18 +122,19 @@ export const planNamespace = (situation: Situation): Labelled & ConfigLabels & {
   })
   const conflicts = conflict ? [{ object: objectKey(place.object), ...conflict }] : []
   return {
-    operations: planned.operations,
+    ...planned,
     conflicts: [...conflicts, ...planned.conflicts],
     isKept,
     isConfigAwaited: false,
   }
 }
 
-const NOTHING: Labelled = { operations: [], conflicts: [] }
+const NOTHING: Labelled = { operations: [], conflicts: [], waiting: [] }
 
 const joined = (parts: readonly Labelled[]): Labelled => ({
   operations: parts.flatMap(({ operations }) => operations),
   conflicts: parts.flatMap(({ conflicts }) => conflicts),
+  waiting: parts.flatMap(({ waiting }) => waiting),
 })
 
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
@@ -146,9 +153,9 @@ const labelled = (
   const { key } = situation.features.mesh.enrolment
   const after = !isEnrolled(situation, place) && Object.hasOwn(wanted.labels, key) ? guards : []
   const fence = fenceOf(situation, object)
-  const due: Operation[] = hasChanges(difference)
-    ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
-    : []
+  const isAwaiting = hasChanges(difference) && awaitsGrant(situation, place, wanted)
+  const due: Operation[] =
+    hasChanges(difference) && !isAwaiting ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }] : []
   const fenced: Operation[] =
     due.length === 0 && fence !== undefined
       ? [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, after: [] }]
@@ -156,8 +163,27 @@ const labelled = (
   return {
     operations: [...due, ...fenced],
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
+    waiting: isAwaiting ? [grantWait(situation, object)] : [],
   }
 }
+
+/** Tells if a Service is to go on the mesh, or to come off one that the application stays on, before what is asked for now is granted. */
+const awaitsGrant = (situation: Situation, place: LabelLocation, { labels }: Pick<WantedLabels, 'labels'>): boolean => {
+  const { servicesAwait, features, desired } = situation
+  const { key } = features.mesh.enrolment
+  return (
+    servicesAwait.length > 0 &&
+    place.object.kind === 'Service' &&
+    Object.hasOwn(desired.labels.labels, key) &&
+    isEnrolled(situation, place) !== Object.hasOwn(labels, key)
+  )
+}
+
+const grantWait = ({ servicesAwait }: Situation, object: string): Wait => ({
+  held: `the labels of ${object}`,
+  for: servicesAwait,
+  message: `the labels of ${object} stay as they are: waiting for the policies of ${servicesAwait.join(', ')}`,
+})
 
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 

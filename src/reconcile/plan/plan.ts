@@ -49,6 +49,7 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [
+      ...labels.waiting,
       ...objects.waiting,
       ...(namespace.isKept
         ? [

@@ -93,6 +93,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     unheard: [],
     unenforced: [],
     namespaceAwaits: [],
+    servicesAwait: [],
   }
 }
 
