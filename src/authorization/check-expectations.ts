@@ -1,7 +1,6 @@
 import type { Sender } from '../access/authenticate.ts'
 import { maySee } from '../access/visibility.ts'
 import { Refused } from '../base/errors.ts'
-import type { Subject } from '../base/subject.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Memories } from '../state/memory.ts'
 import { evaluate } from './evaluate.ts'
@@ -9,6 +8,7 @@ import { buildInput } from './evaluation-input.ts'
 import type { Expectation } from './expectation.ts'
 import { asTaken, observeForQuery } from './observe.ts'
 import { OUTSIDE, type Query } from './query.ts'
+import { parseSide, sideName } from './side.ts'
 
 /** An expectation, whether it is met, and why or why not. */
 export type Expected = Expectation & { readonly met: boolean; readonly sentence: string }
@@ -40,10 +40,9 @@ const check = async (
   sender: Sender | undefined,
   { autoAllowWaypoint, planned = new Set() }: Options,
 ): Promise<Pick<Expected, 'met' | 'sentence'>> => {
-  const [client, target] = [from === undefined ? undefined : subjectIn(from), subjectIn(to)]
+  const [client, target] = [from === undefined ? undefined : parseSide(from), parseSide(to)]
   for (const side of [client, target])
-    if (side && !(await maySee(sender, side)))
-      throw new Refused(403, `you may not ask about ${side.namespace}/${side.application}`)
+    if (side && !(await maySee(sender, side))) throw new Refused(403, `you may not ask about ${sideName(side)}`)
   const question: Query = {
     ...(client ? { from: client } : { address: OUTSIDE }),
     ...{ to: target, port, method, path, via: 'service', autoAllowWaypoint },
@@ -57,9 +56,4 @@ const check = async (
     if (error instanceof Refused) return { met: false, sentence: error.message.replace(/^query\.\w+: /, '') }
     throw error
   }
-}
-
-const subjectIn = (name: string): Subject => {
-  const [namespace = '', application = ''] = name.split('/')
-  return { namespace, application }
 }

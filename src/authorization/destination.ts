@@ -20,6 +20,7 @@ import {
 } from './pods.ts'
 import { detectProtocol, lacksPort, type ServicePortSpec } from './protocol.ts'
 import type { Query } from './query.ts'
+import { type Side, sideName } from './side.ts'
 import { findWaypoint, type WaypointResult } from './waypoint.ts'
 
 export type Destination = {
@@ -53,7 +54,7 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
     to: { namespace, application, service: straight ? undefined : service?.metadata.name, podPort, protocol },
     services: found.map(serviceSnapshot),
     workloads,
-    notes: [straight, note, partly].filter((one) => one !== undefined),
+    notes: [straight, note, partly, namesakeNote(query.to, observed)].filter((one) => one !== undefined),
     partly,
     doubts: [
       ...(observed.to && someMayHaveSidecar(observed.to, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
@@ -63,6 +64,12 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
     unknownPods: service && podsDoubt(service, pod, query.to),
   }
 }
+
+/** Tells how a Gateway is asked about that has the name of the application. */
+const namesakeNote = (to: Side, { gateways }: ObservedCluster): string | undefined =>
+  to.kind === undefined && findIngress(gateways, to)
+    ? `a Gateway has this name as well: ${sideName({ ...to, kind: 'gateway' })} asks about it`
+    : undefined
 
 /** Returns the reason why it is not known what a Service stands for, if any. */
 const nameDoubt = (service: KubernetesObject | undefined): string | undefined =>
@@ -90,7 +97,7 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
       400,
       `query.to: expected an application or a Gateway that takes traffic from outside, got ${namespace}/${application}`,
     )
-  const service = services.find(({ metadata }) => metadata.name === application)
+  const service = to.kind === 'gateway' ? undefined : services.find(({ metadata }) => metadata.name === application)
   const { podPort, note, lacking } = service ? resolvePort(service, port, pod) : {}
   const listener = findListener(gateway, podPort ?? port)
   return {
@@ -108,6 +115,8 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
 /** Finds the Service; undefined when the request goes to a pod. */
 const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster): KubernetesObject | undefined => {
   const name = `${to.namespace}/${to.application}`
+  if (to.kind === 'gateway')
+    throw new Refused(404, `query.to: there is no Gateway ${name} that takes traffic from outside`)
   if (via === 'pod' && pods === undefined)
     throw new Refused(404, `query.to: there is neither a StatefulSet nor a Deployment ${name}, nor a Service`)
   if (via === 'pod') return undefined

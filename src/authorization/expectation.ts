@@ -3,7 +3,10 @@ import { Method, Port } from '../policies/endpoint.ts'
 
 const Side = z
   .string()
-  .regex(/^[a-z0-9]([-a-z0-9]{0,62})\/[a-z0-9]([-a-z0-9]{0,62})$/, 'expected {namespace}/{application}')
+  .regex(
+    /^[a-z0-9]([-a-z0-9]{0,62})\/(gateway\/)?[a-z0-9]([-a-z0-9]{0,62})$/,
+    'expected {namespace}/{application} or {namespace}/gateway/{name}',
+  )
 
 /** A request of which somebody says whether it has to pass. */
 export const Expectation = z.strictObject({

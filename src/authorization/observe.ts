@@ -13,6 +13,7 @@ import { findIngress, gatewayPods } from './ingress.ts'
 import { findBeacon, findMesh, findState } from './memories.ts'
 import { GATEWAY_NAME, type ObservedPods, podTemplate } from './pods.ts'
 import type { Query } from './query.ts'
+import type { Side } from './side.ts'
 import type { GatewayClasses } from './waypoint.ts'
 
 /** The cluster state read for one query. */
@@ -56,8 +57,8 @@ export const observeForQuery = async (
       kubernetes.list('Service', to.namespace),
       namespaceNamed(from?.namespace),
       namespaceNamed(to.namespace),
-      from && findPods(kubernetes, from),
-      findPods(kubernetes, to),
+      from && findWorkloadOf(kubernetes, from),
+      findWorkloadOf(kubernetes, to),
       findState(memories, kubernetes, to),
       findState(memories, kubernetes, from),
     ])
@@ -111,8 +112,22 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
 /** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>
 
+/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway. Those that no workload has are found nowhere. */
+export const findSide = async (
+  kubernetes: Reader,
+  side: Side,
+  gateways: readonly KubernetesObject[] | undefined,
+  service?: KubernetesObject,
+): Promise<ObservedPods | undefined> =>
+  (await findWorkloadOf(kubernetes, side)) ?? (await findOtherPods(kubernetes, side, gateways, service))
+
+const findWorkloadOf = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> =>
+  isApplication(side) ? await findPods(kubernetes, side) : undefined
+
+const isApplication = ({ kind }: Side): boolean => kind === undefined || kind === 'application'
+
 /** Finds the pods of a workload, or of a StatefulSet and a Deployment of one name; undefined where there is none. */
-export const findPods = async (
+const findPods = async (
   kubernetes: Reader,
   { namespace, application: name }: Subject,
 ): Promise<ObservedPods | undefined> => {
@@ -138,13 +153,15 @@ const findPodsOf = async (kubernetes: Reader, workload: KubernetesObject): Promi
 }
 
 /** Finds the pods behind a name that no workload has: of a Service, else of a Gateway. */
-export const findOtherPods = async (
+const findOtherPods = async (
   kubernetes: Reader,
-  subject: Subject,
+  side: Side,
   gateways: readonly KubernetesObject[] | undefined,
   service?: KubernetesObject,
-): Promise<ObservedPods | undefined> =>
-  service ? listServicePods(kubernetes, service) : findProxies(kubernetes, subject, gateways)
+): Promise<ObservedPods | undefined> => {
+  if (service && isApplication(side)) return await listServicePods(kubernetes, service)
+  return side.kind === undefined || side.kind === 'gateway' ? await findProxies(kubernetes, side, gateways) : undefined
+}
 
 const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
   const matchLabels = (spec?.selector ?? {}) as Record<string, string>

@@ -62,6 +62,13 @@ export const parseApplication = (given: string, namespace: string): Name => {
   return name
 }
 
+/** Names a side of a request as the functions do: `[namespace/]application`, or `namespace/gateway/name`. */
+export const parseSideName = (given: string, namespace: string): string => {
+  if (/^[-a-z0-9]+\/gateway\/[-a-z0-9]+$/.test(given)) return given
+  const { namespace: home, application } = parseApplication(given, namespace)
+  return `${home}/${application}`
+}
+
 /** `[namespace/]application[:endpoint]` */
 export const parseName = (given: string, namespace: string): Name => {
   const match = /^(?:([-a-z0-9]+)\/)?([-a-z0-9]+)(?::([-\w]+))?$/.exec(given)

@@ -12,7 +12,7 @@ const MOST_REASONS = 10
 
 /**
  * Prints a plan. Throws Failure with exit code 2 when access is lost, or widens where that is asked for, or an expectation is not met, and with 3 when
- * it is not known whether access is lost.
+ * it is not known whether access is lost, or widens where that is asked for.
  */
 export const printPlan = (
   format: Format,
@@ -31,10 +31,18 @@ export const printPlan = (
 export const failureOf = (plan: Plan, failOn: FailOn): Failure | undefined => {
   const reasons = reasonsOf(plan, failOn)
   if (reasons.length > 0) return new Failure(reasons.join(', '), 2)
-  const unknown = plan.incomplete.length + countOf(plan, 'undecided', (after) => after !== 'allowed')
-  return failOn === 'none' || unknown === 0
-    ? undefined
-    : new Failure(`it is not known if access is lost (${unknown})`, 3)
+  const unknown = unknownOf(plan, failOn)
+  return unknown.length === 0 ? undefined : new Failure(`it is not known if access ${unknown.join(', or ')}`, 3)
+}
+
+/** The effects of a plan that nobody can rule out, as far as they are asked about. */
+const unknownOf = (plan: Plan, failOn: FailOn): string[] => {
+  const lost = plan.incomplete.length + countOf(plan, 'undecided', (after) => after !== 'allowed')
+  const gained = countOf(plan, 'denied', (after) => after === 'undecided')
+  return [
+    ...(failOn !== 'none' && lost > 0 ? [`is lost (${lost})`] : []),
+    ...(failOn === 'widen' && gained > 0 ? [`widens (${gained})`] : []),
+  ]
 }
 
 /** Reasons why scripts must notice a plan. */

@@ -5,6 +5,7 @@ import { buildInput, resolveMesh } from '../authorization/evaluation-input.ts'
 import { humanRequesters } from '../authorization/memories.ts'
 import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
 import { parseQuery, type Query } from '../authorization/query.ts'
+import { sideName } from '../authorization/side.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -19,8 +20,6 @@ type Dependencies = {
   /** The time limit for an answer. */
   timeoutMilliseconds: number
 }
-
-type Subject = Query['to']
 
 /** The decision, and the question with its defaults, both names as `{namespace}/{application}`. */
 export type Explanation = Decision & {
@@ -47,9 +46,9 @@ export const createExplain = ({ features, ...dependencies }: Dependencies): Expl
     return {
       ...(sender ? concealed(decision, await hiddenIn(decision, observed, sender)) : decision),
       request: {
-        ...(from && { from: nameOf(from) }),
+        ...(from && { from: sideName(from) }),
         ...asked,
-        to: nameOf(question.to),
+        to: sideName(question.to),
         ...{ rootNamespace, trustDomain },
       },
     }
@@ -81,5 +80,3 @@ const concealed = ({ allowed, decided, at, ...decision }: Decision, hidden: read
         ...{ allowed, decided, at, relations: [], steps: [] },
         sentence: `A policy in ${hidden.join(' and ')} has a say in it, and you may not read the policies there.`,
       }
-
-const nameOf = ({ namespace, application }: Subject): string => `${namespace}/${application}`

@@ -1,13 +1,14 @@
-import { type Subject, subjectName } from '../base/subject.ts'
+import type { Side } from '../authorization/side.ts'
+import { subjectName } from '../base/subject.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** The applications among objects: a workload of a namespace, or a Service that is named like none. */
-export const applicationsIn = (objects: readonly KubernetesObject[]): Subject[] => {
+export const applicationsIn = (objects: readonly KubernetesObject[]): Side[] => {
   const found = objects.flatMap(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
     ['StatefulSet', 'Deployment', 'Service'].includes(kind) &&
     namespace !== undefined &&
     !(ownerReferences as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
-      ? [{ namespace, application: name }]
+      ? [{ kind: 'application' as const, namespace, application: name }]
       : [],
   )
   return [...new Map(found.map((one) => [subjectName(one), one])).values()]

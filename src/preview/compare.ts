@@ -1,4 +1,4 @@
-import { subjectName } from '../base/subject.ts'
+import { sideName } from '../authorization/side.ts'
 import { meshConfigReference } from '../istio/mesh-config.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -114,11 +114,11 @@ const unknownTargets = async (
   const hidden = seen.filter((one) => !one).length
   return [
     ...doubts.flatMap(({ to, why }, index) =>
-      seen[index] ? [`whether access to ${subjectName(to)} changes is not known: ${why}`] : [],
+      seen[index] ? [`whether access to ${sideName(to)} changes is not known: ${why}`] : [],
     ),
     ...(hidden > 0 ? [`whether access to ${hidden} more changes is not known: you may send no events about them`] : []),
     ...(left.length > 0
-      ? [`there was no time to compare ${left.length} applications: ${left.map(subjectName).join(', ')}`]
+      ? [`there was no time to compare ${left.length} applications: ${left.map(sideName).join(', ')}`]
       : []),
   ]
 }

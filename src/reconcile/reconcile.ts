@@ -89,7 +89,7 @@ export type Attempt = {
   /** The mark of what was being written; with one the memory is saved, and the changes are in it. */
   readonly mark?: string | undefined
   readonly writes: readonly ObjectWrite[]
-  /** What was refused before was tried again. */
+  /** The operations that were refused before were tried again. */
   readonly hasRetried?: boolean
   /** The answer of the API server that says who was faster, where there is one. */
   readonly cause?: unknown

@@ -3,7 +3,11 @@ import { bookinfo, createMesh, WAYPOINT } from '../helpers/mesh.ts'
 
 describe('a question that is not valid is refused, before anything is asked of the API server', () => {
   test.each<[string, Record<string, string | undefined>, string]>([
-    ['no client', { from: undefined }, 'query.from: expected {namespace}/{application}, each of at most 63'],
+    [
+      'no client',
+      { from: undefined },
+      'query.from: expected {namespace}/{application} or {namespace}/gateway/{name}, each of at most 63',
+    ],
     ['no destination', { to: undefined }, 'query.to: expected {namespace}/{application}'],
     ['no port', { port: undefined }, 'query.port: expected a port: an integer from 1 to 65535, got nothing'],
     ['a client without a namespace', { from: 'productpage' }, 'got "productpage"'],

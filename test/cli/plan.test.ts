@@ -39,6 +39,19 @@ describe('the exit code of a plan', () => {
     expect(failureOf(plan(of), 'none')).toBeUndefined()
   })
 
+  test('is 3 where access may widen, and that is asked for', () => {
+    const perhaps = plan({ access: [change({ before: 'denied', after: 'undecided' })] })
+    expect(failureOf(perhaps, 'widen')).toMatchObject({ code: 3, message: 'it is not known if access widens (1)' })
+    expect([failureOf(perhaps, 'lose'), failureOf(perhaps, 'none')]).toEqual([undefined, undefined])
+  })
+
+  test('is 3 where it is not known whether access is lost or widens, and both are asked about', () => {
+    const access = [change({ before: 'undecided' }), change({ before: 'denied', after: 'undecided', count: 2 })]
+    const [unknown, unread] = [plan({ access }), plan({ incomplete: ['x'] })]
+    expect(failureOf(unknown, 'widen')?.message).toBe('it is not known if access is lost (1), or widens (2)')
+    expect(failureOf(unread, 'widen')).toMatchObject({ code: 3, message: 'it is not known if access is lost (1)' })
+  })
+
   test('is 0 where access is gained, and all was compared', () => {
     expect(failureOf(plan({ access: [change({ before: 'denied', after: 'allowed' })] }), 'lose')).toBeUndefined()
   })

@@ -535,6 +535,35 @@ describe('an ingress gateway', () => {
   const external = (cidrs: string[]) => externalTraffic(ingress, { gateway: 'ingress', cidrs })
   const outside = { from: undefined, address: '10.200.0.1', to: 'shop/ingress', port: '80' }
 
+  test('is asked about by its kind where an application has its name', async () => {
+    const denied = custom('closed', {
+      targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'ingress' }],
+      action: 'DENY',
+      rules: [{}],
+    })
+    const mesh = createMesh([...bookinfo, ...application('ingress'), gateway(), denied])
+    const asked = { ...outside, to: 'shop/gateway/ingress' }
+    expect(await mesh.explain(asked)).toMatchObject({ allowed: false, at: 'gateway', request: { to: asked.to } })
+    const answer = await mesh.explain({ ...outside, port: '9080', autoAllowWaypoint: 'false' })
+    expect(answer).toMatchObject({ allowed: true, at: 'ztunnel', request: { to: 'shop/ingress' } })
+    expect(answer.steps).toContainEqual({
+      at: 'destination',
+      note: 'a Gateway has this name as well: shop/gateway/ingress asks about it',
+    })
+  })
+
+  test('that is not there is not answered for', async () => {
+    const answer = await createMesh(bookinfo).explain({ ...outside, to: 'shop/gateway/productpage' })
+    expect(answer.status).toBe(404)
+    expect(answer.message).toContain('there is no Gateway shop/productpage that takes traffic from outside')
+  })
+
+  test('as a client is asked about by its kind as well', async () => {
+    const mesh = createMesh([...bookinfo, ...application('ingress'), gateway()])
+    const answer = await mesh.explain({ from: 'shop/gateway/ingress', to: 'shop/reviews', port: '9080' })
+    expect(answer.sentence).toMatch(/^shop\/ingress-istio may /)
+  })
+
   test.each<[string, readonly KubernetesObject[], Record<string, string>, boolean]>([
     ['is open', [], {}, true],
     ['takes whom externalTraffic lists', [external(['10.0.0.0/8'])], {}, true],

@@ -89,7 +89,7 @@ describe('a plan tells what is lost by', () => {
     const denied = custom('closed', { selector: { matchLabels: { role: 'alone' } }, action: 'DENY', rules: [{}] })
     const alone = pod('toolbox', { labels: ON_MESH })
     const plan = await planned([...cluster, alone], { after: [denied] })
-    expect(lines(plan)).toContain('- web → toolbox (pods) :9100')
+    expect(lines(plan)).toContain('- web → pod/toolbox (pods) :9100')
     expect(codeOf(plan)).toBe(2)
   })
 
@@ -97,7 +97,7 @@ describe('a plan tells what is lost by', () => {
     const denied = custom('closed', { selector: { matchLabels: { role: 'alone' } }, action: 'DENY', rules: [{}] })
     const each = ['a', 'b'].map((one) => pod(`exporter-${one}`, { labels: ON_MESH, owner: 'exporter' }))
     const plan = await planned([...cluster, ...each], { after: [denied] })
-    expect(lines(plan).filter((line) => line.startsWith('- web'))).toEqual(['- web → exporter (pods) :9100'])
+    expect(lines(plan).filter((line) => line.startsWith('- web'))).toEqual(['- web → pod/exporter (pods) :9100'])
   })
 
   test('a pod alone that leaves the mesh', async () => {

@@ -4,6 +4,7 @@ import { evaluate } from '../../src/authorization/evaluate.ts'
 import { buildInput } from '../../src/authorization/evaluation-input.ts'
 import { asTaken, observeForQuery } from '../../src/authorization/observe.ts'
 import type { Query } from '../../src/authorization/query.ts'
+import type { Side } from '../../src/authorization/side.ts'
 import { Refused } from '../../src/base/errors.ts'
 import { failureOf } from '../../src/cli/plan.ts'
 import { features } from '../../src/features.ts'
@@ -24,15 +25,17 @@ const CHANGES = process.env.TESTS === 'all' ? 2_000 : 40
 const STRIDE = 23
 
 const SUBJECTS = [
-  ...NAMES.map(([namespace, application]) => ({ namespace, application })),
-  { namespace: 'pa', application: 'entrance' },
+  ...NAMES.map(([namespace, application]): Side => ({ kind: 'application', namespace, application })),
+  ...['entrance', 'shop'].map((application): Side => ({ kind: 'gateway', namespace: 'pa', application })),
+  { kind: 'pod', namespace: 'pb', application: 'pay' } as const,
 ]
 
 const ADDRESSES = ['203.0.113.1', '10.1.2.3', '10.2.3.4']
 
 const CLIENTS: Pick<Query, 'from' | 'address'>[] = [
   ...ADDRESSES.map((address) => ({ address })),
-  ...SUBJECTS.map((from) => ({ from })),
+  // pods that no workload has are clients by their accounts
+  ...SUBJECTS.flatMap((from) => (from.kind === 'pod' ? [] : [{ from }])),
 ]
 
 /** Every request that somebody may think of. */
@@ -52,17 +55,40 @@ const REQUESTS = CLIENTS.flatMap((client) =>
   ),
 )
 
+/** The pods of a Job have the name of another workload: the same pods with a Deployment of their own can be asked about. */
+const askedOf = (query: Query): Query =>
+  query.to.kind === 'pod' ? { ...query, to: { namespace: 'pb', application: 'job' } } : query
+
+const withJobAsDeployment = (objects: readonly KubernetesObject[]): KubernetesObject[] => {
+  const isOfJob = ({ metadata: { labels } }: KubernetesObject) => labels?.job === 'pay'
+  const [pod] = objects.filter(isOfJob)
+  if (pod === undefined) return [...objects]
+  const { metadata, spec } = pod
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'job-abc', uid: 'job-r', controller: true }
+  const labels = { ...metadata.labels, 'pod-template-hash': 'abc' }
+  return [
+    ...objects.filter((one) => !isOfJob(one)),
+    { ...pod, metadata: { ...metadata, labels, ownerReferences: [owner] } },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'job', namespace: 'pb', uid: 'job' },
+      spec: { selector: { matchLabels: { job: 'pay' } }, template: { metadata: { labels: metadata.labels }, spec } },
+    },
+  ]
+}
+
 /** Asks what a question answers, one at a time, with all that is read for it. */
 const createOracle = (objects: readonly KubernetesObject[]) => {
-  const kubernetes: Kubernetes = reading(objects)
+  const kubernetes: Kubernetes = reading(withJobAsDeployment(objects))
   const known = new Map<string, ReturnType<typeof observeForQuery>>()
   return async (query: Query): Promise<Verdict> => {
-    const { from, address, to } = query
+    const { from, address, to } = askedOf(query)
     const key = JSON.stringify([from ?? address, to])
-    const observed = known.get(key) ?? observeForQuery(features.memories, kubernetes, query)
+    const observed = known.get(key) ?? observeForQuery(features.memories, kubernetes, askedOf(query))
     known.set(key, observed)
     try {
-      const { request, snapshot } = buildInput(query, asTaken(await observed))
+      const { request, snapshot } = buildInput(askedOf(query), asTaken(await observed))
       const { allowed, decided } = evaluate(request, snapshot)
       return allowed ? 'allowed' : decided ? 'denied' : 'undecided'
     } catch (error) {
@@ -76,20 +102,27 @@ type Port = { readonly port: number; readonly targetPort?: number }
 
 /** Ports of Services, and those where pods listen. Others answer as those of pods do that no policy names. */
 const hasPort = (objects: readonly KubernetesObject[], { to, via, port }: Query): boolean => {
+  const exposing = to.kind === 'gateway' ? 'Gateway' : 'Service'
   const ports = objects.flatMap(({ kind, metadata, spec }) =>
-    ['Service', 'Gateway'].includes(kind) && metadata.namespace === to.namespace && metadata.name === to.application
+    kind === exposing && metadata.namespace === to.namespace && metadata.name === to.application
       ? ((spec?.ports ?? spec?.listeners) as Port[])
       : [],
   )
   const numbers = ports.map((one) => (via === 'service' ? one.port : (one.targetPort ?? one.port)))
-  const isPod = via === 'pod' && to.application !== 'entrance'
+  if (to.kind === 'pod') return via === 'pod' && port === 8080 && objects.some(({ metadata }) => metadata.labels?.job)
+  const isPod = via === 'pod' && to.kind !== 'gateway'
   return via === 'service' || isPod ? numbers.includes(port) || (isPod && port === 8080) : false
 }
 
 /** Who is on neither side sends nothing, and is not in what is said of everybody of a namespace. */
 const isThere = (objects: readonly KubernetesObject[], { from }: Query): boolean =>
   from === undefined ||
-  objects.some(({ metadata }) => metadata.namespace === from.namespace && metadata.name === from.application)
+  objects.some(
+    ({ kind, metadata }) =>
+      (kind === 'Gateway') === (from.kind === 'gateway') &&
+      metadata.namespace === from.namespace &&
+      metadata.name === from.application,
+  )
 
 type Specs = readonly [Spec, Spec]
 

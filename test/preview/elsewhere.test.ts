@@ -157,7 +157,7 @@ describe('what a plan asks', () => {
   test('is the same for one target, however many there are', async () => {
     const closed = custom('closed', { ...pods('app-7'), action: 'DENY', rules: [{}] }, { namespace: 'team-0' })
     const [few, many] = [await questions(25, closed), await questions(100, closed)]
-    expect(few.targets).toEqual([{ namespace: 'team-0', application: 'app-7' }])
+    expect(few.targets).toEqual([{ kind: 'application', namespace: 'team-0', application: 'app-7' }])
     expect([many.targets, many.questions]).toEqual([few.targets, few.questions])
   })
 

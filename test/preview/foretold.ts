@@ -2,6 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { matchesPath } from '../../src/authorization/evaluate/path.ts'
 import { matchesGlob, matchesText } from '../../src/authorization/evaluate/text.ts'
 import type { Query } from '../../src/authorization/query.ts'
+import { sideName } from '../../src/authorization/side.ts'
 import type { AccessChange } from '../../src/preview/difference/describe-changes.ts'
 
 /** What changes of access say about a request: the answers before and after, which are the same in all that are about it. */
@@ -11,12 +12,12 @@ export const foretold = (access: readonly AccessChange[], query: Query): string[
   )
 
 const isAbout = (one: AccessChange, { from, address, to, via, port, method, path, host }: Query): boolean =>
-  one.to === `${to.namespace}/${to.application}` &&
+  one.to === sideName(to) &&
   one.via === via &&
   // a question with a method and a path is about HTTP
   one.carries === undefined &&
   (one.port === undefined ? !(one.notPorts ?? []).includes(port) : one.port === port) &&
-  (from ? isClient(one, `${from.namespace}/${from.application}`) : isOutside(one, address ?? '')) &&
+  (from ? isClient(one, sideName(from)) : isOutside(one, address ?? '')) &&
   isMeant(one.method, one.notMethods, method, matchesText) &&
   isMeant(one.path, one.notPaths, path, matchesPath) &&
   isMeant(one.host, one.notHosts, host, matchesText)

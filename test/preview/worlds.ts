@@ -2,13 +2,15 @@ import fc from 'fast-check'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application } from '../helpers/mesh.ts'
 
-/** Two namespaces with two applications each, a waypoint and an entrance, and the policies of an Istio: all that a change may be about. */
+/** Two namespaces with two applications each, a waypoint, entrances and a job, which may have the names of applications, and the policies of an Istio: all that a change may be about. */
 export type Spec = {
   readonly apps: readonly App[]
   readonly namespaces: Readonly<Record<'pa' | 'pb', Readonly<Record<string, string>>>>
   readonly policies: readonly Policy[]
   readonly peers: readonly KubernetesObject[]
   readonly waypoints: readonly KubernetesObject[]
+  /** What has the name of an application, and is none. */
+  readonly namesakes: readonly KubernetesObject[]
   readonly mesh: string
 }
 
@@ -140,6 +142,7 @@ const policy: fc.Arbitrary<Policy> = fc
         ALL_WAYPOINTS,
         gateway('w'),
         gateway('entrance'),
+        gateway('shop'),
         service('shop'),
         service('db'),
         service('pay'),
@@ -147,7 +150,7 @@ const policy: fc.Arbitrary<Policy> = fc
       some('shop', 'db', 'pay').map((name): object => ({
         selector: { matchLabels: { 'app.kubernetes.io/name': name } },
       })),
-      some<object>({ selector: { matchLabels: { role: 'odd' } } }),
+      some<object>({ selector: { matchLabels: { role: 'odd' } } }, { selector: { matchLabels: { job: 'pay' } } }),
     ),
     rules: fc.array(rule, { maxLength: 2 }),
   })
@@ -196,6 +199,34 @@ const waypoints = fc
     ...(pb ? [waypointIn('pb', pb, isReady)] : []),
   ])
 
+const entrance = (name: string): KubernetesObject => ({
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'Gateway',
+  metadata: { name, namespace: 'pa' },
+  spec: { gatewayClassName: 'istio', listeners: [{ name: 'web', port: 80, protocol: 'HTTP' }] },
+})
+
+/** A pod of the job `pay`. */
+const podOfJob = (given: Labels): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'pay-job',
+    namespace: 'pb',
+    labels: { job: 'pay', ...given },
+    ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'pay', uid: 'pay-job', controller: true }],
+  },
+  spec: { serviceAccountName: 'job', containers: [{ name: 'c', image: 'x:1', ports: [{ containerPort: 8080 }] }] },
+  status: { phase: 'Running' },
+})
+
+const namesakes = fc
+  .tuple(
+    some<KubernetesObject[]>([], [], [entrance('shop')]),
+    some<KubernetesObject[]>([], [], [podOfJob(ON_MESH)], [podOfJob({ ...ON_MESH, role: 'odd' })], [podOfJob({})]),
+  )
+  .map((lists) => lists.flat())
+
 const labels = some<Readonly<Record<string, string>>>({}, {}, ON_MESH, LED, { 'istio-injection': 'enabled' })
 
 export const spec: fc.Arbitrary<Spec> = fc.record({
@@ -204,6 +235,7 @@ export const spec: fc.Arbitrary<Spec> = fc.record({
   policies: fc.uniqueArray(policy, { maxLength: 5, selector: keyOf }),
   peers: fc.uniqueArray(peer, { maxLength: 2, selector: keyOf }),
   waypoints,
+  namesakes,
   mesh: some('', '', 'rootNamespace: mesh-root', 'trustDomain: other.example\ntrustDomainAliases: [old.example]'),
 })
 
@@ -216,7 +248,7 @@ export const change: fc.Arbitrary<readonly [Spec, Spec]> = fc
   .tuple(
     spec,
     spec,
-    fc.subarray<keyof Spec>(['apps', 'namespaces', 'policies', 'peers', 'waypoints', 'mesh'], {
+    fc.subarray<keyof Spec>(['apps', 'namespaces', 'policies', 'peers', 'waypoints', 'namesakes', 'mesh'], {
       minLength: 1,
       maxLength: 2,
     }),
@@ -249,6 +281,7 @@ export const objectsOf = ({
   policies,
   peers,
   waypoints: gateways,
+  namesakes: others,
   mesh,
 }: Spec): KubernetesObject[] => [
   ...Object.entries({ ...namespaces, 'istio-system': {}, 'mesh-root': {} }).map(([name, given]) => ({
@@ -261,12 +294,8 @@ export const objectsOf = ({
   ...policies.map((one) => ({ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy', ...one })),
   ...peers,
   ...gateways,
-  {
-    apiVersion: 'gateway.networking.k8s.io/v1',
-    kind: 'Gateway',
-    metadata: { name: 'entrance', namespace: 'pa' },
-    spec: { gatewayClassName: 'istio', listeners: [{ name: 'web', port: 80, protocol: 'HTTP' }] },
-  },
+  entrance('entrance'),
+  ...others,
 ]
 
 const objectsOfApp = (one: App): KubernetesObject[] => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Explanation } from '../../http/explain.ts'
 import { Failure } from '../failure.ts'
-import { autoAllowWaypoint, parseApplication, withServer } from '../options.ts'
+import { autoAllowWaypoint, parseSideName, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
 
 type Options = { port: string; method?: string; path?: string; host?: string; via?: string; autoAllowWaypoint?: string }
@@ -11,8 +11,8 @@ export const explain = (program: Command): void => {
     .command('explain')
     .summary('say whether a request would pass, and why')
     .description('Says whether a request would pass, and why. Exit code 2 when it would not, or that is not known.')
-    .argument('<from>', '[namespace/]application')
-    .argument('<to>', '[namespace/]application')
+    .argument('<from>', '[namespace/]application, or namespace/gateway/name')
+    .argument('<to>', '[namespace/]application, or namespace/gateway/name')
     .requiredOption('--port <number>', 'the port of the Service')
     .option('--method <method>', 'as GET')
     .option('--path <path>', 'as /details/0')
@@ -25,10 +25,7 @@ export const explain = (program: Command): void => {
     )
     .action((from: string, to: string, options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
-        const [client, target] = [from, to].map((name) => {
-          const { namespace: home, application } = parseApplication(name, namespace)
-          return `${home}/${application}`
-        })
+        const [client, target] = [from, to].map((name) => parseSideName(name, namespace))
         const answer = await server.get<Explanation>('/explain', { from: client, to: target, ...options })
         printAs(format, answer, ({ sentence }) => sentence)
         if (!answer.allowed) throw new Failure(answer.decided ? 'not allowed' : 'not decided', 2)

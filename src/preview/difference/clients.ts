@@ -2,9 +2,9 @@ import { resolveClient } from '../../authorization/client.ts'
 import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.ts'
 import { isOnMesh, type ObservedPods, type PodLike, serviceAccountName, typicalPod } from '../../authorization/pods.ts'
 import type { Query } from '../../authorization/query.ts'
+import { type Side, sideName } from '../../authorization/side.ts'
 import { Refused } from '../../base/errors.ts'
 import { ownValue } from '../../base/own-value.ts'
-import { type Subject, subjectName } from '../../base/subject.ts'
 import { ENROLMENT_LABEL } from '../../istio/names.ts'
 import type { ObservedClient, World } from './world.ts'
 
@@ -22,10 +22,10 @@ export type Face = {
 
 /** A client that may send requests. */
 export type Client = {
-  /** `shop/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read, which is `*` where it is not known. Absent outside the mesh. */
+  /** `shop/web`, or `shop/gateway/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read, which is `*` where it is not known. Absent outside the mesh. */
   readonly name?: string
   readonly namespace: string
-  readonly subject?: Subject
+  readonly subject?: Side
   /** The address, or block of addresses, of a client outside the mesh that policies tell apart. */
   readonly address?: string | undefined
   /** But for these blocks. */
@@ -40,8 +40,8 @@ export const isChanged = ({ faces: [before, after] }: Client): boolean => textOf
 const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
 /** An application or a Gateway as a client, in both worlds. */
-export const clientOf = async (subject: Subject, worlds: readonly [World, World]): Promise<Client> => {
-  const name = subjectName(subject)
+export const clientOf = async (subject: Side, worlds: readonly [World, World]): Promise<Client> => {
+  const name = sideName(subject)
   const faceIn = async (world: World) => faceOf({ from: subject }, await world.observeClient(subject), world, name)
   const faces = [await faceIn(worlds[0]), await faceIn(worlds[1])] as const
   return { name, namespace: subject.namespace, subject, faces }
@@ -82,7 +82,7 @@ export const outsideClient = (
 export const KIND_OF_ACCOUNTS = JSON.stringify([true, false, [], null, ''])
 
 const faceOf = (
-  query: { readonly from: Subject },
+  query: { readonly from: Side },
   observed: ObservedClient,
   world: World,
   name: string,

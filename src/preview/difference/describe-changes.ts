@@ -1,4 +1,4 @@
-import { subjectName } from '../../base/subject.ts'
+import { nearName, sideName } from '../../authorization/side.ts'
 import type { Change, Verdict } from '../compare-requests.ts'
 import type { Class } from './classes.ts'
 import type { Client } from './clients.ts'
@@ -6,7 +6,7 @@ import type { Found } from './difference.ts'
 
 /** Requests whose answer changes. What is absent is any. */
 export type AccessChange = Change & {
-  /** `namespace/application`, or `namespace/sa/account` where no application that can be read runs as it; absent for a client outside the mesh, and where there are `clients`. */
+  /** `namespace/application`, or `namespace/gateway/name`, or `namespace/sa/account` where no application that can be read runs as it; absent for a client outside the mesh, and where there are `clients`. */
   readonly from?: string
   /** Many that change alike: `namespace/application`, or `namespace/*` for all of a namespace. */
   readonly clients?: readonly string[]
@@ -118,7 +118,7 @@ const tellOne = (
     ...(name !== undefined && { from: name }),
     ...(address !== undefined && { address }),
     ...(notAddresses.length > 0 && { notAddresses }),
-    ...told(found, 1, name === undefined ? outside : isFar ? name : (subject?.application ?? name), isFar),
+    ...told(found, 1, name === undefined ? outside : isFar ? name : subject ? nearName(subject) : name, isFar),
   }
 }
 
@@ -172,8 +172,8 @@ const told = (
 ): Omit<AccessChange, 'from' | 'clients' | 'notClients'> => {
   const asked = { ...(not === undefined ? { port } : not.length > 0 && { notPorts: not }) }
   return {
-    ...{ to: subjectName(to), via, ...asked, ...change, count },
-    line: lineOf(client, isFar ? subjectName(to) : to.application, { via, ...asked, ...change }),
+    ...{ to: sideName(to), via, ...asked, ...change, count },
+    line: lineOf(client, isFar ? sideName(to) : nearName(to), { via, ...asked, ...change }),
   }
 }
 

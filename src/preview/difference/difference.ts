@@ -1,7 +1,7 @@
 import type { EvaluationInput } from '../../authorization/evaluation-input.ts'
 import { findIngress } from '../../authorization/ingress.ts'
 import { allPods } from '../../authorization/pods.ts'
-import { type Subject, subjectName } from '../../base/subject.ts'
+import { type Side, sideName } from '../../authorization/side.ts'
 import { gatewayAccount } from '../../istio/names.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { applicationsIn } from '../applications.ts'
@@ -17,7 +17,7 @@ import type { ObservedTarget, World } from './world.ts'
 
 /** Clients whose answers to some requests change alike. */
 export type Found = AskedPort & {
-  readonly to: Subject
+  readonly to: Side
   readonly change: Change
   readonly who: readonly Class[]
 }
@@ -25,13 +25,13 @@ export type Found = AskedPort & {
 export type Difference = {
   readonly found: readonly Found[]
   /** Targets of which it is not known if answers change, and why. */
-  readonly doubts: readonly { readonly to: Subject; readonly why: string }[]
+  readonly doubts: readonly { readonly to: Side; readonly why: string }[]
   /** Targets that were not looked at, as there was no time left. */
-  readonly left: readonly Subject[]
+  readonly left: readonly Side[]
   /** All clients there are. */
   readonly clients: readonly Client[]
   /** Of targets for which something else decides, or some clients are others. */
-  readonly targets: readonly Subject[]
+  readonly targets: readonly Side[]
   /** The classes of clients, by port, that were asked about. */
   readonly questions: number
 }
@@ -56,7 +56,7 @@ export const findDifference = async (worlds: Worlds, options: Options = {}): Pro
   const clients = await clientsIn(worlds, subjects, options)
   const compare = createComparison(worlds, clients, options)
   const compared: ComparedTarget[] = []
-  let left: readonly Subject[] = []
+  let left: readonly Side[] = []
   for (const [index, to] of subjects.entries()) {
     if (!(await goesOn())) {
       left = subjects.slice(index)
@@ -75,7 +75,7 @@ export const findDifference = async (worlds: Worlds, options: Options = {}): Pro
 
 const clientsIn = async (
   worlds: Worlds,
-  subjects: readonly Subject[],
+  subjects: readonly Side[],
   { others = [], goesOn }: Options,
 ): Promise<Client[]> => {
   const clients = [...others]
@@ -87,7 +87,7 @@ const clientsIn = async (
 }
 
 type ComparedTarget = {
-  readonly to: Subject
+  readonly to: Side
   readonly found: readonly Found[]
   readonly doubt: string | undefined
   readonly questions: number
@@ -99,7 +99,7 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
   const changed = clients.filter(isChanged)
   const classifyAll = createClassify(clients, domains)
   const classifyChanged = createClassify(changed, domains)
-  return async (to: Subject): Promise<ComparedTarget[]> => {
+  return async (to: Side): Promise<ComparedTarget[]> => {
     const sides = [await worlds[0].observe(to), await worlds[1].observe(to)] as const
     const isSame = isUnchanged(...sides, worlds)
     if (isSame && changed.length === 0) return []
@@ -123,15 +123,15 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
 }
 
 /** Applications, Gateways that take traffic from outside, and pods that are of neither, of either world. */
-const subjectsIn = (worlds: Worlds): Subject[] => {
+const subjectsIn = (worlds: Worlds): Side[] => {
   const objects = worlds.flatMap((world) => world.objects)
   const gateways = objects.flatMap(({ kind, metadata: { namespace = '', name } }) =>
-    kind === 'Gateway' ? [{ namespace, application: name }] : [],
+    kind === 'Gateway' ? [{ kind: 'gateway' as const, namespace, application: name }] : [],
   )
   const ingress = gateways.filter((one) => worlds.some((world) => findIngress(world.gateway(one), one)))
   const lone = worlds.flatMap((world) => world.lone.subjects)
-  const byName = new Map([...applicationsIn(objects), ...ingress, ...lone].map((one) => [subjectName(one), one]))
-  return [...byName.values()].toSorted((one, other) => (subjectName(one) < subjectName(other) ? -1 : 1))
+  const byName = new Map([...applicationsIn(objects), ...ingress, ...lone].map((one) => [sideName(one), one]))
+  return [...byName.values()].toSorted((one, other) => (sideName(one) < sideName(other) ? -1 : 1))
 }
 
 const trustDomainsIn = (worlds: Worlds): string[] => [
@@ -159,7 +159,7 @@ type Comparison = {
   readonly options: Options
 }
 
-const compareAt = (to: Subject, port: AskedPort, { worlds, sides, classes, options }: Comparison) => {
+const compareAt = (to: Side, port: AskedPort, { worlds, sides, classes, options }: Comparison) => {
   const { autoAllowWaypoint } = options
   const input = (one: Class, side: 0 | 1): EvaluationInput | undefined => {
     const face = one.example.faces[side]

@@ -1,19 +1,20 @@
-import type { Subject } from '../../base/subject.ts'
+import type { Side } from '../../authorization/side.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { waypointsIn } from './relevant.ts'
 import type { ObservedTarget } from './world.ts'
 
 /** The Service of the target's own name. */
 export const ownService = (
-  { application }: Subject,
+  { kind, application }: Side,
   { services }: Pick<ObservedTarget, 'services'>,
-): KubernetesObject | undefined => services.find(({ metadata }) => metadata.name === application)
+): KubernetesObject | undefined =>
+  kind === 'application' ? services.find(({ metadata }) => metadata.name === application) : undefined
 
 /** Tells if a Service stands for another name. Without a waypoint, who asks for it is decided about where that leads. */
 export const isExternalName = (service: KubernetesObject | undefined): boolean => service?.spec?.type === 'ExternalName'
 
 /** The reason why it is not known what changes for the clients of a Service that stands for another name; undefined where nothing does, or it stands for none. */
-export const externalDoubt = (to: Subject, sides: readonly [ObservedTarget, ObservedTarget]): string | undefined => {
+export const externalDoubt = (to: Side, sides: readonly [ObservedTarget, ObservedTarget]): string | undefined => {
   const [before, after] = sides.map((side) => ownService(to, side))
   if (before === undefined || (!isExternalName(before) && !isExternalName(after))) return undefined
   const isLed = sides.some(({ toNamespace }, index) =>

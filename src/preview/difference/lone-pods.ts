@@ -1,4 +1,6 @@
+import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
 import { isGateway, type PodLike, serviceAccountName } from '../../authorization/pods.ts'
+import type { Side } from '../../authorization/side.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { controllerNamed, isLive } from '../../kubernetes/pods.ts'
@@ -8,8 +10,8 @@ import { accountName } from './policy-sources.ts'
 
 /** Pods that are of no StatefulSet, no Deployment and no Gateway: of jobs, daemons, and by themselves. */
 export type LonePods = {
-  /** By what controls them, else by themselves. */
-  readonly subjects: readonly Subject[]
+  /** By what controls them, else by themselves, but for those that are the pods of a Service of their name. */
+  readonly subjects: readonly Side[]
   readonly accounts: readonly Account[]
   named(subject: Subject): readonly PodLike[] | undefined
   runningAs(account: Account): readonly PodLike[] | undefined
@@ -19,11 +21,31 @@ export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
   const pods = objects.filter((one) => one.kind === 'Pod' && isLive(one) && isLone(one))
   const byName = indexOf(pods, (pod) => [subjectName(subjectOf(pod))])
   const byAccount = indexOf(pods, (pod) => [accountName(accountOf(pod))])
+  const isExposed = exposedIn(objects)
   return {
-    subjects: [...byName.values()].flatMap(([pod]) => (pod ? [subjectOf(pod)] : [])),
+    subjects: [...byName.values()].flatMap((alike) =>
+      alike[0] && !isExposed(subjectOf(alike[0]), alike) ? [{ kind: 'pod', ...subjectOf(alike[0]) }] : [],
+    ),
     accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? [accountOf(pod)] : [])),
     named: (subject) => byName.get(subjectName(subject)) as readonly PodLike[] | undefined,
     runningAs: (account) => byAccount.get(accountName(account)) as readonly PodLike[] | undefined,
+  }
+}
+
+/** Prepares to tell if pods are those of a Service, whose name no workload has. */
+const exposedIn = (objects: readonly KubernetesObject[]) => {
+  const named = (...kinds: string[]) =>
+    new Map(
+      objects
+        .filter(({ kind }) => kinds.includes(kind))
+        .map((one) => [subjectName({ namespace: one.metadata.namespace ?? '', application: one.metadata.name }), one]),
+    )
+  const [services, workloads] = [named('Service'), named('StatefulSet', 'Deployment')]
+  return (subject: Subject, pods: readonly KubernetesObject[]): boolean => {
+    const name = subjectName(subject)
+    const selector = (services.get(name)?.spec?.selector ?? {}) as Readonly<Record<string, string>>
+    const isSelecting = Object.keys(selector).length > 0 && !workloads.has(name)
+    return isSelecting && pods.every(({ metadata: { labels = {} } }) => hasLabels(labels, selector))
   }
 }
 

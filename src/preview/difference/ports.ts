@@ -1,7 +1,7 @@
 import { Gateway } from '../../authorization/gateway.ts'
 import { readPeerAuthentications } from '../../authorization/peer-authentications.ts'
 import { allPods, isGateway } from '../../authorization/pods.ts'
-import type { Subject } from '../../base/subject.ts'
+import type { Side } from '../../authorization/side.ts'
 import { type AuthorizationPolicySpec, readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
 import { portsIn } from '../witnesses.ts'
 import { isExternalName, ownService } from './external-names.ts'
@@ -14,7 +14,7 @@ export type AskedPort = { readonly via: 'service' | 'pod'; readonly port: number
  * The ports of a target on either side: of its Service, of its containers, and those that policies for pods name. Where that is all of its pods' ports,
  * one more stands for any other.
  */
-export const portsOf = (to: Subject, sides: readonly ObservedTarget[]): AskedPort[] => {
+export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[] => {
   const distinct = (some: readonly number[]) => [...new Set(some)].toSorted((one, other) => one - other)
   const listeners = distinct(sides.flatMap((side) => listenersOf(to, side)))
   if (listeners.length > 0) return listeners.map((port) => ({ via: 'service', port }))
@@ -38,7 +38,7 @@ const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
 type ServicePort = { readonly port: number; readonly targetPort?: number | string }
 
 /** None of a Service that stands for another name: what is asked there is asked of that. */
-const servicePorts = (to: Subject, side: ObservedTarget): ServicePort[] => {
+const servicePorts = (to: Side, side: ObservedTarget): ServicePort[] => {
   const service = ownService(to, side)
   return isExternalName(service) ? [] : ((service?.spec?.ports ?? []) as ServicePort[])
 }
@@ -67,7 +67,7 @@ const isForServices = (spec: AuthorizationPolicySpec): boolean => {
 }
 
 /** Of the Gateway that a target is. */
-const listenersOf = ({ namespace, application }: Subject, { to, gateways = [] }: ObservedTarget): number[] => {
+const listenersOf = ({ namespace, application }: Side, { to, gateways = [] }: ObservedTarget): number[] => {
   if (!to || !allPods(to).some(isGateway)) return []
   const own = gateways.find(({ metadata }) => metadata.namespace === namespace && metadata.name === application)
   return own ? Gateway.parse(own).spec.listeners.flatMap(({ port }) => port ?? []) : []

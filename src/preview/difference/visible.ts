@@ -1,4 +1,4 @@
-import { subjectName } from '../../base/subject.ts'
+import { sideName } from '../../authorization/side.ts'
 import type { Class } from './classes.ts'
 import type { Client } from './clients.ts'
 import type { Found } from './difference.ts'
@@ -16,21 +16,21 @@ export const visibleChanges = async (
 ): Promise<{ found: readonly Found[]; isHidden: boolean }> => {
   if (sees === undefined) return { found, isHidden: false }
   const clients = new Set(found.flatMap(({ who }) => who.flatMap(({ some }) => some)))
-  const targets = new Map(found.map(({ to }) => [subjectName(to), to]))
+  const targets = new Map(found.map(({ to }) => [sideName(to), to]))
   const spaces = new Map<string, boolean>()
   for (const namespace of new Set([...[...targets.values(), ...clients].map((one) => one.namespace)]))
     spaces.set(namespace, namespace === '' || (await sees({ namespace })))
   const apart = [...targets.values(), ...[...clients].flatMap(({ subject }) => subject ?? [])]
-  const asked = [...new Map(apart.map((one) => [subjectName(one), one])).values()].filter(
+  const asked = [...new Map(apart.map((one) => [sideName(one), one])).values()].filter(
     ({ namespace }) => !spaces.get(namespace),
   )
   const seen = new Set<string>()
-  for (const one of asked.slice(0, MOST_ASKED)) if (await sees(one)) seen.add(subjectName(one))
+  for (const one of asked.slice(0, MOST_ASKED)) if (await sees(one)) seen.add(sideName(one))
   const isSeen = ({ namespace, name = '' }: Pick<Client, 'namespace' | 'name'>) =>
     spaces.get(namespace) === true || seen.has(name)
   const cut = createCut(isSeen)
   const shown = found.flatMap((one) => {
-    const who = isSeen({ namespace: one.to.namespace, name: subjectName(one.to) }) ? one.who.flatMap(cut) : []
+    const who = isSeen({ namespace: one.to.namespace, name: sideName(one.to) }) ? one.who.flatMap(cut) : []
     return who.length > 0 ? [{ ...one, who }] : []
   })
   const sum = (some: readonly Found[]) =>

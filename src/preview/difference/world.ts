@@ -1,6 +1,7 @@
 import { resolveMesh } from '../../authorization/evaluation-input.ts'
-import { findOtherPods, findPods, type ObservedCluster } from '../../authorization/observe.ts'
+import { findSide, type ObservedCluster } from '../../authorization/observe.ts'
 import { allPods, podLabels } from '../../authorization/pods.ts'
+import type { Side } from '../../authorization/side.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { undiscovered } from '../../istio/acceptance.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../../istio/mesh-config.ts'
@@ -34,8 +35,8 @@ export type World = {
   /** The Gateway of a name, if there is one. */
   gateway(subject: Subject): readonly KubernetesObject[]
   /** Reads all that decides about requests to a target, whoever sends them. */
-  observe(to: Subject): Promise<ObservedTarget>
-  observeClient(from: Subject): Promise<ObservedClient>
+  observe(to: Side): Promise<ObservedTarget>
+  observeClient(from: Side): Promise<ObservedClient>
   readonly lone: LonePods
   /** A namespace, where it can be read. */
   namespace(name: string): KubernetesObject | undefined
@@ -81,11 +82,8 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
       const { namespace, application: name } = to
       const toNamespace = world.namespace(namespace)
       const service = find({ kind: 'Service', namespace, name })
-      const running = lone.named(to)
-      const all =
-        (await findPods(reader, to)) ??
-        (await findOtherPods(reader, to, world.gateway(to), service)) ??
-        (running && { running })
+      const running = to.kind === 'pod' ? lone.named(to) : undefined
+      const all = running ? { running } : await findSide(reader, to, world.gateway(to), service)
       const pods = all && distinctPods(all, keys)
       const labels = (pods ? allPods(pods) : []).map(podLabels)
       const found = relevant({ namespace, name, labels, namespaceLabels: toNamespace?.metadata.labels ?? {} })
@@ -99,7 +97,7 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
       }
     },
     observeClient: async (from) => {
-      const pods = (await findPods(reader, from)) ?? (await findOtherPods(reader, from, world.gateway(from)))
+      const pods = await findSide(reader, from, world.gateway(from))
       const fromNamespace = world.namespace(from.namespace)
       return {
         from: pods && distinctPods(pods, keys),
