@@ -172,7 +172,7 @@ const perform = async (
   const { manager, object } = operation
   if (operation.verb === 'apply') {
     const live = operation.found ?? applied.get(object)
-    const report = await applyObject(kubernetes, { desired: operation.desired, live }, manager)
+    const report = await applyObject(kubernetes, { desired: operation.desired, live }, manager, operation.releases)
     if (report.applied) applied.set(object, report.applied)
     return { isWritten: report.written !== undefined, conflicts: report.conflict ? [report.conflict] : [] }
   }

@@ -3,7 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import { describeRefusal, isForbidden, isNotFound } from '../kubernetes/api-error.ts'
-import { findLabels, type LabelLocation, readLabels } from '../kubernetes/apply-labels.ts'
+import { findLabels, type LabelLocation } from '../kubernetes/apply-labels.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { stringsAt } from '../kubernetes/field-managers.ts'
@@ -16,6 +16,7 @@ import type { ResolvedRelations, WorkloadLabels } from '../relations/resolve-rel
 import { ownedKinds } from '../state/owned-kinds.ts'
 import type { OwnedKind, State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
+import { readHeld } from '../workload/pod-labels.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
 import type { Desired } from './desired-state.ts'
 import { observeRunning, type Running } from './observe-units.ts'
@@ -95,7 +96,7 @@ export const workloadLabelsIn = (
   { current: [workload] }: Pick<Targets, 'current'>,
 ): WorkloadLabels => ({
   labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
-  own: workload?.places?.flatMap((place) => [...readLabels(place, fieldManager(application)).holders.own]),
+  own: workload?.places?.flatMap((place) => [...readHeld(application, place).holders.own]),
 })
 
 /** Tells if a workload or a Service of the application exists, or may exist. */

@@ -27,7 +27,7 @@ import { withCauses } from './not-taken.ts'
 import { observeRunning, type Running, withUnits } from './observe-units.ts'
 import { type Found, missingIn, type Observed, observeTargets, type Targets, workloadLabelsIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
-import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
+import { hashOf, headsOf, isLabelling, isRolling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { waitForRemainingPods } from './pods-on-mesh.ts'
@@ -265,15 +265,17 @@ const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Exec
   const isOwn = next.config?.workload !== undefined && next.config.workload !== null
   const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
-  const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
+  const isChanged = early.some(({ operation }) => isLabelling(operation) || isRolling(operation))
   const isLookedAt = situation.waitForPods !== undefined && isChanged
   const waitForPods = isLookedAt
     ? await waitForRemainingPods(features.mesh, kubernetes, subject, observed.targets)
     : situation.waitForPods
   const now = { ...situation, waitForPods, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })
-  const late = await run(left(second, early), failed, isAlone && early.length === 0)
-  return { ...late, plan: second, reports: [...early, ...late.reports], targets, waitForPods }
+  // what waited for something else may not do so any more
+  const done = early.filter(({ skipped }) => skipped === undefined)
+  const late = await run(left(second, done), failedIn(first, done), isAlone && early.length === 0)
+  return { ...late, plan: second, reports: [...done, ...late.reports], targets, waitForPods }
 }
 
 type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
