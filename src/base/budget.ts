@@ -16,14 +16,17 @@ export type Account = {
 /** The part that one owner has of what others leave free: however many take theirs, some is left for the next one. */
 const SHARE = 3 / 4
 
+/** The most of one account, and what to say beyond. */
+type Bound = { readonly most: number; readonly problem: string }
+
 type Kept = { readonly size: number; readonly counted: number }
 
 /**
  * Creates a budget of a size. Who keeps nothing yet may keep one while any is free. An account that needs more than its owner's share may take it
  * where it is the only one of its owner, and others keep no more than a quarter: it counts as the share, and leaves others theirs. `busy` says
- * what is too much, as a sentence.
+ * what is too much, as a sentence. No account may have more than the `bound`, however free the rest is.
  */
-export const createBudget = (most: number, busy: string): Budget => {
+export const createBudget = (most: number, busy: string, bound?: Bound): Budget => {
   const kept = new Map<string, Kept>()
   const freeFor = (owner: string): number =>
     [...kept].reduce((free, [one, { counted }]) => (one === owner ? free : free - counted), most)
@@ -32,6 +35,7 @@ export const createBudget = (most: number, busy: string): Budget => {
       let own = 0
       return {
         keep: (added) => {
+          checkBound(own + added, bound)
           const { size: before } = kept.get(owner) ?? { size: 0 }
           const free = freeFor(owner)
           const share = owner === '' ? free : Math.max(free * SHARE, Math.min(free, 1))
@@ -51,6 +55,10 @@ export const createBudget = (most: number, busy: string): Budget => {
       }
     },
   }
+}
+
+const checkBound = (size: number, { most, problem }: Bound = { most: Number.POSITIVE_INFINITY, problem: '' }): void => {
+  if (size > most) throw new Unavailable(problem, { status: 429, retryAfterSeconds: 1 })
 }
 
 /** Acts as one of those that a budget allows at a time. Rejects with Unavailable, 429, when there are as many. */

@@ -15,10 +15,11 @@ export const describeProblem = ({ issues }: z.ZodError, input: unknown, name: st
   return issues.length > 1 ? `${first} (and ${issues.length - 1} more)` : first
 }
 
-const described = ({ path, message }: z.core.$ZodIssue, input: unknown, name: string): string => {
+const described = ({ path, message, code }: z.core.$ZodIssue, input: unknown, name: string): string => {
   const value = path.reduce(member, input)
   const isAboutTheWhole = path.length === 0 && typeof value === 'object' && value !== null && !Array.isArray(value)
-  return `${name}${path.map(step).join('')}: ${message}${isAboutTheWhole ? '' : `, got ${printValue(value)}`}`
+  const isClear = isAboutTheWhole || code === 'unrecognized_keys'
+  return `${name}${path.map(step).join('')}: ${message}${isClear ? '' : `, got ${printValue(value)}`}`
 }
 
 const member = (value: unknown, key: PropertyKey): unknown =>

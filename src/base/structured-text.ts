@@ -8,7 +8,7 @@ const LONGEST_YAML = 16 * 1024
 /** Parses JSON or, up to `longest` characters, plain YAML. */
 export const readText = (text: string, longest = LONGEST_YAML): Structured => {
   const json = parseJson(text)
-  return json === undefined ? readYaml(text, 'core', longest, true) : { value: json }
+  return json === undefined ? readYaml(text, 'core', longest) : { value: json }
 }
 
 /** Parses one plain YAML scalar as text: `8080` is `"8080"`, `true` is `"true"`. */
@@ -33,12 +33,12 @@ export const jsonOrText = (text: string): unknown => {
   return json === undefined ? text : json
 }
 
-/** Parses YAML. The schema `failsafe` has no numbers, booleans and nulls. */
-const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number, isPlain = false): Structured => {
+/** Parses plain YAML. The schema `failsafe` has no numbers, booleans and nulls. */
+const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number): Structured => {
   if (text.length > longest)
     return { unreadable: `expected JSON, or YAML of at most ${longest} characters, got ${text.length}` }
   try {
-    const [document, ...more] = composed(text, schema, isPlain)
+    const [document, ...more] = composed(text, schema)
     if (more.length > 0) return { unreadable: 'expected one document in YAML, got more' }
     return { value: document?.toJS({ maxAliasCount: 0 }) ?? null }
   } catch (error) {
@@ -46,8 +46,8 @@ const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number, is
   }
 }
 
-const composed = (text: string, schema: 'core' | 'failsafe', isPlain: boolean) => {
-  const composing = composeYaml(text, { schema, isPlain })
+const composed = (text: string, schema: 'core' | 'failsafe') => {
+  const composing = composeYaml(text, { schema, isPlain: true, uniqueKeys: true })
   for (;;) {
     const { done, value } = composing.next()
     if (done) return value

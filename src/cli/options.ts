@@ -41,12 +41,9 @@ export const outputOf = <T extends string>(command: Command, formats: readonly [
   return found
 }
 
-/** The option of commands whose answers may depend on it. */
-export const autoAllowOption = (): Option =>
-  new Option(
-    '--auto-allow-waypoint <boolean>',
-    'whether istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY; not known unless said',
-  ).choices(['true', 'false'])
+/** The option of commands whose answer may depend on a setting of istiod that no object has. */
+export const autoAllowWaypoint = (): Option =>
+  new Option('--auto-allow-waypoint <flag>', 'PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod').choices(['true', 'false'])
 
 /** Reads the value of an option as a whole number; for another one commander says which option, and ends with 1. */
 export const wholeNumber =

@@ -85,7 +85,7 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
 const nextPage = ({ headers }: Response): string | undefined =>
   /<(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
 
-/** A path with those parameters that have a value. */
+/** Adds the parameters that have a value. */
 export const withQuery = (path: string, query: Record<string, string | undefined>): string => {
   const given = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as [string, string]],

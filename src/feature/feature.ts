@@ -99,6 +99,8 @@ export type Derivation = {
 export type Leftovers = {
   /** Selects them by their labels. */
   selector(subject: Subject): string
+  /** The field managers of the other program: what none of them wrote is no leftover. */
+  managers(subject: Subject): readonly string[]
   isLeftover(subject: Subject, object: KubernetesObject): boolean
 }
 

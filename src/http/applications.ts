@@ -5,7 +5,7 @@ import type { Authenticate, Sender } from '../access/authenticate.ts'
 import { type AuthorizeAuthor, type RefusedDocument, refusedDocuments } from '../access/document-authors.ts'
 import { maySee } from '../access/visibility.ts'
 import type { Clock } from '../base/clock.ts'
-import { isConfigurationError, Refused } from '../base/errors.ts'
+import { isConfigurationError, Refused, Unavailable } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { Application, Namespace } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
@@ -14,10 +14,11 @@ import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
-import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
+import { counting, type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
+import { createLookBudget } from '../reconcile/look-budget.ts'
 import { mergeSettings } from '../relations/application-data.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
@@ -113,22 +114,33 @@ export const createApplications = ({
   timeoutMilliseconds,
 }: Dependencies): Applications => {
   const answerQuery = createAnswerQuery({ connect, authenticate, clock, timeoutMilliseconds })
+  const budget = createLookBudget()
   const looking = <T>(
     authorization: string | undefined,
     answer: (look: Look, sender?: Sender) => Promise<T>,
     application?: string,
   ) =>
     answerQuery(authorization, ({ kubernetes, sender }) => {
+      const counted: Look['counted'] = async (client, act) => {
+        const account = budget.open(sender?.author.username)
+        try {
+          return await act(counting(client, account.keep))
+        } finally {
+          account.close()
+        }
+      }
       const read = new Map<string, Promise<RefusedDocument[]>>()
       const refused: Look['refused'] = (namespace) => {
         const known = read.get(namespace)
         if (known) return known
-        const reading = refusedDocuments(features, kubernetes, authorizeAuthor, namespace, application)
+        const reading = counted(kubernetes, (client) =>
+          refusedDocuments(features, client, authorizeAuthor, namespace, application),
+        )
         read.set(namespace, reading)
         return reading
       }
       return answer(
-        { features, kubernetes: readingOnce(kubernetes), checkAdmissionPolicy, refused, clock, environment },
+        { features, kubernetes: readingOnce(kubernetes), checkAdmissionPolicy, refused, counted, clock, environment },
         sender,
       )
     })
@@ -213,6 +225,8 @@ type Look = {
   readonly checkAdmissionPolicy: CheckAdmissionPolicy | undefined
   /** The documents of a namespace that are refused, those of one application where one is asked about; read once. */
   readonly refused: (namespace: string) => Promise<readonly RefusedDocument[]>
+  /** Looks with a client that counts what it keeps, until that is done. */
+  readonly counted: <T>(kubernetes: Kubernetes, act: (kubernetes: Kubernetes) => Promise<T>) => Promise<T>
   readonly clock: Clock
   readonly environment: Environment
 }
@@ -221,12 +235,17 @@ const viewOrProblem = async (look: Look, subject: Subject) => {
   try {
     return await viewOf(look, subject)
   } catch (error) {
-    if (!isConfigurationError(error)) throw error
+    // what is too much of one is told as its problem, and the others are answered
+    const isTooMuch = error instanceof Unavailable && error.status === 429
+    if (!isTooMuch && !isConfigurationError(error)) throw error
     return { ...subject, problem: error.message }
   }
 }
 
-const viewOf = async (
+const viewOf = (look: Look, subject: Subject): Promise<ApplicationView> =>
+  look.counted(look.kubernetes, (kubernetes) => viewIn({ ...look, kubernetes }, subject))
+
+const viewIn = async (
   { features, kubernetes, checkAdmissionPolicy, refused, clock, environment }: Look,
   subject: Subject,
 ): Promise<ApplicationView> => {

@@ -5,6 +5,7 @@ import { createIntake } from './body.ts'
 import { loggedLetter } from './dead-letter-records.ts'
 import { failureOf, respond } from './failure.ts'
 import { checkHostAndOrigin } from './host-and-origin.ts'
+import { addressOf, isReceived } from './incoming.ts'
 import { createRouter } from './router.ts'
 
 type Options = {
@@ -25,8 +26,8 @@ export const createDeadLetterSink = ({ log, hosts, record = async () => undefine
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok'))
   if (hosts) app.use(checkHostAndOrigin(hosts))
-  app.post('/', (context) =>
-    intake.take(context.req.raw, async (body) => {
+  app.post('/', async (context) => {
+    const take = async (body: Uint8Array): Promise<Response> => {
       const event = readEvent({ headers: context.req.header(), body })
       const { knativeerrordata } = event.extensions
       const reason = knativeerrordata === undefined ? undefined : Buffer.from(knativeerrordata, 'base64').toString()
@@ -36,8 +37,9 @@ export const createDeadLetterSink = ({ log, hosts, record = async () => undefine
         log.warn({ id: event.id, reason: error.message }, 'dead letter without an Event'),
       )
       return context.body(null, 204)
-    }),
-  )
+    }
+    return await intake.take(context.req.raw, take, addressOf(context), await isReceived(context))
+  })
   app.onError((error, context) => {
     // nobody keeps it after this: what can be said of it is said here
     const headers = Object.entries(context.req.header()).filter(([name]) => !SECRET.includes(name))

@@ -10,6 +10,9 @@ export const isReceived = async (context: Context): Promise<boolean> => {
   return incoming?.complete ?? true
 }
 
+/** The address of who sends a request, '' where that is not known. */
+export const addressOf = (context: Context): string => incomingOf(context)?.socket.remoteAddress ?? ''
+
 /** The request as a server of Node has it, by the name that servers for Hono give it; undefined in others. */
 export const incomingOf = ({ env }: Context): IncomingMessage | undefined =>
   (env as { incoming?: IncomingMessage } | undefined)?.incoming

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Trace } from '../base/trace.ts'
 import { traceOf } from '../cloudevents/trace.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { incomingOf } from './incoming.ts'
+import { addressOf } from './incoming.ts'
 
 /** Names who sends a request, before its body is read. */
 export type NameSender = (context: Context) => Promise<string>
@@ -20,7 +20,7 @@ type Dependencies = {
 export const createNameSender =
   ({ authenticate, connect, clock, timeoutMilliseconds }: Dependencies): NameSender =>
   async (context) => {
-    if (authenticate === undefined) return incomingOf(context)?.socket.remoteAddress ?? ''
+    if (authenticate === undefined) return addressOf(context)
     const headers = context.req.header()
     const kubernetes = connect(clock.now() + timeoutMilliseconds, traceOf({ extensions: headers }))
     return (await authenticate(kubernetes, headers.authorization)).author.username

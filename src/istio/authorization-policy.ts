@@ -1,13 +1,24 @@
 import * as z from 'zod'
+import { nearestName } from '../base/nearest-name.ts'
 import { perObject } from '../base/per-object.ts'
-import { describeProblem } from '../base/printed.ts'
+import { describeProblem, printValue } from '../base/printed.ts'
 import type { KubernetesObject, Metadata } from '../kubernetes/objects.ts'
 import { isDryRun } from './dry-run.ts'
+
+/** An object of these fields alone, which tells of another one what is near to it. */
+const strictObject = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: ({ code, keys = [] }) => {
+      const [unknown = '', ...others] = keys as string[]
+      const near = code === 'unrecognized_keys' && others.length === 0 && nearestName(unknown, Object.keys(shape))
+      return near ? `Unrecognized key: ${printValue(unknown)}, did you mean ${near}?` : undefined
+    },
+  })
 
 const Texts = z.array(z.string()).optional()
 
 /** Matches the client. All given fields must match, each by any of its values. */
-export const Source = z.strictObject({
+export const Source = strictObject({
   principals: Texts,
   notPrincipals: Texts,
   requestPrincipals: Texts,
@@ -26,7 +37,7 @@ export const Source = z.strictObject({
 export type Source = z.infer<typeof Source>
 
 /** Matches the request. All given fields must match, each by any of its values. */
-export const Operation = z.strictObject({
+export const Operation = strictObject({
   hosts: Texts,
   notHosts: Texts,
   ports: Texts,
@@ -43,18 +54,18 @@ export type OperationField = Exclude<keyof Operation, `not${string}`>
 export const negated = (field: OperationField): keyof Operation =>
   `not${field.charAt(0).toUpperCase()}${field.slice(1)}` as `not${Capitalize<OperationField>}`
 
-export const Condition = z.strictObject({ key: z.string(), values: Texts, notValues: Texts })
+export const Condition = strictObject({ key: z.string(), values: Texts, notValues: Texts })
 export type Condition = z.infer<typeof Condition>
 
 /** Matches when one of `from`, one of `to` and all of `when` do; what is absent matches. */
-export const Rule = z.strictObject({
-  from: z.array(z.strictObject({ source: Source.optional() })).optional(),
-  to: z.array(z.strictObject({ operation: Operation.optional() })).optional(),
+export const Rule = strictObject({
+  from: z.array(strictObject({ source: Source.optional() })).optional(),
+  to: z.array(strictObject({ operation: Operation.optional() })).optional(),
   when: z.array(Condition).optional(),
 })
 export type Rule = z.infer<typeof Rule>
 
-export const TargetRef = z.strictObject({
+export const TargetRef = strictObject({
   group: z.string().optional(),
   kind: z.string(),
   name: z.string(),
@@ -63,12 +74,12 @@ export const TargetRef = z.strictObject({
 export type TargetRef = z.infer<typeof TargetRef>
 
 /** https://istio.io/latest/docs/reference/config/security/authorization-policy/ */
-export const AuthorizationPolicySpec = z.strictObject({
-  selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
+export const AuthorizationPolicySpec = strictObject({
+  selector: strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
   targetRef: TargetRef.optional(),
   targetRefs: z.array(TargetRef).optional(),
   action: z.enum(['ALLOW', 'DENY', 'AUDIT', 'CUSTOM']).optional(),
-  provider: z.strictObject({ name: z.string().optional() }).optional(),
+  provider: strictObject({ name: z.string().optional() }).optional(),
   rules: z.array(Rule).optional(),
 })
 export type AuthorizationPolicySpec = z.infer<typeof AuthorizationPolicySpec>

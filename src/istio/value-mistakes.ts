@@ -84,6 +84,6 @@ const CHECKS: readonly Check[] = [
     isAbout: hasWildcards,
     isMistaken: hasLiteralAsterisk,
     says: ({ which }) =>
-      `takes the * within ${which} for itself: a wildcard is one * at the start or the end of a value`,
+      `takes the * within ${which} literally: a wildcard is one * at the start or the end of a value`,
   },
 ]

@@ -23,7 +23,7 @@ export type LabelReport = { written?: string; conflicts: readonly ObjectLabelCon
 export type LabelLocation = { object: KubernetesObject; path: FieldPath }
 
 const OWN_LABELS: FieldPath = ['metadata', 'labels']
-const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labels']
+export const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labels']
 
 /** Tells if the labels are those of a pod template. */
 export const isTemplate = ({ path }: Pick<LabelLocation, 'path'>): boolean => path.includes('template')

@@ -1,6 +1,6 @@
 import { isApplied, listAdders } from './applied.ts'
 import type { Kubernetes } from './client.ts'
-import { listAppliers } from './field-managers.ts'
+import { listAppliers, withStringsAt } from './field-managers.ts'
 import { type KubernetesObject, nameOf } from './objects.ts'
 
 /** A conflict: another owner's object in our place, or another manager's field in our object. */
@@ -24,19 +24,20 @@ export type ObjectPlan = {
 
 /**
  * Compares the `live` objects with the owner's labels to the desired ones, by kind, namespace and name. Ours are those that our field
- * manager applied: a copy with our labels is not ours.
+ * manager applied: a copy with our labels is not ours. `isDue` tells of what else an apply is due for.
  */
 export const objectDifference = (
   live: readonly KubernetesObject[],
   desired: readonly KubernetesObject[],
   manager: string,
+  isDue: (pair: Pair) => boolean = () => false,
 ): ObjectPlan => {
   const there = new Map(live.map((object) => [objectKey(object), object]))
   const wanted = new Set(desired.map(objectKey))
   const isOurs = (object: KubernetesObject) => listAppliers(object).includes(manager)
   const pairs = desired.map((object) => ({ desired: object, live: there.get(objectKey(object)) }))
   const isSame = (pair: Pair): pair is SamePair =>
-    pair.live !== undefined && isApplied(pair.live, pair.desired, manager)
+    pair.live !== undefined && isApplied(pair.live, pair.desired, manager) && !isDue(pair)
   const same = pairs.filter(isSame)
   const settled = new Set<Pair>(same)
   return {
@@ -84,14 +85,16 @@ export const namesakeConflict = (
 
 /**
  * Applies one object over the one found, or where none was: drift in our fields is reverted by force. Rejects with an error that isStale where
- * something else is there now, and with any other refusal.
+ * something else is there now, and with any other refusal. Then the managers of `releases` let go of all that they hold.
  */
 export const applyObject = async (
   kubernetes: Kubernetes,
   { desired, live: found }: ObjectPlan['apply'][number],
   manager: string,
+  releases: readonly string[] = [],
 ): Promise<ObjectReport> => {
-  const applied = await kubernetes.apply(asFound(desired, found), manager, { force: true })
+  let applied = await kubernetes.apply(asFound(desired, found), manager, { force: true })
+  for (const former of releases) applied = await kubernetes.apply(withStringsAt(applied, [], {}), former)
   const conflict = addition(applied, desired, manager)
   const isChanged = applied.metadata.resourceVersion !== found?.metadata.resourceVersion
   return { applied, ...(isChanged && { written: objectKey(desired) }), ...(conflict && { conflict }) }

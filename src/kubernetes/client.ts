@@ -11,6 +11,7 @@ import {
   withinBound,
 } from './answer.ts'
 import { isNotFound } from './api-error.ts'
+import { isManagedBy } from './field-managers.ts'
 import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
 import { listPages } from './pages.ts'
 import type { Keep, ShareLists } from './shared-lists.ts'
@@ -50,7 +51,12 @@ export type Kubernetes = {
   answered(): number
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Lists a kind in one namespace, or in all without one, a page at a time. */
-  list(kind: Kind, namespace: string | undefined, labelSelector?: string): Promise<KubernetesObject[]>
+  list(
+    kind: Kind,
+    namespace: string | undefined,
+    labelSelector?: string,
+    options?: ListOptions,
+  ): Promise<KubernetesObject[]>
   /** Lists what the API server has cached, without waiting until that is of this moment: what is there was, and may be gone. */
   listCached(kind: Kind, namespace: string | undefined, labelSelector: string): Promise<KubernetesObject[]>
   /**
@@ -75,6 +81,15 @@ export type Kubernetes = {
   patch(reference: Reference, operations: readonly PatchOperation[], manager: string): Promise<KubernetesObject>
   /** Deletes the object as read: a namesake or a newer version is refused with 409. A missing one is fine. */
   remove(object: KubernetesObject): Promise<void>
+}
+
+export type ListOptions = {
+  /** Of each page, what none of these field managers has written is dropped: anybody may set labels. */
+  readonly managers?: readonly string[] | undefined
+  /** Makes of each object what is kept of it; one name stands for one function. */
+  readonly trim?: { readonly name: string; of(object: KubernetesObject): KubernetesObject | undefined } | undefined
+  /** Counts what is kept of each page, in characters. Throws Unavailable where that is too much. */
+  readonly keep?: Kubernetes['keep']
 }
 
 type Options = {
@@ -181,6 +196,9 @@ export const createKubernetes = ({
     return listPages(labelSelector, read, of)
   }
 
+  const pages: Kubernetes['pages'] = (kind, namespace, labelSelector, of) =>
+    share(`${nameOf({ kind, namespace })}?${labelSelector}`, (keep) => listed(kind, namespace, labelSelector, keep), of)
+
   return {
     memo,
     yieldTurn: clock.yieldTurn,
@@ -193,19 +211,17 @@ export const createKubernetes = ({
         throw error
       }
     },
-    list: async (kind, namespace, labelSelector) =>
-      (await listed(kind, namespace, labelSelector, (objects) => objects)).flat(),
+    list: async (kind, namespace, labelSelector, options) => {
+      // what others may have anywhere is read a few lists at a time: a page of each is in memory
+      const read = namespace === undefined ? pages : listed
+      return (await read(kind, namespace, labelSelector, (objects) => keptOf(objects, options))).flat()
+    },
     listCached: async (kind, namespace, labelSelector) => {
       const query = `?labelSelector=${encodeURIComponent(labelSelector)}&resourceVersion=0`
       const { items } = await call('GET', { kind, namespace }, { verb: 'LIST', kind: `${kind}List`, query })
       return (items ?? []) as KubernetesObject[]
     },
-    pages: (kind, namespace, labelSelector, of) =>
-      share(
-        `${nameOf({ kind, namespace })}?${labelSelector}`,
-        (keep) => listed(kind, namespace, labelSelector, keep),
-        of,
-      ),
+    pages,
     keep: () => undefined,
     create: (object, manager) => {
       const { name: _, ...collection } = referenceTo(object)
@@ -253,6 +269,21 @@ const APPLY_TYPE = 'application/apply-patch+yaml' // YAML contains JSON
 
 const managedBy = (manager: string) => `?fieldManager=${encodeURIComponent(manager)}`
 
+/** Selects what is kept of listed objects, and counts it. */
+export const keptOf = (objects: KubernetesObject[], { managers, trim, keep }: ListOptions = {}): KubernetesObject[] => {
+  const ours = managers === undefined ? objects : objects.filter((object) => isManagedBy(object, managers))
+  const kept = trim === undefined ? ours : ours.flatMap((object) => trim.of(object) ?? [])
+  if (kept.length > 0) keep?.(JSON.stringify(kept).length)
+  return kept
+}
+
+/** Creates a client that counts what it keeps of lists. */
+export const counting = (kubernetes: Kubernetes, keep: Kubernetes['keep']): Kubernetes => ({
+  ...kubernetes,
+  keep,
+  list: (kind, namespace, selector, options) => kubernetes.list(kind, namespace, selector, { ...options, keep }),
+})
+
 /** Creates a client that reads each object once: a step sees one snapshot, with its own creations and patches. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   const reads = new Map<string, Promise<unknown>>()
@@ -275,8 +306,10 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
     create: (object, manager) => renewing(kubernetes.create(object, manager)),
     patch: (reference, operations, manager) => renewing(kubernetes.patch(reference, operations, manager)),
     find: (reference) => once(nameOf(reference), () => kubernetes.find(reference)),
-    list: (kind, namespace, selector) =>
-      once(`${nameOf({ kind, namespace })}?${selector}`, () => kubernetes.list(kind, namespace, selector)),
+    list: (kind, namespace, selector, options) =>
+      once(`${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`, () =>
+        kubernetes.list(kind, namespace, selector, options),
+      ),
   }
 }
 

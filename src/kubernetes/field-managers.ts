@@ -30,6 +30,10 @@ const isApplied = ({ operation, subresource }: ManagedFields): boolean =>
 export const listAppliers = ({ metadata }: KubernetesObject): string[] =>
   (metadata.managedFields ?? []).filter(isApplied).map(({ manager }) => manager)
 
+/** Tells if any of the field managers wrote something of the object. */
+export const isManagedBy = ({ metadata }: KubernetesObject, managers: readonly string[]): boolean =>
+  (metadata.managedFields ?? []).some(({ manager }) => managers.includes(manager))
+
 /** fieldsV1 nests `f:` names; `.` stands for the map itself. */
 const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {
   let fields: Record<string, unknown> = fieldsV1 ?? {}

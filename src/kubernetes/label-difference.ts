@@ -30,18 +30,27 @@ export type LabelDifference = {
 
 /** Computes the write after which an object has the desired labels. Labels held by other field managers are never touched. */
 export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDifference => {
+  const { hold, conflicts } = labelsToHold(seen, wanted)
+  const remove = Object.fromEntries(
+    Object.entries(wanted.inherited)
+      .filter(([key, value]) => ownValue(seen.labels, key) === value)
+      .filter(([key, value]) => ownValue(wanted.labels, key) !== value && !isUnknown(wanted, key)),
+  )
+  return { remove, apply: isHeld(seen, hold, remove) ? undefined : hold, conflicts }
+}
+
+/** Computes the labels that we are to hold: those wanted without those of others, and ours of which nothing is known. */
+export const labelsToHold = (
+  seen: SeenLabels,
+  wanted: WantedLabels,
+): Pick<LabelDifference, 'conflicts'> & { readonly hold: Readonly<Record<string, string>> } => {
   const conflicts = conflictsOf(seen, wanted)
   const refused = new Set(conflicts.map(({ key }) => key))
   const hold = Object.fromEntries([
     ...Object.entries(wanted.labels).filter(([key]) => !refused.has(key)),
     ...Object.entries(seen.labels).filter(([key]) => seen.holders.own.has(key) && isUnknown(wanted, key)),
   ])
-  const remove = Object.fromEntries(
-    Object.entries(wanted.inherited)
-      .filter(([key, value]) => ownValue(seen.labels, key) === value)
-      .filter(([key, value]) => ownValue(wanted.labels, key) !== value && !isUnknown(wanted, key)),
-  )
-  return { remove, apply: isHeld(seen, hold) ? undefined : hold, conflicts }
+  return { hold, conflicts }
 }
 
 /** Tells if it is unknown whether a label is desired. */
@@ -57,6 +66,10 @@ const conflictsOf = ({ labels: seen, holders }: SeenLabels, { labels, inherited 
     return [{ key, manager: others.join(', ') || 'unknown', value, wanted }]
   })
 
-const isHeld = ({ labels, holders }: SeenLabels, hold: Readonly<Record<string, string>>): boolean =>
-  holders.own.size === Object.keys(hold).length &&
+const isHeld = (
+  { labels, holders }: SeenLabels,
+  hold: Readonly<Record<string, string>>,
+  removed: Readonly<Record<string, string>>,
+): boolean =>
+  [...holders.own].filter((key) => !Object.hasOwn(removed, key)).length === Object.keys(hold).length &&
   Object.entries(hold).every(([key, value]) => holders.own.has(key) && ownValue(labels, key) === value)

@@ -1,9 +1,10 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { Unavailable } from '../base/errors.ts'
 import { memoizeLatest } from '../base/memoize-latest.ts'
 import { ownValue } from '../base/own-value.ts'
-import type { Kubernetes } from './client.ts'
+import { type Kubernetes, keptOf, type ListOptions } from './client.ts'
 import type { Kind, KubernetesObject, Reference } from './objects.ts'
-import { APPLICATION_LABEL } from './ownership-labels.ts'
+import { APPLICATION_LABEL, isMadeByMeshstep } from './ownership-labels.ts'
 import { NAME_LABEL } from './services.ts'
 
 /** Lists that many readers share. They are kept deflated: all objects of a large namespace are more than fits into memory. */
@@ -26,6 +27,11 @@ const MOST_INFLATED = 16
 /** Bounds what is kept of objects that were not listed. */
 const MOST_READ = 64
 
+/** Bounds what is kept deflated, in bytes: of a namespace ten times as much. */
+const MOST_PACKED = 32 * 1024 * 1024
+
+const TOO_MUCH = 'the namespace has more than can be looked through at once: delete what is not needed'
+
 /** An object, as a line of a block. */
 type Packed = {
   readonly block: Uint8Array
@@ -43,16 +49,22 @@ type List = {
   readonly labelled: ReadonlyMap<string, readonly Packed[]>
 }
 
-export const createListed = (kubernetes: Kubernetes): Listed => {
+export const createListed = (kubernetes: Kubernetes, mostPacked = MOST_PACKED): Listed => {
+  let bytes = 0
   const lists: List[] = []
   const readOnce = memoizeLatest((reference: string) => kubernetes.find(JSON.parse(reference)), MOST_READ)
   const linesOf = memoizeLatest((block: Uint8Array) => inflateRawSync(block).toString().split('\n'), MOST_INFLATED)
 
-  const unpack = async (packed: readonly Packed[]): Promise<KubernetesObject[]> => {
+  const unpack = async (
+    packed: readonly Packed[],
+    isWanted: (object: KubernetesObject) => boolean = () => true,
+    options?: ListOptions,
+  ): Promise<KubernetesObject[]> => {
     const objects: KubernetesObject[] = []
-    for (const { block, line } of packed) {
-      if (objects.length >= TOGETHER) await kubernetes.yieldTurn()
-      objects.push(JSON.parse(linesOf(block)[line] ?? ''))
+    for (const [index, { block, line }] of packed.entries()) {
+      if (index >= TOGETHER) await kubernetes.yieldTurn()
+      const object: KubernetesObject = JSON.parse(linesOf(block)[line] ?? '')
+      if (isWanted(object)) objects.push(...keptOf([object], options))
     }
     return objects
   }
@@ -66,17 +78,17 @@ export const createListed = (kubernetes: Kubernetes): Listed => {
     return isWhole ? undefined : await readOnce(JSON.stringify(reference))
   }
 
-  const list: Kubernetes['list'] = async (kind, namespace, selector) => {
+  const list: Kubernetes['list'] = async (kind, namespace, selector, options) => {
     const known = lists.filter((one) => one.kind === kind && one.namespace === namespace)
     const same = known.find((one) => one.selector === selector)
-    if (same) return await unpack([...same.named.values()])
+    if (same) return await unpack([...same.named.values()], undefined, options)
     const wanted = requirementsIn(selector)
     const pair = wanted?.find((one) => INDEXED.some((key) => one.startsWith(`${key}=`)))
     const wider = known.find((one) => isWithin(wanted, requirementsIn(one.selector)))
     if (wanted === undefined || pair === undefined || wider === undefined)
-      return await kubernetes.list(kind, namespace, selector)
-    const objects = await unpack(wider.labelled.get(pair) ?? [])
-    return objects.filter((object) => wanted.every((one) => isMet(one, object)))
+      return await kubernetes.list(kind, namespace, selector, options)
+    const isWanted = (object: KubernetesObject) => wanted.every((one) => isMet(one, object))
+    return await unpack(wider.labelled.get(pair) ?? [], isWanted, options)
   }
 
   const refuse = async (): Promise<never> => {
@@ -87,7 +99,13 @@ export const createListed = (kubernetes: Kubernetes): Listed => {
     listing: {
       ...kubernetes,
       pages: async (kind, namespace, selector, of) => {
-        const read = async (objects: KubernetesObject[]) => ({ packed: pack(objects), made: await of(objects) })
+        const read = async (objects: KubernetesObject[]) => {
+          // anybody may set labels: of other namespaces no more is kept than what says that it is meshstep's own
+          const packed = pack(namespace === undefined ? objects.filter(isMadeByMeshstep) : objects)
+          for (const block of new Set(packed.map((one) => one.block))) bytes += block.byteLength
+          if (bytes > mostPacked) throw new Unavailable(TOO_MUCH, { status: 429, retryAfterSeconds: 1 })
+          return { packed, made: await of(objects) }
+        }
         const pages = await kubernetes.pages(kind, namespace, selector, read)
         lists.push({ kind, namespace, selector, ...indexed(pages.flatMap(({ packed }) => packed)) })
         return pages.map(({ made }) => made)

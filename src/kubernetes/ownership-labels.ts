@@ -41,5 +41,9 @@ export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: K
 export const isOwnedBy = (object: KubernetesObject, manager: string): boolean =>
   fieldManagersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
 
+/** Tells if the object is said to be written for any application. Anybody may set labels. */
+export const isMadeByMeshstep = ({ metadata }: KubernetesObject): boolean =>
+  (metadata.managedFields ?? []).some(({ manager }) => manager.startsWith(fieldManager('')))
+
 /** The field manager of an application: it identifies the owner of an object when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

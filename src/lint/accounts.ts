@@ -1,10 +1,12 @@
+import { Namespace } from '../base/names.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { principalsIn, valuesIn } from '../istio/rule-values.ts'
+import { ifPermitted } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../kubernetes/ownership-labels.ts'
-import { type Cluster, type Istio, listReadable, unlisted } from './cluster.ts'
+import { type Cluster, type Istio, listReadable, unlisted, unreadable } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
 /** Workloads that a grant names, and does not let in; and clients that a person's policy names, and that are nobody. */
@@ -18,6 +20,7 @@ export const accountFindings = async (kubernetes: Kubernetes, cluster: Cluster):
   return [
     ...grantFindings(policies.filter(isOurs), cluster),
     ...(await unknownAccounts(kubernetes, written, cluster)),
+    ...(await unknownNamespaces(kubernetes, written, cluster)),
     ...written.flatMap((policy) => unknownDomains(policy, cluster.istio)),
   ]
 }
@@ -65,13 +68,7 @@ const unknownAccounts = async (
       const { accounts, running } = await accountsIn(kubernetes, namespace, cluster)
       const unknown = named.filter((one) => one.namespace === namespace && !running.has(one.account))
       if (unknown.length === 0) return []
-      if (accounts === undefined)
-        return [
-          {
-            ...{ rule: 'partly-read', about: `Namespace ${cluster.namespace}` },
-            message: unlisted(`ServiceAccounts of ${namespace}`),
-          },
-        ]
+      if (accounts === undefined) return [partlyRead(cluster, unlisted(`ServiceAccounts of ${namespace}`))]
       return unknown
         .filter(({ account }) => !accounts.has(account))
         .map(({ policy, written, account }) =>
@@ -84,6 +81,38 @@ const unknownAccounts = async (
     }),
   )
   return found.flat()
+}
+
+const partlyRead = ({ namespace }: Cluster, message: string): Found => ({
+  ...{ rule: 'partly-read', about: `Namespace ${namespace}`, message },
+})
+
+const unknownNamespaces = async (
+  kubernetes: Kubernetes,
+  policies: readonly AuthorizationPolicy[],
+  cluster: Cluster,
+): Promise<Found[]> => {
+  const named = Map.groupBy(policies.flatMap(namespacesNamed), ({ name }) => name)
+  named.delete(cluster.namespace)
+  const found = await Promise.all(
+    [...named].map(async ([name, policies]): Promise<Found[]> => {
+      const reference = { kind: 'Namespace', name } as const
+      const read = Namespace.safeParse(name).success
+        ? await ifPermitted(kubernetes.find(reference).then((object) => ({ object })))
+        : { object: undefined }
+      if (read === undefined) return [partlyRead(cluster, unreadable(reference))]
+      const message = `there is no namespace ${name}, and so nobody is in it`
+      return read.object ? [] : policies.map(({ policy }) => foundIn(policy, 'namespace-unknown', message))
+    }),
+  )
+  return found.flat()
+}
+
+/** The namespaces that a policy names whole, each once. */
+const namespacesNamed = (policy: AuthorizationPolicy): { policy: AuthorizationPolicy; name: string }[] => {
+  const values = (policy.spec.rules ?? []).flatMap(valuesIn).filter(({ of }) => of === 'source.namespace')
+  const names = new Set(values.flatMap((one) => one.values).filter((name) => !name.includes('*')))
+  return [...names].map((name) => ({ policy, name }))
 }
 
 type Named = { readonly written: string; readonly namespace: string; readonly account: string }

@@ -58,9 +58,7 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
     ...{ workloads: [...statefulSets, ...deployments], pods: pods.filter(isLive) },
     ...{ gateways, rootPolicies, peerAuthentications },
     unread: [
-      ...(istio.isUnread
-        ? [`${nameOf(meshConfigReference())} may not be read: what depends on it is not looked at`]
-        : []),
+      ...(istio.isUnread ? [unreadable(meshConfigReference())] : []),
       ...(gateways ? [] : [unlisted('Gateways of all namespaces')]),
       ...(peerAuthentications ? [] : [unlisted(`PeerAuthentications of ${namespace}`)]),
       ...(rootPolicies ? [] : [unlisted(`AuthorizationPolicies of ${istio.rootNamespace}`)]),
@@ -71,6 +69,10 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
 /** Says that objects may not be listed. */
 export const unlisted = (objects: string): string =>
   `${objects} may not be listed: what depends on them is not looked at`
+
+/** Says that an object may not be read. */
+export const unreadable = (reference: Parameters<typeof nameOf>[0]): string =>
+  `${nameOf(reference)} may not be read: what depends on it is not looked at`
 
 const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
   const found = await ifPermitted(kubernetes.find(meshConfigReference()).then((config) => ({ config })))

@@ -27,6 +27,7 @@ import { policyFindings } from './policies.ts'
 import { relationEndpointFindings } from './relation-endpoints.ts'
 import { shadowingFindings } from './shadowing.ts'
 import { unenforcedFindings, waitFindings } from './waits.ts'
+import { refusedWaypointFindings } from './waypoint-refused.ts'
 import { waypointFindings } from './waypoints.ts'
 import { workloadFindings } from './workloads.ts'
 
@@ -87,6 +88,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
       ...(await accountFindings(kubernetes, cluster)),
       ...shadowingFindings(cluster),
       ...(await waypointFindings(kubernetes, cluster)),
+      ...refusedWaypointFindings(cluster),
       ...(await expectationFindings(memories, kubernetes, states)),
     ]
     return unallowed(found, cluster.home)

@@ -38,15 +38,26 @@ export const proxiesIn = (cluster: Cluster): MeshProxy[] => {
   )
 }
 
-const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => ({
-  policies: [...policies, ...rootPolicies].flatMap((object) => {
-    const read = readAuthorizationPolicy(object)
-    return 'policy' in read ? [read.policy] : []
-  }),
-  ...{ rootNamespace: istio.rootNamespace, istioVersion: istio.version },
-  ...{ trustDomain: istio.trustDomains?.own ?? 'cluster.local', trustDomainAliases: istio.trustDomains?.aliases ?? [] },
-  ...{ services: [], workloads: [] },
-})
+/** The policies of a cluster, as proxies enforce them. */
+export const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => {
+  const read = [...policies, ...rootPolicies].map(readAuthorizationPolicy)
+  return {
+    policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),
+    unreadable: read.filter((one) => 'unreadable' in one),
+    ...{ rootNamespace: istio.rootNamespace, istioVersion: istio.version },
+    ...{
+      trustDomain: istio.trustDomains?.own ?? 'cluster.local',
+      trustDomainAliases: istio.trustDomains?.aliases ?? [],
+    },
+    ...{ services: [], workloads: [] },
+  }
+}
+
+export type Snapshot = ReturnType<typeof snapshotOf>
+
+/** Tells if a policy has a rule that every request matches. */
+export const isForEverybody = ({ spec: { rules = [] } }: AuthorizationPolicy): boolean =>
+  rules.some(({ from = [], to = [], when = [] }) => from.length + to.length + when.length === 0)
 
 type Attached = Pick<MeshProxy, 'at' | 'of' | 'ports'> & { readonly policies: readonly AuthorizationPolicy[] }
 
@@ -79,7 +90,7 @@ const ztunnelsIn = (cluster: Cluster, snapshot: ClusterSnapshot): Attached[] => 
     })
 }
 
-const proxyOf = ({ at, of, policies, ports }: Attached, snapshot: ReturnType<typeof snapshotOf>): MeshProxy => {
+const proxyOf = ({ at, of, policies, ports }: Attached, snapshot: Snapshot): MeshProxy => {
   const { trustDomain, trustDomainAliases: aliases } = snapshot
   const point = (context: RequestContext, protocol?: 'http' | 'tcp'): EnforcementPoint => ({
     ...{ at, name: of, protocol, policies: [], perhaps: [], unreadable: [] },

@@ -134,6 +134,13 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
       'It is made in the namespace that whoever applies it has chosen, and holds there alone: in the root namespace of Istio it would hold for the whole mesh.',
     remedy: 'Name its namespace, or leave it to a tool that does so, such as a chart.',
   },
+  'namespace-unknown': {
+    level: 'warning',
+    title: 'A policy names a namespace that does not exist',
+    meaning:
+      'No client is in a namespace that the cluster does not have. In a mesh of several clusters it may be in another one, which is not looked at.',
+    remedy: 'Correct the name, or allow the finding where the namespace is in another cluster of the mesh.',
+  },
   'partly-read': {
     level: 'note',
     title: 'Something may not be read here',
@@ -263,6 +270,22 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     meaning:
       'A resync looks at everything again each quarter of an hour, and may take as long. What waits for more than half an hour waits for somebody who has not acted.',
     remedy: 'Do what the message says ends it.',
+  },
+  'waypoint-missing': {
+    level: 'warning',
+    title: 'A label names a waypoint that does not exist',
+    meaning:
+      'Requests go straight to the pods as long as there is none, and nothing enforces the policies of the Service.',
+    remedy:
+      'Correct the label, or istio.io/use-waypoint-namespace beside it where the waypoint is in another namespace, or make the waypoint.',
+  },
+  'waypoint-refused': {
+    level: 'error',
+    title: 'Pods do not let in the waypoint of their Service',
+    meaning:
+      'A request through a Service comes to the pods from its waypoint, with the identity of that: a ztunnel never sees the client. Policies of the pods, or of their namespace or the root namespace, that leave the waypoint out refuse each of them, and the waypoint answers 503. Istio lets a waypoint in by itself only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which no object tells.',
+    remedy:
+      'Say who may reach the Service in a policy that refers to it (targetRefs), and let in the ServiceAccount of the waypoint at the pods. Allow the finding where istiod has that setting.',
   },
   'waypoint-unused': {
     level: 'note',

@@ -8,7 +8,7 @@ import {
 } from '../istio/authorization-policy.ts'
 import type { Cluster } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
-import { type MeshProxy, proxiesIn } from './proxies.ts'
+import { isForEverybody, type MeshProxy, proxiesIn } from './proxies.ts'
 import { typicalRequests } from './typical-requests.ts'
 
 /**
@@ -46,9 +46,6 @@ const shadowedFindings = (policy: AuthorizationPolicy, proxies: readonly MeshPro
   const message = `${placesOf(proxies)} it restricts nobody, as ${open} lets in everybody`
   return [foundIn(policy, 'policy-shadowed', message)]
 }
-
-const isForEverybody = ({ spec: { rules = [] } }: AuthorizationPolicy): boolean =>
-  rules.some(({ from = [], to = [], when = [] }) => from.length + to.length + when.length === 0)
 
 const hiddenFindings = (
   policy: AuthorizationPolicy,

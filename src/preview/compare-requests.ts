@@ -4,7 +4,7 @@ import { type AccessRequest, eachPods, evaluate } from '../authorization/evaluat
 import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { Refused } from '../base/errors.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
-import { type Witness, witnessesOf } from './witnesses.ts'
+import { ofAnyOtherPath, type Witness, witnessesOf } from './witnesses.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'undecided'
 
@@ -45,12 +45,8 @@ export const compareRequests = (pair: Pair, ways: readonly Pair[] = []): Compare
   const [before, after] = pair
   const decide = (request: Request): Verdicts => {
     const [old, now] = [verdictOf(before, request), verdictOf(after, request)]
-    if (
-      old.is === 'undecided' &&
-      now.is === 'undecided' &&
-      !(ways.length > 0 ? ways : [pair]).every((way) => isSettled(way, request))
-    )
-      doubts.add(now.sentence)
+    const isKnown = () => (ways.length > 0 ? ways : [pair]).every((way) => isSettled(way, request))
+    if (old.is === 'undecided' && now.is === 'undecided' && !isKnown()) doubts.add(ofAnyOtherPath(now.sentence))
     return { before: old.is, after: now.is }
   }
   const sides = [pair, ...ways].flat()

@@ -55,9 +55,14 @@ const TEXTS: Readonly<Record<Field, Text>> = {
       const path = pattern.replaceAll('{**}', `${filler}/y`).replaceAll('{*}', filler).replaceAll('*', filler)
       return path.startsWith('/') ? path : `/${path}`
     },
-    others: (mark, end, depth) => ['/.meshstep/none-of-the-others', `/${mark}~${'/~'.repeat(depth)}${end}`],
+    others: (mark, end, depth) => [OTHER_PATH, `/${mark}~${'/~'.repeat(depth)}${end}`],
   },
 }
+
+const OTHER_PATH = '/.meshstep/none-of-the-others'
+
+/** Says a sentence about a path that stands for all others of these. */
+export const ofAnyOtherPath = (sentence: string): string => sentence.replace(` ${OTHER_PATH}`, ' for any other path')
 
 /** A condition tells upper and lower case of hosts apart, where an operation does not. */
 const AUTHORITY = 'request.headers[:authority]'

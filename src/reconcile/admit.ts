@@ -14,6 +14,7 @@ import type { State } from '../state/state.ts'
 import { type Conceal, createSecretStore } from '../workload/conceal.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
 import { withOwnFiles } from '../workload/names.ts'
+import { hasSecrets } from '../workload/secrets.ts'
 import { type TrialResult, tryWorkload } from '../workload/trial.ts'
 import { type Change, type ChangeResult, type FoldedMemory, foldChanges } from './fold-changes.ts'
 import { createPermits } from './permits.ts'
@@ -53,6 +54,12 @@ export const admit = async ({
   const permits = createPermits(features, subject, authorizeAuthor)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })
   const conceal: Conceal = (config) => secrets.conceal(withOwnNames(subject, config))
+  const secretive = new Set<Change>()
+  const concealTold = (config: Config, change: Change): Config => {
+    const workload = ownWorkload(config)
+    if (workload && hasSecrets(workload, subject.application)) secretive.add(change)
+    return conceal(config)
+  }
   const known = workloadsIn(memory.state)
   const isKnown = (workload: PodWorkload) => known.some((one) => isDeepStrictEqual(one, workload))
   for (;;) {
@@ -67,10 +74,10 @@ export const admit = async ({
       documents: { ...found.documents, found: found.documents.found.map(judge(verdictOn, conceal)) },
     }
     const check = (change: Change, before: State, after: State) => {
-      permits.check(change, before, after)
+      permits.check(change, before, after, secretive.has(change))
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
-    const remembered = await foldChanges({ features, clock }, memory, subject, changes, judged, now, check, conceal)
+    const remembered = await foldChanges({ features, clock }, memory, subject, changes, judged, now, check, concealTold)
     // whoever may not ask for it need not know whether it would be taken
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {

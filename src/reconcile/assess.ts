@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { defined } from '../base/own-value.ts'
 import type { Recall } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
@@ -7,7 +8,7 @@ import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
+import { isMadeByMeshstep, MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
 import { gateEnrolment, type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
@@ -20,7 +21,7 @@ import { type Running, withUnits } from './observe-units.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observed.ts'
 import { plan } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
-import { readSituation } from './situation.ts'
+import { readSituation } from './read-situation.ts'
 import { unknownRequesters } from './unknown-consumers.ts'
 import { waitsOf } from './waits.ts'
 
@@ -61,7 +62,8 @@ export const assess = async (
   const resolved = gateEnrolment(subject, state, resolveRelations(subject, state, peers), peers, workload)
   const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
-    ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR, list: kubernetes.list },
+    ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
+    list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
   })
   const situation = await readSituation(
     { features, kubernetes, clock, environment, recall },
@@ -103,6 +105,13 @@ export const assess = async (
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
+}
+
+/** Policies of meshstep without their rules, which are most of them: whom one guards, and what the mesh says of it, is beside these. */
+const WITHOUT_RULES = {
+  name: 'without rules',
+  of: (policy: KubernetesObject): KubernetesObject | undefined =>
+    isMadeByMeshstep(policy) ? { ...policy, spec: defined({ ...policy.spec, rules: undefined }) } : undefined,
 }
 
 /** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */

@@ -19,7 +19,7 @@ export type Report = {
   readonly skipped?: string
 }
 
-type Execution = {
+type Conditions = {
   /** The ids of what failed before, or cannot be done. */
   readonly failed: Iterable<string>
   /** Asked before a pod template is written: whether nobody was faster. */
@@ -28,15 +28,21 @@ type Execution = {
   readonly isFresh?: boolean
 }
 
+/** The reports of what was executed; `lost` where somebody was faster, and the rest was not. */
+export type Execution = { readonly reports: readonly Report[]; readonly lost?: Lost }
+
+/** Somebody was faster: the API server's answer that says so, where there is one. */
+export type Lost = { readonly cause?: unknown }
+
 /**
  * Executes the operations in their order, and reports each: one that is refused, or that is in conflict, takes along only those that depend
- * on it. Answers undefined, or rejects with an error that isStale, when somebody was faster, and rejects when the API server is away.
+ * on it. Rejects when the API server is away.
  */
 export const execute = async (
   kubernetes: Kubernetes,
   operations: readonly Operation[],
-  { failed, isCurrent, isFresh = false }: Execution,
-): Promise<Report[] | undefined> => {
+  { failed, isCurrent, isFresh = false }: Conditions,
+): Promise<Execution> => {
   const broken = new Set(failed)
   /** The objects made or changed in this run: several writes to one object follow each other. */
   const applied = new Map<string, KubernetesObject>()
@@ -54,15 +60,17 @@ export const execute = async (
       continue
     }
     const together = sideBySide(left, broken, applied)
-    if (together.some(isRolling) && !(await (looked ?? isCurrent()))) return undefined
+    if (together.some(isRolling) && !(await (looked ?? isCurrent()))) return { reports, lost: {} }
     looked = lookAhead(left[together.length], isCurrent)
-    for (const one of await attemptAll(kubernetes, together, applied)) report(one)
+    const { reports: done, lost } = await attemptAll(kubernetes, together, applied)
+    for (const one of done) report(one)
+    if (lost) return { reports, lost }
   }
-  return reports
+  return { reports }
 }
 
 /** Looks for an operation while those before it are executed, where it is one that restarts pods. */
-const lookAhead = (next: Operation | undefined, isCurrent: Execution['isCurrent']): Promise<boolean> | undefined => {
+const lookAhead = (next: Operation | undefined, isCurrent: Conditions['isCurrent']): Promise<boolean> | undefined => {
   const looked = next && isRolling(next) ? isCurrent() : undefined
   looked?.catch(() => undefined)
   return looked
@@ -103,12 +111,12 @@ const isFreelyOrdered = (operation: Operation): boolean =>
 
 const AT_ONCE = 8
 
-/** Attempts all of them; when one rejects, no more are begun, and it rejects when those in flight are answered. */
+/** Attempts all of them; when one rejects, no more are begun, and those in flight are answered first. */
 const attemptAll = async (
   kubernetes: Kubernetes,
   operations: readonly Operation[],
   applied: Map<string, KubernetesObject>,
-): Promise<Report[]> => {
+): Promise<Execution> => {
   const errors: unknown[] = []
   const reports = await pMap(
     operations,
@@ -121,8 +129,9 @@ const attemptAll = async (
     },
     { concurrency: AT_ONCE },
   )
-  if (errors.length > 0) throw errors[0]
-  return reports.flat()
+  const failure = errors.find((error) => !isStale(error))
+  if (failure !== undefined) throw failure
+  return { reports: reports.flat(), ...(errors.length > 0 && { lost: { cause: errors[0] } }) }
 }
 
 /** Reports operations that all wait for what failed. */
@@ -163,7 +172,7 @@ const perform = async (
   const { manager, object } = operation
   if (operation.verb === 'apply') {
     const live = operation.found ?? applied.get(object)
-    const report = await applyObject(kubernetes, { desired: operation.desired, live }, manager)
+    const report = await applyObject(kubernetes, { desired: operation.desired, live }, manager, operation.releases)
     if (report.applied) applied.set(object, report.applied)
     return { isWritten: report.written !== undefined, conflicts: report.conflict ? [report.conflict] : [] }
   }

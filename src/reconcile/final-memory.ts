@@ -3,11 +3,11 @@ import type { Features } from '../feature/combine.ts'
 import { readLabels } from '../kubernetes/apply-labels.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
-import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import { ownedName } from '../state/owned-kinds.ts'
 import type { State } from '../state/state.ts'
 import { withoutRun } from '../workload/churn/history.ts'
+import { readHeld } from '../workload/pod-labels.ts'
 import type { Desired } from './desired-state.ts'
 import type { Report } from './execute.ts'
 import type { Found } from './observed.ts'
@@ -45,8 +45,7 @@ export const finalMemory = (
   const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
   // whoever is led anywhere by them is to know that they are there
   const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
-  if (isFailed)
-    return { state: next, labels: { ...left, ...seenOn(places, fieldManager(application), state.inherited) } }
+  if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.inherited) } }
   const refused = new Set(
     conflicts.flatMap((conflict) => (names.includes(conflict.object) && 'key' in conflict ? [conflict.key] : [])),
   )
@@ -74,12 +73,12 @@ const leftOn = (failed: readonly Operation[]): Record<string, string> =>
 /** The labels that are held where they could not be changed. */
 const seenOn = (
   places: NonNullable<Found['places']>,
-  manager: string,
+  application: string,
   inherited: State['inherited'],
 ): Record<string, string> =>
   Object.fromEntries(
     places.flatMap((place) => {
-      const { labels, holders } = readLabels(place, manager)
+      const { labels, holders } = readHeld(application, place)
       return Object.entries(labels).filter(([key, value]) => holders.own.has(key) || ownValue(inherited, key) === value)
     }),
   )

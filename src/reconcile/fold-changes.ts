@@ -14,14 +14,14 @@ import { assignIds } from '../relations/ids.ts'
 import { isBetween, remoteSubject } from '../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../relations/peers.ts'
 import { resolveRelations } from '../relations/resolve-relations.ts'
-import type { SpecSource } from '../state/config.ts'
+import type { Config, SpecSource } from '../state/config.ts'
 import { hasRoom, type Memory, measureContent, tooLarge } from '../state/memory.ts'
 import { relationName } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 import { derived, droppedPending } from './derive.ts'
-import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './documents.ts'
 import type { Look } from './event-function.ts'
+import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './fold-documents.ts'
 import { removeApplication } from './removal.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -76,7 +76,7 @@ export const foldChanges = async (
   now: Date,
   /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
   check: (change: Change, before: State, after: State) => void = () => undefined,
-  conceal: Conceal = (config) => config,
+  conceal: (config: Config, change: Change) => Config = (config) => config,
 ): Promise<FoldedMemory> => {
   const dropped = new Set<string>()
   const derive = (before: State, after: State, by: SpecSource = 'document') => {
@@ -102,9 +102,13 @@ export const foldChanges = async (
     excess: (before: State, candidate: State) => number,
   ): Promise<Pick<FoldedMemory, 'state' | 'taken'>> => {
     let state = first
+    const concealing =
+      (change: Change): Conceal =>
+      (config) =>
+        conceal(config, change)
     const take = (change: Change): ChangeResult => {
       const isDocument = isRead(change, subject, documents)
-      const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, conceal)
+      const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, concealing(change))
       check(change, state, after)
       const candidate = derive(state, withEventOf(after, change), by)
       const bytes = excess(state, candidate)

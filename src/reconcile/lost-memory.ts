@@ -1,14 +1,13 @@
 import { changed } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
-import { readLabels } from '../kubernetes/apply-labels.ts'
-import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../relations/foreign-labels.ts'
 import { endedBy, knownEnrolments, withRecoveredLabels } from '../relations/progress.ts'
 import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
+import { readHeld } from '../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from './observed.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -81,5 +80,5 @@ const isObserved = ({ targets }: Observed): boolean =>
 /** Lists the keys of the labels that the application holds, and that others may have asked for. */
 const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
   placesOf(targets.current)
-    .flatMap((place) => [...readLabels(place, fieldManager(application)).holders.own])
+    .flatMap((place) => [...readHeld(application, place).holders.own])
     .filter((key) => FOREIGN_KEYS.includes(key))

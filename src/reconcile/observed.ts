@@ -3,7 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import { describeRefusal, isForbidden, isNotFound } from '../kubernetes/api-error.ts'
-import { findLabels, type LabelLocation, readLabels } from '../kubernetes/apply-labels.ts'
+import { findLabels, type LabelLocation } from '../kubernetes/apply-labels.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { stringsAt } from '../kubernetes/field-managers.ts'
@@ -16,9 +16,11 @@ import type { ResolvedRelations, WorkloadLabels } from '../relations/resolve-rel
 import { ownedKinds } from '../state/owned-kinds.ts'
 import type { OwnedKind, State } from '../state/state.ts'
 import { ownWorkload } from '../workload/config.ts'
+import { readHeld } from '../workload/pod-labels.ts'
 import { secretsKept, storeName } from '../workload/secrets.ts'
 import type { Desired } from './desired-state.ts'
 import { observeRunning, type Running } from './observe-units.ts'
+import { managerOf } from './plan/situation.ts'
 
 /** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
 export type Found = {
@@ -94,7 +96,7 @@ export const workloadLabelsIn = (
   { current: [workload] }: Pick<Targets, 'current'>,
 ): WorkloadLabels => ({
   labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
-  own: workload?.places?.flatMap((place) => [...readLabels(place, fieldManager(application)).holders.own]),
+  own: workload?.places?.flatMap((place) => [...readHeld(application, place).holders.own]),
 })
 
 /** Tells if a workload or a Service of the application exists, or may exist. */
@@ -168,10 +170,15 @@ const observeOwned = async (
   const kinds = ownedKinds(state.owned).filter((kind) => kind !== 'Namespace')
   const [leftovers] = features.leftovers(state.config)
   const list = async (kind: OwnedKind): Promise<Listed> => {
-    const query = { kind, namespace: subject.namespace, list: kubernetes.list }
+    const query = { kind, namespace: subject.namespace }
+    const listOf =
+      (managers: readonly string[]): Query<KubernetesObject>['list'] =>
+      (...what) =>
+        kubernetes.list(...what, { managers })
     const [live, library] = await Promise.all([
-      listOwned({ ...query, selector: ownerSelector(subject) }),
-      leftovers && listOwned({ ...query, selector: leftovers.selector(subject) }),
+      listOwned({ ...query, selector: ownerSelector(subject), list: listOf([managerOf(subject, kind)]) }),
+      leftovers &&
+        listOwned({ ...query, selector: leftovers.selector(subject), list: listOf(leftovers.managers(subject)) }),
     ])
     return { kind, ...live, library: library?.live ?? [] }
   }

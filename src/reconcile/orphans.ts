@@ -18,6 +18,7 @@ import { memoryName } from '../state/memory.ts'
 import { ownedKinds } from '../state/owned-kinds.ts'
 import { emptyState, isRemoved, OwnedKind, stands } from '../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
+import { POD_LABELS } from '../workload/pod-labels.ts'
 import { listOwned, unlessForbidden } from './observed.ts'
 
 /** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
@@ -186,7 +187,8 @@ type Seen = KubernetesObject & { readonly holders: readonly string[] }
 const seenIn = (object: KubernetesObject): Seen[] => {
   const { apiVersion, kind, metadata } = object
   const { name, uid = '', labels = {}, ownerReferences } = metadata
-  const holders = holdersOf(object)
+  const { [POD_LABELS]: held } = metadata.annotations ?? {}
+  const holders = [...holdersOf(object), ...(held === undefined ? [] : holdersOf(object, WORKLOAD_PREFIX))]
   const isWorkload = candidateKinds().some((one) => one === kind)
   return holders.length > 0 || isWorkload
     ? [{ apiVersion, kind, metadata: { name, uid, labels, ownerReferences }, holders }]

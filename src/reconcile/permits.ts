@@ -9,8 +9,8 @@ import type { Change } from './fold-changes.ts'
 
 /** Permissions to ask for what is beyond the application, for each change of its sender, and of the author of a deleted document. */
 export type Permits = {
-  /** Throws Refused for a change that leads to what its sender may not ask for; notes what is not known yet. */
-  check(change: Change, before: State, after: State): void
+  /** Throws Refused for a change that leads to what its sender may not ask for; notes what is not known yet; `hasSecrets` where it tells secret values. */
+  check(change: Change, before: State, after: State, hasSecrets: boolean): void
   /** Asks about what was noted. Answers false when that was nothing. */
   ask(): Promise<boolean>
 }
@@ -24,8 +24,8 @@ export const createPermits = (
   const known = new Map<Change, Map<string, Error | undefined>>()
   const noted: { change: Change; key: string; ask: () => Promise<void> }[] = []
 
-  const require = (change: Change, by: string, permit: Permit, [before, after]: readonly [State, State]): void => {
-    for (const about of neededRights(features, subject, before, after)) {
+  const require = (change: Change, by: string, permit: Permit, rights: readonly About[]): void => {
+    for (const about of rights) {
       const key = JSON.stringify([by, about])
       const refused = known.get(change)?.get(key)
       if (refused) throw refused
@@ -34,12 +34,16 @@ export const createPermits = (
   }
 
   return {
-    check: (change, before, after) => {
+    check: (change, before, after, hasSecrets) => {
       const { permit, gone, look: { document = '' } = {} } = change
-      if (permit) require(change, 'sender', permit, [before, after])
+      // a value that is kept already changes nothing: whoever tells secrets is asked about all the same, and so cannot try any
+      const isTelling = hasSecrets && (before.config !== after.config || before.pending !== after.pending)
+      const told: About[] = isTelling ? [{ ...subject, effect: 'workload' }] : []
+      if (permit) require(change, 'sender', permit, [...told, ...neededRights(features, subject, before, after)])
       if (gone === undefined || authorizeAuthor === undefined) return
       const held = (state: State) => withoutHeld(document, before, state)
-      require(change, 'author', permitOfAuthor(authorizeAuthor, document, gone.author), [held(before), held(after)])
+      const rights = neededRights(features, subject, held(before), held(after))
+      require(change, 'author', permitOfAuthor(authorizeAuthor, document, gone.author), rights)
     },
     ask: async () => {
       const asked = noted.splice(0)

@@ -3,7 +3,7 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { DesiredLabels } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
-import { isTemplate, type LabelLocation, readLabels } from '../kubernetes/apply-labels.ts'
+import { isTemplate, type LabelLocation } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { fieldManagersAt } from '../kubernetes/field-managers.ts'
 import { isUnknown } from '../kubernetes/label-difference.ts'
@@ -16,6 +16,7 @@ import type { Peers } from '../relations/peers.ts'
 import { relationsWith } from '../relations/select.ts'
 import type { Memory } from '../state/memory.ts'
 import { type EffectiveState, stands } from '../state/state.ts'
+import { readHeld } from '../workload/pod-labels.ts'
 import { type Observed, placesOf, type Targets, unlessForbidden } from './observed.ts'
 
 /** The labels of an application: where they are, those that it holds by its memory, and those that it is to have. */
@@ -39,7 +40,7 @@ export const waitForPodsOnMesh = async (
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
   const places = allPlaces(targets).map((place) => ({
     ...place,
-    ...readLabels(place, fieldManager(subject.application)),
+    ...readHeld(subject.application, place),
   }))
   // a memory may be lost: the Service lets go last
   if (!Object.hasOwn(memory.labels, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
@@ -155,11 +156,23 @@ export const listBare = async (
     .flatMap((consumer) => [consumer, ...workersOf(consumer, peers)])
     .filter((one) => one.namespace === subject.namespace)
   if (near.length === 0 || !own.has(enrolment.key)) return []
-  const pods = await unlessForbidden(kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`))
+  const pods = await unlessForbidden(
+    kubernetes.list('Pod', subject.namespace, `!${enrolment.key}`, { trim: NAME_OF_RUNNING }),
+  )
   if ('problem' in pods) return near.map(subjectName)
-  const running = pods.value.filter((pod) => !isOver(pod))
-  const names = new Set(running.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
+  const names = new Set(pods.value.map(({ metadata }) => ownValue(metadata.labels, NAME_LABEL)))
   return near.filter(({ application }) => names.has(application)).map(subjectName)
+}
+
+/** All that run in a namespace may be many: no more is kept of them than the names of their applications. */
+const NAME_OF_RUNNING = {
+  name: 'name of running',
+  of: (pod: KubernetesObject): KubernetesObject | undefined => {
+    const { apiVersion, kind, metadata } = pod
+    const application = ownValue(metadata.labels, NAME_LABEL)
+    const labels: Record<string, string> = application === undefined ? {} : { [NAME_LABEL]: application }
+    return isOver(pod) ? undefined : { apiVersion, kind, metadata: { name: metadata.name, labels } }
+  },
 }
 
 /** The workers of a coordinator, as far as its memory can be read. */

@@ -6,6 +6,7 @@ import { type Subject, subjectName } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
+import { isStale } from '../kubernetes/api-error.ts'
 import { isTemplate } from '../kubernetes/apply-labels.ts'
 import { followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
@@ -20,18 +21,18 @@ import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from 
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { applicationStatus } from './application-status.ts'
-import { execute, isFailed, type Report, skipAll, skippedMessage } from './execute.ts'
+import { type Execution, execute, isFailed, type Lost, type Report, skipAll, skippedMessage } from './execute.ts'
 import { finalMemory, withPreviousKinds, withRefusals } from './final-memory.ts'
 import { withCauses } from './not-taken.ts'
 import { observeRunning, type Running, withUnits } from './observe-units.ts'
 import { type Found, missingIn, type Observed, observeTargets, type Targets, workloadLabelsIn } from './observed.ts'
 import { type Drift, driftOf } from './plan/drift.ts'
-import { hashOf, headsOf, isLabelling, type Operation, PHASES } from './plan/operation.ts'
+import { hashOf, headsOf, isLabelling, isRolling, type Operation, PHASES } from './plan/operation.ts'
 import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
 import type { Situation } from './plan/situation.ts'
 import { waitForRemainingPods } from './pods-on-mesh.ts'
+import { readSituation } from './read-situation.ts'
 import type { Conflict } from './result.ts'
-import { readSituation } from './situation.ts'
 import { isLeavingPods } from './unlabelled.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './waits.ts'
 
@@ -74,22 +75,31 @@ export type Input = {
   hasLost: boolean
   /** An attempt of this step has tried again what was refused before. */
   hasRetried: boolean
-  /** Is told that. */
-  retried(): void
-  /** Is told when the memory is saved, with the mark of what is being written: the changes are in it from then on. */
-  saved(mark: string): void
-  /** Is told the name of each object that is written, what changed in it, and whether it is gone. */
-  wrote(name: string, write?: { readonly drift: readonly Drift[]; readonly isGone: boolean }): void
 }
 
 type Step = Dependencies & Input & { situation: Situation }
 
+/** One object that was written: what changed in it, and whether it is gone. */
+export type ObjectWrite = { readonly name: string; readonly drift: readonly Drift[]; readonly isGone: boolean }
+
+/** An attempt to bring the cluster to the memory. */
+export type Attempt = {
+  /** Undefined where somebody was faster: then all has to be looked at again. */
+  readonly reconciled?: Reconciled | undefined
+  /** The mark of what was being written; with one the memory is saved, and the changes are in it. */
+  readonly mark?: string | undefined
+  readonly writes: readonly ObjectWrite[]
+  /** The operations that were refused before were tried again. */
+  readonly hasRetried?: boolean
+  /** The answer of the API server that says who was faster, where there is one. */
+  readonly cause?: unknown
+}
+
 /** The executed part of a plan, its reports, and the targets as they were then. */
-type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; waitForPods: Wait | undefined }
+type Executed = Execution & { plan: Plan; targets: Targets; waitForPods: Wait | undefined }
 
 /**
- * Saves the memory, brings the cluster to it, and saves how far that came. Answers undefined, or rejects with an error that isStale, when
- * somebody was faster: then all has to be looked at again.
+ * Saves the memory, brings the cluster to it, and saves how far that came; never rejects because somebody was faster.
  *
  * What is to be written is planned, saved (write-ahead), with a mark of its own, and executed in the order of the plan's phases. So of two
  * steps the one that saved first loses, and a write that is executed late finds another resourceVersion. Where such a mark is found,
@@ -97,7 +107,7 @@ type Executed = { plan: Plan; reports: readonly Report[]; targets: Targets; wait
  *
  * What was refused before is tried again without saving anything: the memory has it already.
  */
-export const reconcile = async (outer: Dependencies, input: Input): Promise<Reconciled | undefined> => {
+export const reconcile = async (outer: Dependencies, input: Input): Promise<Attempt> => {
   const { subject, memory, next, peers } = input
   const dependencies = { ...outer, kubernetes: followingOwnWrites(outer.kubernetes) }
   const resolved = gateEnrolment(
@@ -115,7 +125,7 @@ export const reconcile = async (outer: Dependencies, input: Input): Promise<Reco
   const intents = dueIntents(subject, memory.state, next, resolved, peers)
   const isSaved = intents.every(isNothing) && memory.state.writeToken === undefined
   const due = dueIn(first)
-  if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []))
+  if (isSaved && due.length === 0) return await finish(step, memory, withSkipped(step, first, []), { writes: [] })
   if (isSaved && isKnownRefusal(step, first, due)) return await retry(step, first, headsOf(due))
   return await write(step, first, intents)
 }
@@ -128,16 +138,38 @@ const withSkipped = ({ observed, situation }: Step, planned: Plan, reports: read
   waitForPods: situation.waitForPods,
 })
 
-const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Reconciled | undefined> => {
-  const { features, kubernetes, clock, subject, memory, next } = step
+const write = async (step: Step, first: Plan, intents: readonly Intent[]): Promise<Attempt> => {
+  const { clock, memory, next } = step
   const mark = clock.random().toString(36).slice(2, 12)
-  const saved = await features.memories.save(kubernetes, subject, memory, ahead(step, withEntries(next, intents), mark))
-  step.saved(mark)
-  step.wrote(memoryObject(subject))
-  if (await isOvertaken(step, intents)) return undefined
-  const executed = await executePlan(step, first, saved)
-  return executed && (await finish(step, saved, executed))
+  const saved = await save(step, memory, ahead(step, withEntries(next, intents), mark))
+  if ('lost' in saved) return { writes: [], ...saved.lost }
+  const attempt = { mark, writes: [memoryWrite(step)] }
+  if (await isOvertaken(step, intents)) return attempt
+  const executed = await executePlan(step, first, saved.memory)
+  const done = { ...attempt, writes: [...attempt.writes, ...writesOf(executed.reports)] }
+  return executed.lost ? { ...done, ...executed.lost } : await finish(step, saved.memory, executed, done)
 }
+
+/** Saves the memory, unless somebody was faster. */
+const save = async (
+  { features, kubernetes, subject }: Step,
+  memory: Memory,
+  content: Content,
+): Promise<{ readonly memory: Memory } | { readonly lost: Lost }> => {
+  try {
+    return { memory: await features.memories.save(kubernetes, subject, memory, content) }
+  } catch (error) {
+    if (!isStale(error)) throw error
+    return { lost: { cause: error } }
+  }
+}
+
+const memoryWrite = ({ subject }: Step): ObjectWrite => ({ name: memoryObject(subject), drift: [], isGone: false })
+
+const writesOf = (reports: readonly Report[]): ObjectWrite[] =>
+  reports.flatMap(({ operation, isWritten }) =>
+    isWritten ? [{ name: operation.object, drift: driftOf(operation), isGone: operation.verb === 'remove' }] : [],
+  )
 
 /** Tells if all due operations were refused before, exactly as they are, and nothing else is due meanwhile. */
 const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, due: readonly Operation[]): boolean => {
@@ -151,21 +183,17 @@ const isKnownRefusal = ({ memory, hasRetried, situation }: Step, first: Plan, du
 }
 
 /** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
-const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Reconciled | undefined> => {
+const retry = async (step: Step, first: Plan, heads: readonly Operation[]): Promise<Attempt> => {
   const { kubernetes, memory } = step
-  step.retried()
-  const reports = await execute(kubernetes, heads, {
+  const { reports, lost } = await execute(kubernetes, heads, {
     failed: blockedIn(first),
     isCurrent: () => isCurrent(step, memory),
   })
-  if (reports === undefined) return undefined
-  for (const { operation, isWritten } of reports) if (isWritten) step.wrote(operation.object, writeOf(operation))
-  if (!reports.every(isFailed)) return undefined
+  const attempt = { writes: writesOf(reports), hasRetried: true, ...lost }
+  if (lost || !reports.every(isFailed)) return attempt
   const second = plan(step.situation, failedIn(first, reports))
-  return await finish(step, memory, withSkipped(step, second, reports))
+  return await finish(step, memory, withSkipped(step, second, reports), attempt)
 }
-
-const writeOf = (operation: Operation) => ({ drift: driftOf(operation), isGone: operation.verb === 'remove' })
 
 const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
 
@@ -225,31 +253,29 @@ const isAwaitingWorkers = ({ subject, next, resolved, peers }: Step): boolean =>
  * Executes a plan, and observes the targets of its first phases again before it labels them. Objects that those phases could not make have
  * replaced nothing.
  */
-const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed | undefined> => {
+const executePlan = async (step: Step, first: Plan, saved: Memory): Promise<Executed> => {
   const { features, kubernetes, subject, next, observed, situation, recall } = step
-  const run = async (operations: readonly Operation[], failed: Iterable<string>, isFresh: boolean) => {
-    const reports = await execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved), isFresh })
-    for (const { operation, isWritten } of reports ?? [])
-      if (isWritten) step.wrote(operation.object, writeOf(operation))
-    return reports
-  }
+  const run = (operations: readonly Operation[], failed: Iterable<string>, isFresh: boolean) =>
+    execute(kubernetes, operations, { failed, isCurrent: () => isCurrent(step, saved), isFresh })
   const isEarly = ({ phase }: Operation) => PHASES.indexOf(phase) < PHASES.indexOf('enrol')
   const isAlone = !isGathering(step)
-  const early = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
-  if (early === undefined) return undefined
+  const { reports: early, lost } = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
+  if (lost) return { ...withSkipped(step, first, early), lost }
   const isNew = observed.targets.current.some(({ target, places }) => places === undefined || target.on === 'pods')
   const isOwn = next.config?.workload !== undefined && next.config.workload !== null
   const targets = isNew && isOwn ? await observeTargets(features, kubernetes, subject, next) : observed.targets
   const failed = failedIn(first, early)
-  const isChanged = early.some(({ operation: { verb } }) => verb === 'label' || verb === 'release')
+  const isChanged = early.some(({ operation }) => isLabelling(operation) || isRolling(operation))
   const isLookedAt = situation.waitForPods !== undefined && isChanged
   const waitForPods = isLookedAt
     ? await waitForRemainingPods(features.mesh, kubernetes, subject, observed.targets)
     : situation.waitForPods
   const now = { ...situation, waitForPods, observed: { ...observed, targets } }
   const second = recall('plan', planOf, { situation: now, failed })
-  const late = await run(left(second, early), failed, isAlone && early.length === 0)
-  return late && { plan: second, reports: [...early, ...late], targets, waitForPods }
+  // what waited for something else may not do so any more
+  const done = early.filter(({ skipped }) => skipped === undefined)
+  const late = await run(left(second, done), failedIn(first, done), isAlone && early.length === 0)
+  return { ...late, plan: second, reports: [...done, ...late.reports], targets, waitForPods }
 }
 
 type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
@@ -276,8 +302,8 @@ const observeWritten = async (step: Step, workload: Found | undefined): Promise<
 }
 
 /** Narrows the memory to what is held, and saves it, if it is not the same. */
-const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Reconciled | undefined> => {
-  const { features, kubernetes, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
+const finish = async (step: Step, saved: Memory, executed: Executed, attempt: Attempt): Promise<Attempt> => {
+  const { features, subject, memory, next, resolved, peers, situation, observed, clock, recall } = step
   const { plan: planned, reports, targets, waitForPods } = executed
   await clock.yieldTurn()
   const [workload] = targets.current
@@ -329,19 +355,18 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Re
     unenforced: await unenforcedSince(step, reports, now),
   })
   const content = { state: defined({ ...withSending(subject, shown, peers), awaiting }), labels }
-  let settled = saved
   const waitingSince = beginnings(waits, content.state.waitingSince, now)
-  if (!features.memories.isStored(saved, content) || isDatedAnew(waitingSince, content.state)) {
-    const dated = { ...content, state: changed(content.state, { waitingSince }) }
-    settled = await features.memories.save(kubernetes, subject, saved, dated)
-    step.wrote(memoryObject(subject))
-  }
-  const waiting = withBeginnings(waits, settled.state)
+  const isDone = features.memories.isStored(saved, content) && !isDatedAnew(waitingSince, content.state)
+  const dated = { ...content, state: changed(content.state, { waitingSince }) }
+  const recorded = isDone ? { memory: saved } : await save(step, saved, dated)
+  if ('lost' in recorded) return { ...attempt, ...recorded.lost }
+  const { state: settled } = recorded.memory
+  const waiting = withBeginnings(waits, settled)
   const reporting: Pick<Features, 'reports'> = {
     reports: (...about) => recall('reports', (given) => features.reports(...given), about),
   }
-  return {
-    state: settled.state,
+  const reconciled: Reconciled = {
+    state: settled,
     conflicts,
     waiting,
     problems: [
@@ -350,8 +375,9 @@ const finish = async (step: Step, saved: Memory, executed: Executed): Promise<Re
       ...reports.flatMap((report) => skippedMessage(report) ?? []),
     ],
     messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(reporting, subject, settled.state, resolved, { running, waiting, now }),
+    application: applicationStatus(reporting, subject, settled, resolved, { running, waiting, now }),
   }
+  return { ...attempt, reconciled, writes: [...attempt.writes, ...(isDone ? [] : [memoryWrite(step)])] }
 }
 
 /** The waits for the mesh; what this step wrote, or another one just now, it may be about to take. */

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import type { AuthorizeAuthor } from '../access/document-authors.ts'
-import { type Budget, createBudget } from '../base/budget.ts'
+import type { Budget } from '../base/budget.ts'
 import type { Clock } from '../base/clock.ts'
 import { NamespaceLeaving, Unavailable } from '../base/errors.ts'
-import { createRecalls, type Recalls } from '../base/recall.ts'
+import { createRecalls, type Recall, type Recalls } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment, FeatureInput } from '../feature/feature.ts'
 import { isStale } from '../kubernetes/api-error.ts'
-import type { Kubernetes } from '../kubernetes/client.ts'
+import { counting, type Kubernetes } from '../kubernetes/client.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import { withDeparting } from '../relations/resolve-relations.ts'
@@ -18,25 +18,26 @@ import { isInherited, type Memory } from '../state/memory.ts'
 import { ownedName } from '../state/owned-kinds.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
 import { admit } from './admit.ts'
+import { withAuthors } from './authorized-documents.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './databags.ts'
 import { isDue } from './derive.ts'
 import { unmetExpectations } from './expectations.ts'
-import { type Change, type ChangeResult, foldChanges } from './fold-changes.ts'
-import { withAuthors } from './judged-documents.ts'
+import { type Change, type ChangeResult, type FoldedMemory, foldChanges } from './fold-changes.ts'
+import { createLookBudget } from './look-budget.ts'
 import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
 import { dependsOnUnits, withUnits } from './observe-units.ts'
 import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
-import type { Drift } from './plan/drift.ts'
 import {
   type KnownMemories,
+  type Prefetch,
   type PrefetchInput,
   prefetch,
   prefetchForKnown,
   recallResolved,
   withKnownMemories,
 } from './prefetch.ts'
-import { type Reconciled, reconcile } from './reconcile.ts'
+import { type Attempt, type ObjectWrite, type Reconciled, reconcile } from './reconcile.ts'
 import { type Outcome, outcomeOf } from './result.ts'
 import { isAboutPods, type Surroundings } from './surroundings.ts'
 import { unknownRequesters } from './unknown-consumers.ts'
@@ -58,9 +59,6 @@ export type StepDependencies = {
   /** Bounds what all steps keep of lists, in characters. */
   budget?: Budget
 }
-
-/** Objects that are read from a text take about three times as much: at 128 MiB that leaves half of the heap for the rest. */
-const MOST_KEPT = 4 * 1024 * 1024
 
 /** The outcome of each change, in their order, or why it failed; and what others are to be told. */
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
@@ -87,29 +85,28 @@ export type Step = (subject: Subject, batch: Batch, on?: Kubernetes) => Promise<
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000
 
-/** The progress of a step over its attempts: the results of remembered changes, and all that was written for them. */
-type Progress = {
-  /** The memory and the change for which the first attempt reads ahead. */
-  readonly ahead: PrefetchInput | undefined
-  changes: readonly Change[] | undefined
-  taken: readonly ChangeResult[] | undefined
-  readonly written: Set<string>
-  readonly drift: Drift[]
-  /** Of what was written, what is gone. */
-  readonly removed: Set<string>
-  /** Data of units that did not come to lead, a sentence each. */
-  dropped: readonly string[]
-  /** The mark under which the last attempt wrote. */
-  mark?: string
-  /** It took the place of another step's mark: what that may still write is to be fenced until an attempt has come to its end. */
-  isFencing?: boolean
-  /** An attempt of this step tried again what was refused before. */
-  hasRetried?: true
-  /** Somebody else writes as well. */
-  hasLost?: true
+/** The part of an attempt that outlives it, where somebody was faster: its changes, and all that was written for them. */
+type Carried = {
+  readonly changes: readonly Change[]
   /** The state before the first attempt. */
-  before: State | undefined
+  readonly before: State
+  /** The results of the changes, once the memory has these: starting over must not fold them in a second time. */
+  readonly taken?: readonly ChangeResult[] | undefined
+  /** Data of units that did not come to lead, a sentence each. */
+  readonly dropped: readonly string[]
+  readonly writes: readonly ObjectWrite[]
+  /** The mark under which the last attempt wrote. */
+  readonly mark?: string | undefined
+  /** It took the place of another step's mark: what that may still write is to be fenced until an attempt has come to its end. */
+  readonly isFencing?: boolean
+  /** An attempt of this step tried again what was refused before. */
+  readonly hasRetried?: boolean
+  /** Somebody else writes as well. */
+  readonly hasLost?: boolean
 }
+
+/** The end of an attempt: `attempted` where nobody was faster, else the answer of the API server that says who was, where there is one. */
+type Turn = { readonly carried: Carried; readonly attempted?: Attempted; readonly cause?: unknown }
 
 /**
  * One reconciliation step for one application: reads its memory and those of its remote applications, folds the changes in, and brings the
@@ -125,56 +122,47 @@ export const createStep = ({
   authorizeAuthor,
   recalls = createRecalls(),
   memories = withKnownMemories(combined.memories),
-  budget = createBudget(
-    MOST_KEPT,
-    'too much of what others say is being looked through here: the event fits in a moment',
-  ),
+  budget = createLookBudget(),
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
   const takeStep = async (
     subject: Subject,
     { take, alone, deadline }: Batch,
     kubernetes: Kubernetes,
+    release: () => void,
   ): Promise<Stepped> => {
-    const progress: Progress = {
-      ahead: aheadOf(memories.known(subject), alone),
-      changes: undefined,
-      taken: undefined,
-      written: new Set(),
-      removed: new Set(),
-      dropped: [],
-      drift: [],
-      before: undefined,
+    const dependencies = {
+      ...{ features, kubernetes, release, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls },
     }
-    const dependencies = { features, kubernetes, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls }
-
-    let attempted = await retryOnConflict(dependencies, subject, { take, deadline }, progress)
-    if (isToBeRepeated(features, subject, attempted))
-      attempted = await retryOnConflict(dependencies, subject, { take, deadline }, progress)
+    const ahead = aheadOf(memories.known(subject), alone)
+    const first = await retryOnConflict(dependencies, subject, { take, deadline, ahead })
+    const { attempted, carried } = isToBeRepeated(features, subject, first.attempted)
+      ? await retryOnConflict(dependencies, subject, { take, deadline, carried: first.carried })
+      : first
     const { reconciled, found } = attempted
-    const { changes = [] } = progress
+    const { changes, before, taken = [], dropped, writes } = carried
     const unmet = reconciled ? await unmetExpectations(features, kubernetes, subject, reconciled.state) : []
-    const written = [...progress.written]
+    const written = [...new Set(writes.map(({ name }) => name))]
     const done = reconciled && {
       ...reconciled,
       problems: [...reconciled.problems, ...unmet],
-      messages: [...reconciled.messages, ...misspeltEndpoints(subject, reconciled.state), ...new Set(progress.dropped)],
+      messages: [...reconciled.messages, ...misspeltEndpoints(subject, reconciled.state), ...new Set(dropped)],
       written,
-      removed: [...progress.removed],
-      drift: isResync(changes) ? progress.drift : [],
+      removed: written.filter((name) => writes.findLast((write) => write.name === name)?.isGone),
+      drift: isResync(changes) ? writes.flatMap(({ drift }) => drift) : [],
     }
-    const outcomes = (progress.taken ?? []).map((one) => outcomeOf(subject, one, done))
+    const now = new Date(clock.now())
     return {
-      outcomes,
+      outcomes: taken.map((one) => outcomeOf(subject, one, done)),
       due: reconciled
-        ? outboxAfter(features, subject, reconciled.state, found.peers, changes, progress, new Date(clock.now()))
+        ? outboxAfter(features, subject, reconciled.state, found.peers, changes, { before, written }, now)
         : EMPTY_OUTBOX,
     }
   }
   return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
-    const account = budget.open()
+    const account = budget.open(subjectName(subject))
     try {
-      return await takeStep(subject, batch, { ...kubernetes, keep: account.keep })
+      return await takeStep(subject, batch, counting(kubernetes, account.keep), account.close)
     } finally {
       account.close()
     }
@@ -184,35 +172,57 @@ export const createStep = ({
 const aheadOf = (known: Memory | undefined, change: Change | undefined): PrefetchInput | undefined =>
   known && change && { known, change }
 
+type Attempts = Pick<Batch, 'take' | 'deadline'> & {
+  /** The memory and the change for which the first attempt reads ahead. */
+  readonly ahead?: PrefetchInput | undefined
+  readonly carried?: Carried
+}
+
 /** Attempts until nobody was faster. */
 const retryOnConflict = async (
   dependencies: Dependencies,
   subject: Subject,
-  { take, deadline }: Batch,
-  progress: Progress,
-): Promise<Attempted> => {
-  const { clock } = dependencies
-  let lost: unknown
+  { take, deadline, ahead, carried: before }: Attempts,
+): Promise<Required<Pick<Turn, 'carried' | 'attempted'>>> => {
+  const { clock, release } = dependencies
+  let turn: Partial<Turn> = before === undefined ? {} : { carried: before }
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
-    const won = await attempt(dependencies, subject, take, progress).catch((error: unknown) => {
-      if (error instanceof NamespaceLeaving)
-        return done(
-          progress,
-          (progress.changes ?? []).map(() => ({ message: error.message })),
-        )
-      if (!isStale(error)) throw error
-      lost = error
-    })
-    if (won !== undefined) return won
-    progress.hasLost = true
+    // nothing is held of an attempt before
+    release()
+    const { carried, attempted, cause } = await takeTurn(dependencies, subject, take, turn.carried ?? ahead)
+    if (attempted !== undefined) return { carried, attempted }
+    turn = { carried: { ...carried, hasLost: true }, cause: cause ?? turn.cause }
     const wait = delay * (0.5 + clock.random())
-    if (clock.now() + wait >= deadline) throw lostRace(subject, lost)
+    if (clock.now() + wait >= deadline) throw lostRace(subject, turn.cause)
     await clock.sleep(wait)
   }
 }
 
+/** Reads the memory, takes the changes unless an earlier attempt did, and attempts what follows. */
+const takeTurn = async (
+  dependencies: Dependencies,
+  subject: Subject,
+  take: Batch['take'],
+  begun: Carried | PrefetchInput | undefined,
+): Promise<Turn> => {
+  const { features, kubernetes, clock, recalls } = dependencies
+  const recall = recalls(subjectName(subject), kubernetes.answered)
+  const known = begun && 'changes' in begun ? begun : undefined
+  const begin = (...read: [Memory, readonly Change[]]) => prefetch(features, kubernetes, recall, subject, ...read)
+  const readingOf = prefetchForKnown(begin, begun && 'known' in begun ? begun : undefined)
+  const memory = await loadWritten({ features, kubernetes, clock }, subject, known)
+  const carried = known ?? { changes: take(), before: memory.state, dropped: [], writes: [] }
+  try {
+    return await attempt({ ...dependencies, recall }, subject, memory, carried, readingOf)
+  } catch (error) {
+    if (error instanceof NamespaceLeaving) return endedWith(carried, error.message)
+    if (!isStale(error)) throw error
+    return { carried, cause: error }
+  }
+}
+
 /** The mark that no other step has to be fenced for. */
-const ownMarkOf = ({ mark, isFencing }: Progress): string | undefined => (isFencing ? undefined : mark)
+const ownMarkOf = ({ mark, isFencing }: Carried): string | undefined => (isFencing ? undefined : mark)
 
 const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)
 
@@ -240,51 +250,54 @@ const isUnsaid = (features: Features, { reconciled, units }: Attempted): boolean
 
 type Dependencies = Omit<StepDependencies, 'connect' | 'recalls' | 'memories'> & {
   kubernetes: Kubernetes
+  /** Gives back what was counted of lists. */
+  release: () => void
   recalls: Recalls
 }
 
-/** Answers undefined, or rejects with an error that isStale, when somebody was faster. */
+/** Takes the changes into the memory, and brings the cluster to it. */
 const attempt = async (
-  { features, kubernetes, clock, environment, checkAdmissionPolicy, authorizeAuthor, recalls }: Dependencies,
+  {
+    features,
+    kubernetes,
+    clock,
+    environment,
+    checkAdmissionPolicy,
+    authorizeAuthor,
+    recall,
+  }: Dependencies & {
+    recall: Recall
+  },
   subject: Subject,
-  take: Batch['take'],
-  progress: Progress,
-): Promise<Attempted | undefined> => {
-  const recall = recalls(subjectName(subject), kubernetes.answered)
-  const begin = (...read: [Memory, readonly Change[]]) => prefetch(features, kubernetes, recall, subject, ...read)
-  const readingOf = prefetchForKnown(begin, progress.changes ? undefined : progress.ahead)
-  const memory = await loadWritten({ features, kubernetes, clock }, subject, progress)
-  progress.changes ??= take()
-  progress.before ??= memory.state
-  const { changes } = progress
-  const isNote = changes.every(({ note }) => note === true)
+  memory: Memory,
+  carried: Carried,
+  readingOf: (memory: Memory, changes: readonly Change[]) => Prefetch,
+): Promise<Turn> => {
+  const { changes } = carried
   if (isInherited(memory) && changes.every(({ observation }) => observation))
-    return done(
-      progress,
-      changes.map(() => ({ message: LIBRARY_KEEPS_IT })),
-    )
-  if (isNote) return await note({ features, kubernetes, clock }, subject, memory, changes, progress)
+    return endedWith(carried, LIBRARY_KEEPS_IT)
+  if (changes.every(({ note }) => note === true))
+    return ended(carried, await saveNotes({ features, kubernetes, clock }, subject, memory, changes))
   const { once, early, finding } = readingOf(memory, changes)
   const found = await withAuthors(features, authorizeAuthor, subject, changes, await finding)
   const now = new Date(clock.now())
   const lost = await withLostMemory(memory, subject, early)
   const current = { ...memory, state: await withPodsOfNow(features, subject, lost, early, changes) }
-  // once saved the changes are in the memory: starting over must not fold them in a second time
-  const left = progress.taken ? [] : changes
-  const { state, taken, dropped } = await admit({
+  const admitted = await admit({
     features,
     kubernetes: once,
     clock,
     memory: current,
     subject,
-    changes: left,
+    changes: carried.taken ? [] : changes,
     found,
     now,
     checkAdmissionPolicy,
     authorizeAuthor,
   })
-  progress.dropped = [...progress.dropped, ...dropped]
-  if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return done(progress, taken)
+  const { state } = admitted
+  const taken = carried.taken ?? admitted.taken
+  if (carried.taken === undefined && taken.every((one) => one instanceof Error)) return ended(carried, taken)
   const wanted = withTargets(features, memory, subject, state, now)
   const isWhole = isAboutPods(changes)
   const seen = recallResolved(recall, 'both sides', subject, { state, peers: found.peers })
@@ -292,25 +305,19 @@ const attempt = async (
     saveOnly({ features, kubernetes }, subject, memory, state, error),
   )
   if (memory.stored === undefined && isStranger(subject, changes, state, found, observed))
-    return done(
-      progress,
-      changes.map(() => ({
-        message: `${subject.namespace}/${subject.application} is not known: nothing is remembered of it`,
-      })),
-    )
+    return endedWith(carried, `${subjectName(subject)} is not known: nothing is remembered of it`)
   const labelled = withObservedLabels(features, memory, subject, state, { seen, observed, found })
-  const { carried, resolved } = withLostEndpoints(memory, subject, labelled, { observed, found })
+  const { carried: known, resolved } = withLostEndpoints(memory, subject, labelled, { observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const sayable = recall('said', (given: PublishInput) => publishDatabags(features, given), {
-    ...{ subject, resolved: withDeparting(resolved), state: features.plan(carried, resolved, now) },
+    ...{ subject, resolved: withDeparting(resolved), state: features.plan(known, resolved, now) },
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
-  const { state: said, problems } = limitDatabags(memory, carried, sayable)
-  const requesters = await unknownRequesters(features.mesh, once, subject, carried, found.peers, observed)
+  const { state: said, problems } = limitDatabags(memory, known, sayable)
+  const requesters = await unknownRequesters(features.mesh, once, subject, known, found.peers, observed)
   const next = withTargets(features, memory, subject, said, now)
-  const ownMark = ownMarkOf(progress)
-  const reconciled = await reconcile(
+  const tried = await reconcile(
     { features, kubernetes, clock, environment, recall },
     {
       subject,
@@ -323,33 +330,38 @@ const attempt = async (
       requesters,
       observed,
       isWhole,
-      ownMark,
-      hasRetried: progress.hasRetried === true,
-      hasLost: progress.hasLost === true,
-      retried: () => {
-        progress.hasRetried = true
-      },
-      saved: (mark) => {
-        progress.taken ??= taken
-        progress.mark = mark
-        progress.isFencing = ![undefined, ownMark].includes(memory.state.writeToken)
-      },
-      wrote: (name, { drift, isGone } = { drift: [], isGone: false }) => {
-        progress.written.add(name)
-        progress.drift.push(...drift)
-        if (isGone) progress.removed.add(name)
-        else progress.removed.delete(name)
-      },
+      ownMark: ownMarkOf(carried),
+      hasRetried: carried.hasRetried === true,
+      hasLost: carried.hasLost === true,
     },
   )
-  if (reconciled === undefined) return undefined
-  progress.taken ??= taken
+  const left = carriedOn(carried, { ...admitted, taken }, tried, memory)
+  const { reconciled, cause } = tried
+  if (reconciled === undefined) return { carried: left, cause }
   return {
-    ...{ reconciled: { ...reconciled, problems: [...reconciled.problems, ...problems] }, found, units: carried.units },
-    // what was refused again has changed nothing to look at
-    hasHeldBack: progress.hasRetried !== true && features.isHeldBack(input),
+    carried: left,
+    attempted: {
+      ...{ reconciled: { ...reconciled, problems: [...reconciled.problems, ...problems] }, found, units: known.units },
+      // what was refused again has changed nothing to look at
+      hasHeldBack: !left.hasRetried && features.isHeldBack(input),
+    },
   }
 }
+
+/** The progress with which the next attempt goes on. */
+const carriedOn = (
+  carried: Carried,
+  { taken, dropped }: Pick<FoldedMemory, 'taken' | 'dropped'>,
+  { reconciled, mark, writes, hasRetried = false }: Attempt,
+  { state: { writeToken } }: Memory,
+): Carried => ({
+  ...carried,
+  taken: mark !== undefined || reconciled !== undefined ? taken : carried.taken,
+  dropped: [...carried.dropped, ...dropped],
+  writes: [...carried.writes, ...writes],
+  ...(mark !== undefined && { mark, isFencing: ![undefined, ownMarkOf(carried)].includes(writeToken) }),
+  hasRetried: carried.hasRetried === true || hasRetried,
+})
 
 /** The kinds of objects that stand, or may, and that the config does not want. */
 const unwantedKinds = (features: Features, { config }: State, { owned: { kinds } }: Observed): string[] => {
@@ -387,7 +399,7 @@ const MOST_LOOKS = 8
 const loadWritten = async (
   { features: { memories }, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
   subject: Subject,
-  { taken, mark }: Progress,
+  { taken, mark }: Pick<Carried, 'taken' | 'mark'> = {},
 ): Promise<Memory> => {
   let memory = await memories.load(kubernetes, subject)
   const { writeToken } = memory.state
@@ -404,10 +416,18 @@ const LIBRARY_KEEPS_IT =
 
 const NOTHING_FOUND: Surroundings = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }
 
-const done = (progress: Progress, taken: readonly ChangeResult[]): Attempted => {
-  progress.taken ??= taken
-  return { reconciled: undefined, found: NOTHING_FOUND }
-}
+/** The end of an attempt after which there is nothing to do. */
+const ended = (carried: Carried, taken: readonly ChangeResult[]): Turn => ({
+  carried: { ...carried, taken: carried.taken ?? taken },
+  attempted: { reconciled: undefined, found: NOTHING_FOUND },
+})
+
+/** The end of an attempt that has one answer to all changes. */
+const endedWith = (carried: Carried, message: string): Turn =>
+  ended(
+    carried,
+    carried.changes.map(() => ({ message })),
+  )
 
 /** Somebody has to repair first what cannot be observed: the event is remembered, and counts then. */
 const saveOnly = async (
@@ -424,26 +444,19 @@ const saveOnly = async (
 }
 
 /** Notes change nothing that is desired: they are saved, and that is all. */
-const note = async (
+const saveNotes = async (
   { features, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
   subject: Subject,
   memory: Memory,
   changes: readonly Change[],
-  progress: Progress,
-): Promise<Attempted> => {
-  const { state, taken } = await foldChanges(
-    { features, clock },
-    memory,
-    subject,
-    changes,
-    NOTHING_FOUND,
-    new Date(clock.now()),
-  )
+): Promise<readonly ChangeResult[]> => {
+  const now = new Date(clock.now())
+  const { state, taken } = await foldChanges({ features, clock }, memory, subject, changes, NOTHING_FOUND, now)
   const content = { state, labels: memory.labels }
   const { memories } = features
   if (memory.stored !== undefined && !memories.isStored(memory, content))
     await memories.save(kubernetes, subject, memory, content)
-  return done(progress, taken)
+  return taken
 }
 
 /** Write-ahead record: previous targets, and the kinds of the objects that may be made. */

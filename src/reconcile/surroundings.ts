@@ -18,8 +18,8 @@ import {
 import { hasPublished } from '../relations/resolve-relations.ts'
 import { relationKey } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
-import { type Documents, withoutDocument, withoutRivals } from './documents.ts'
 import type { Change } from './fold-changes.ts'
+import { type Documents, withoutDocument, withoutRivals } from './fold-documents.ts'
 
 /** The data of others that concerns an application: the memories of its remote applications, and its documents. */
 export type Surroundings = { readonly peers: Peers; readonly documents: Documents }

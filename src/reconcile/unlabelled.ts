@@ -4,6 +4,7 @@ import type { Wait } from '../base/wait.ts'
 import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
 import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { isAvailable } from '../workload/health.ts'
+import { workloadManager } from '../workload/objects.ts'
 import type { Running } from './observe-units.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -107,8 +108,9 @@ const beginning = (
     .flatMap(({ pod }) => pod.metadata.creationTimestamp ?? [])
     .map(String)
     .toSorted()
-  const applied = managedFields.find(({ manager }) => manager === fieldManager(application))?.time
-  return [came, applied]
+  const managers = [fieldManager(application), workloadManager(application)]
+  const applied = managedFields.filter(({ manager }) => managers.includes(manager)).map(({ time }) => time)
+  return [came, ...applied]
     .flatMap((time) => (typeof time === 'string' ? [time] : []))
     .toSorted()
     .at(-1)

@@ -1,7 +1,7 @@
 import { pythonJson } from '../base/python-json.ts'
 import type { Version } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
-import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './version-1.ts'
+import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './protocol-version-1.ts'
 import { type Agreement, negotiate } from './versions.ts'
 
 /**

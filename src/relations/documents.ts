@@ -59,7 +59,7 @@ export const listDocuments = async (
       await kubernetes.yieldTurn()
       const document = readDocument(object, schema)
       if (document === undefined || !isKept(document)) continue
-      kubernetes.keep(sizeOf(object))
+      kubernetes.keep(sizeOf(object, document))
       kept.push(document)
     }
     return kept
@@ -67,9 +67,12 @@ export const listDocuments = async (
   return pages.flat()
 }
 
-/** In characters. */
-const sizeOf = ({ data = {}, metadata: { annotations = {} } }: KubernetesObject): number =>
-  [...Object.values(data), ...Object.values(annotations)].reduce((sum, text) => sum + text.length, 0)
+/** The size of what is kept of a document, in characters: of one that cannot be read, its name and why. */
+const sizeOf = ({ data = {}, metadata: { annotations = {} } }: KubernetesObject, document: Document): number =>
+  ('problem' in document
+    ? [document.name, document.problem]
+    : [...Object.values(data), ...Object.values(annotations)]
+  ).reduce((sum, text) => sum + text.length, 0)
 
 /** Reads the documents of these names that exist. */
 export const findDocuments = async (
@@ -79,7 +82,11 @@ export const findDocuments = async (
   schema: ConfigDocument,
 ): Promise<Document[]> => {
   const found = await Promise.all(names.map((name) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
-  return found.flatMap((object) => (object && readDocument(object, schema)) ?? [])
+  return found.flatMap((object) => {
+    const document = object && readDocument(object, schema)
+    if (object && document) kubernetes.keep(sizeOf(object, document))
+    return document ?? []
+  })
 }
 
 /** Parses a document; undefined for any other ConfigMap. */

@@ -75,6 +75,7 @@ const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer>
   const { namespace, application } = subject
   const found = await unlessForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
   if (found instanceof Error) return unreadablePeer(subject, found)
+  kubernetes.keep(found?.data?.state?.length ?? 0)
   return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)
 }
 

@@ -235,6 +235,8 @@ const resolve = (entry: RelationEntry, { published, labels }: PeerView, state: S
   const { remote, lastReadable } = entry
   const read = readData(entry.interface, remote.data ?? {}, published?.data, state.config?.versions)
   const own = publishedIn(state, entry)
+  const isRequest = own !== undefined && entry.role === 'requires' && isEnrolling(entry)
+  const requested = isRequest ? readData(entry.interface, own.data, undefined) : undefined
   const data = 'data' in read ? read.data : (lastReadable ?? {})
   const units = published?.units ?? remote.units
   const { id, endpoint, interface: name, role } = entry
@@ -248,6 +250,7 @@ const resolve = (entry: RelationEntry, { published, labels }: PeerView, state: S
     isPartial: published?.partial,
     peerLabels: labels,
     isConfigured: flag(own !== undefined && !own.partial),
+    requested: requested && 'data' in requested ? requested.data : undefined,
     customData: selectCustomData(entry.interface, published),
     isUnknown: flag(isUnknown),
     isLeaving: flag(isOver),
@@ -338,6 +341,20 @@ export const gateEnrolment = (
     ],
   }
 }
+
+/** Lists the providers of labels that have not granted yet what the application asks for now. */
+export const ungrantedBy = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: ResolvedRelations,
+  peers: Peers,
+): string[] =>
+  Object.entries(relations).flatMap(([key, relation]) => {
+    const entry = ownValue(state.relations, key)
+    const isRequest = entry?.role === 'requires' && isEnrolling(entry) && relation.publishes
+    if (!isRequest || Object.keys(requestedLabels(relation)).length === 0) return []
+    return isGranted(entry, peerView(subject, state, key, peers)) ? [] : [subjectName(remoteSubject(subject, relation))]
+  })
 
 /** Tells if labels of some relation wait for its provider. Labels carried for another one stay until then, also after its end. */
 export const isAwaiting = ({ state: { relations } }: ResolvedRelations): boolean =>

@@ -3,7 +3,7 @@ import { printValue } from '../base/printed.ts'
 import { readText } from '../base/structured-text.ts'
 import type { Interface, Version, Versions } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
-import { documentIn, isLeftBehind, VERSIONS_KEY } from './version-1.ts'
+import { documentIn, isLeftBehind, VERSIONS_KEY } from './protocol-version-1.ts'
 
 /** The versions of each interface that are spoken here. */
 export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {

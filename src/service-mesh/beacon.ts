@@ -98,8 +98,10 @@ export const beaconDesiredState = (
   seen: ClusterView,
 ): BeaconDesiredState => {
   const { lookups } = seen
-  const { mesh, leading } = meshInEffect(subject, state, config, seen)
-  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups) : NOTHING
+  const { mesh, leading, isSwitching } = meshInEffect(subject, state, config, seen)
+  // whoever the Services let in is let in at the pods as well, where these are open without a waypoint
+  const isOpening = (relation: Relation) => !config.hardened && isSwitching(relation)
+  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups, isOpening) : NOTHING
   const waypoint = waypointDeployment(subject, config)
     .map(nameOf)
     .filter((name) => !isUnreadable(lookups, name))
@@ -138,7 +140,7 @@ export const beaconDesiredState = (
           message: `${name} does not exist: until it does, nothing guards what comes from outside`,
         })),
     ],
-    isAwaitingLabels: leading.length > 0,
+    isAwaitingLabels: leading.length > 0 || managed.isOpening,
   }
 }
 
@@ -148,10 +150,16 @@ const HELD_WAYPOINT = 'the waypoint'
 export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
   manageAuthorizationPolicies !== false
 
-const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [] }
+const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [], isOpening: false }
 
-const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConfig, lookups: Lookups): Grants => {
-  const grants = grantsFor(subject, state, lookups, mesh)
+const managedPolicies = (
+  subject: Subject,
+  state: EffectiveState,
+  mesh: MeshConfig,
+  lookups: Lookups,
+  isOpening: (relation: Relation) => boolean,
+): Grants => {
+  const grants = grantsFor(subject, state, lookups, mesh, isOpening)
   const own = ownGrants(subject, state, mesh)
   return {
     requests: [...grants.requests, ...own.requests],
@@ -159,6 +167,7 @@ const managedPolicies = (subject: Subject, state: EffectiveState, mesh: MeshConf
     unknown: grants.unknown,
     waiting: [...grants.waiting, ...own.waiting],
     messages: [...grants.messages, ...own.messages],
+    isOpening: grants.isOpening,
   }
 }
 

@@ -1,16 +1,18 @@
 import { pythonJson } from '../base/python-json.ts'
-import type { Subject } from '../base/subject.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
 import type { MeshConfig } from '../istio/beacon-config.ts'
 import type { Lookups } from '../kubernetes/lookups.ts'
+import type { MeshPolicy, Policy } from '../policies/models.ts'
 import { crossModelDatabag } from '../relations/cross-model.ts'
 import { ELSEWHERE_KEY } from '../relations/mesh-labels.ts'
-import { policiesDatabag } from '../relations/policies-databag.ts'
-import type { Relation } from '../state/relation.ts'
+import { policiesDatabag, readPolicies } from '../relations/policies-databag.ts'
+import { type Relation, relationsIn } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
+import { servicesToLeave } from './services.ts'
 
 /**
  * The databag of a relation of the mesh; undefined in relations of other interfaces. A consumer publishes its requests, a beacon the
@@ -24,7 +26,7 @@ export const meshDatabag = (
 ): Record<string, string> | undefined => {
   switch (`${relation.interface} ${relation.role}`) {
     case 'service_mesh requires':
-      return requestDatabag(subject, state)
+      return requestDatabag(subject, state, relation, lookups)
     case 'service_mesh provides':
       return state.config?.mesh && beaconDatabag(subject, state.config.mesh, state, relation, lookups)
     case 'cross_model_mesh requires':
@@ -40,16 +42,48 @@ export const meshDatabag = (
 const isRequestingPolicies = ({ config }: EffectiveState): boolean =>
   config?.policies !== undefined || config?.coordinator !== undefined
 
-const requestDatabag = (subject: Subject, state: EffectiveState): Record<string, string> | undefined => {
-  const guards = declaredGuards(subject, state, authorPolicies(state))
+const requestDatabag = (
+  subject: Subject,
+  state: EffectiveState,
+  relation: Relation,
+  lookups: Lookups,
+): Record<string, string> | undefined => {
+  const leaving = servicesToLeave(subject, state, lookups)
+  const guards = [
+    ...declaredGuards(subject, state, authorPolicies(state)),
+    ...leaving.map((service) => ({ type: 'app' as const, ...(service !== subject.application && { service }) })),
+  ]
   if (!isRequestingPolicies(state) && guards.length === 0) return undefined
-  const requested = consumerPolicies(subject, state).requested.map(({ policy }) => policy)
+  const requested = [
+    ...consumerPolicies(subject, state).requested.map(({ policy }) => policy),
+    ...requestsAt(leaving, subject, state, relation),
+  ]
   return {
-    ...(isRequestingPolicies(state) && { policies: policiesDatabag(requested) }),
+    ...((isRequestingPolicies(state) || leaving.length > 0) && { policies: policiesDatabag(requested) }),
     ...(guards.length > 0 && { guarded: pythonJson(guards) }),
     ...enforcementDatabag(state),
   }
 }
+
+/** The requests of before for Services, of clients that the application still has. */
+const requestsAt = (
+  services: readonly string[],
+  subject: Subject,
+  state: EffectiveState,
+  { requested = {} }: Relation,
+): MeshPolicy[] => {
+  const read = readPolicies(requested)
+  if (services.length === 0 || 'unreadable' in read) return []
+  const endpoints = new Set(relationsIn(state).map(({ endpoint }) => endpoint))
+  const everybody = [...endpoints].map((relation): Policy => ({ type: 'unit', relation }))
+  const clients = new Set(consumerPolicies(subject, state, everybody).requested.map(({ policy }) => sourceOf(policy)))
+  const isThere = ({ target_type: type, target_service: service, target_app_name: name }: MeshPolicy) =>
+    type === 'app' && services.includes(service ?? name ?? '')
+  return read.policies.filter((policy) => isThere(policy) && clients.has(sourceOf(policy)))
+}
+
+const sourceOf = ({ source_namespace: namespace, source_app_name: application }: MeshPolicy): string =>
+  subjectName({ namespace, application })
 
 const beaconDatabag = (
   subject: Subject,

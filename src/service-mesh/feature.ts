@@ -17,11 +17,11 @@ import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels, refusedLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
-import { isMadeByLibrary, librarySelector } from './library.ts'
+import { isMadeByLibrary, libraryManagers, librarySelector } from './library.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
 import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
-import { namedServices, servicesOfPolicies } from './services.ts'
+import { namedServices, servicesToLeave, servicesToRead } from './services.ts'
 import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
 
 /** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
@@ -49,7 +49,9 @@ export const serviceMesh = {
     })
   },
   leftovers: ({ mesh }) =>
-    mesh?.adopt === true ? { selector: librarySelector, isLeftover: isMadeByLibrary } : undefined,
+    mesh?.adopt === true
+      ? { selector: librarySelector, managers: libraryManagers, isLeftover: isMadeByLibrary }
+      : undefined,
   services: namedServices,
   kinds: ({ meshPolicies = [], rawPolicies: raw = [], mesh }) => [
     ...(meshPolicies.length > 0 || raw.length > 0 || mesh ? (['AuthorizationPolicy'] as const) : []),
@@ -58,7 +60,7 @@ export const serviceMesh = {
   lookups: (subject, { state }) => [
     ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
     ...rootLookups(state.config ?? {}),
-    ...servicesOfPolicies(subject, state),
+    ...servicesToRead(subject, state),
   ],
   // labels of relations with unknown data are kept
   labels: (subject, resolved) => {
@@ -105,9 +107,10 @@ export const serviceMesh = {
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
-  // the namespace is labelled in the same step, and looked at once more
+  // the namespace is labelled in the same step, and a Service let go of: they are looked at once more
   isHeldBack: ({ subject, resolved: { state }, seen }) => {
     const { mesh } = state.config ?? {}
+    if (servicesToLeave(subject, state, seen.lookups).length > 0) return true
     if (mesh === undefined) return false
     const isLeading = meshInEffect(subject, state, mesh, seen).leading.length > 0
     return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0

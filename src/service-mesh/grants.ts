@@ -25,6 +25,8 @@ export type Grants = {
   unknown: string[]
   waiting: Wait[]
   messages: string[]
+  /** Pods are open to clients of their Services while they are led to the waypoint, or past it. */
+  isOpening: boolean
 }
 
 /** Each costs every step a read. */
@@ -41,21 +43,34 @@ export const requestedServices = (subject: Subject, state: EffectiveState): Refe
  * Checks the requests of all consumers one by one, and names and skips the invalid ones. A requester may only ask for itself; for a
  * Service of another name only when that selects its pods. A declared target is guarded even where its request is invalid.
  */
-export const grantsFor = (subject: Subject, state: EffectiveState, lookups: Lookups, mesh: MeshConfig = {}): Grants => {
-  const each = selectConsumers(state).map((relation) => grantsTo(subject, relation, lookups, mesh))
+export const grantsFor = (
+  subject: Subject,
+  state: EffectiveState,
+  lookups: Lookups,
+  mesh: MeshConfig = {},
+  isOpening: (relation: Relation) => boolean = () => false,
+): Grants => {
+  const each = selectConsumers(state).map((relation) => grantsTo(subject, relation, lookups, mesh, isOpening))
   return {
     requests: each.flatMap(({ requests }) => requests),
     guards: each.flatMap(({ guards }) => guards),
     unknown: each.flatMap(({ unknown }) => unknown),
     waiting: each.flatMap(({ waiting }) => waiting),
     messages: each.flatMap(({ messages }) => messages),
+    isOpening: each.some((one) => one.isOpening),
   }
 }
 
 const selectConsumers = (state: EffectiveState): Relation[] =>
   relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
 
-const grantsTo = (subject: Subject, relation: Relation, lookups: Lookups, mesh: MeshConfig): Grants => {
+const grantsTo = (
+  subject: Subject,
+  relation: Relation,
+  lookups: Lookups,
+  mesh: MeshConfig,
+  isOpening: (relation: Relation) => boolean,
+): Grants => {
   const { requester, policies, declared, problems, isUnknown } = readRequests(subject, relation)
   const services = otherServices(requester, declared)
   const checked = policies.map((policy) => ({ policy, ...findProblem({ requester, policy }, services, lookups, mesh) }))
@@ -66,8 +81,10 @@ const grantsTo = (subject: Subject, relation: Relation, lookups: Lookups, mesh: 
   const requests = granted.map(({ policy }) => policy)
   const isGuarding = mesh.guard !== 'whenGranted'
   const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
+  const opening = isGuarding || !isOpening(relation) ? [] : atPods(requester, requests)
   return {
-    requests: requests.map((policy) => ({ policy, relation: requester.relation })),
+    requests: [...requests, ...opening].map((policy) => ({ policy, relation: requester.relation })),
+    isOpening: opening.length > 0,
     guards: guardsFor(subject, mesh, requester, guarded),
     unknown: isUnknown || checked.some((one) => one.isUnknown) ? [requester.relation] : [],
     waiting: checked.flatMap(({ waiting }) =>
@@ -79,6 +96,14 @@ const grantsTo = (subject: Subject, relation: Relation, lookups: Lookups, mesh: 
       ...(isGuarding ? unreachable(requester, own, requests) : []),
     ],
   }
+}
+
+/** The same clients at the pods, where none of the requests is for pods: without a waypoint these are open. */
+const atPods = ({ application }: Requester, requests: readonly MeshPolicy[]): MeshPolicy[] => {
+  const pods = { target_type: 'unit', target_app_name: application, target_service: null } as const
+  return requests.every(({ target_type: type }) => type === 'app')
+    ? requests.map((policy) => ({ ...policy, ...pods, endpoints: [] }))
+    : []
 }
 
 /** The other Services that a requester names for itself, up to the limit. */

@@ -29,7 +29,10 @@ export const librarySelector = (subject: Subject): string =>
   `${INSTANCE} in (${instances(subject).join(',')}),${SCOPE} in (${scopes(subject).join(',')})`
 
 /** The field managers of the library. */
-const managers = ({ namespace, application }: Subject): string[] => [application, `${application}-${namespace}`]
+export const libraryManagers = ({ namespace, application }: Subject): string[] => [
+  application,
+  `${application}-${namespace}`,
+]
 
 /**
  * Recognizes an object of the charm library. Labels and names join namespace and application by hyphens and so may be ambiguous; together
@@ -39,7 +42,7 @@ export const isMadeByLibrary = (subject: Subject, object: KubernetesObject): boo
   const { labels, managedFields = [] } = object.metadata
   const instance = ownValue(labels, INSTANCE) ?? ''
   return (
-    managedFields.some(({ manager }) => managers(subject).includes(manager)) &&
+    managedFields.some(({ manager }) => libraryManagers(subject).includes(manager)) &&
     instances(subject).includes(instance) &&
     scopes(subject).includes(ownValue(labels, SCOPE) ?? '') &&
     isNamed(subject, object)

@@ -34,6 +34,7 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
     requests,
     guards: guarded.flatMap((one) => guardsFor(subject, mesh, { ...subject, relation: one.relation }, one.policies)),
     unknown: [],
+    isOpening: false,
     waiting: [
       ...waiting,
       ...guards.filter(isUnenforced).map((one) => ({

@@ -1,8 +1,12 @@
 import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
+import { readLabels } from '../kubernetes/apply-labels.ts'
 import { findLookup, isUnreadable, type Lookups } from '../kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../kubernetes/objects.ts'
+import { fieldManager } from '../kubernetes/ownership-labels.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../kubernetes/services.ts'
+import { readGuards } from '../relations/guarded-databag.ts'
+import { relationsWith } from '../relations/select.ts'
 import type { Config } from '../state/config.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { labelledService } from '../workload/label-targets.ts'
@@ -21,13 +25,45 @@ export const namedServices = (application: string, config: Config = {}): string[
 
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
-/** The Services that an application's own policies name, to read and label. */
-export const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
+/** The Services that an application's own policies name, or named before, to read. */
+export const servicesToRead = (subject: Subject, state: EffectiveState): Reference[] => [
+  ...servicesOfPolicies(subject, state),
+  ...formerServices(subject, state).map((name) => ({ kind: 'Service', namespace: subject.namespace, name }) as const),
+]
+
+/** The Services that an application's own policies name, to label. */
+const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
   const own = labelledService(application, config ?? {})
   const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
   const named = new Set(config?.policies?.flatMap((one) => (one.type === 'app' ? [one.service || application] : [])))
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
+
+/** The Services that the application asked to be guarded, and that it names no more. */
+export const formerServices = ({ application }: Subject, { config, relations }: EffectiveState): string[] => {
+  if (config === undefined) return []
+  const named = [labelledService(application, config), ...namedServices(application, config)]
+  const asked = relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
+    ({ requested = {} }) => {
+      const read = readGuards(requested)
+      return 'unreadable' in read ? [] : read.guards.filter(({ type }) => type === 'app')
+    },
+  )
+  return [...new Set(asked.map(({ service }) => service ?? application))].filter((name) => !named.includes(name))
+}
+
+/**
+ * Those of them that may lead to a waypoint yet: they carry our labels, or it is not known, or a label may be written there late. What was asked
+ * for there is asked for until then.
+ */
+export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups: Lookups): string[] =>
+  formerServices(subject, state).filter((name) => {
+    const reference = nameOf({ kind: 'Service', namespace: subject.namespace, name })
+    if (state.writeToken !== undefined || isUnreadable(lookups, reference)) return true
+    const service = findLookup(lookups, reference)
+    const place = service && { object: service, path: ['metadata', 'labels'] }
+    return place !== undefined && readLabels(place, fieldManager(subject.application)).holders.own.size > 0
+  })
 
 /** Services without a waypoint, where nothing enforces what is granted, with the remedy. */
 export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): Wait[] =>

@@ -2,7 +2,8 @@ import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { ClusterView } from '../feature/feature.ts'
 import type { MeshConfig } from '../istio/beacon-config.ts'
-import { ENROLMENT_LABEL, meshLabels, waypointName } from '../istio/names.ts'
+import { hardenedMode } from '../istio/beacon-policies.ts'
+import { ENROLMENT_LABEL, meshLabels, USE_WAYPOINT_LABEL, waypointName } from '../istio/names.ts'
 import { isOfOthers } from '../istio/namespace-labels.ts'
 import { isServing, runsWaypoint } from '../istio/waypoint.ts'
 import { readLabels } from '../kubernetes/apply-labels.ts'
@@ -21,11 +22,16 @@ type Labels = Readonly<Record<string, string>>
 export const ownNamespace = ({ namespace }: Subject): Reference => ({ kind: 'Namespace', name: namespace })
 
 /** The mesh as it is run now, and whom its waypoint stays for, though the config has none any more. */
-export type MeshInEffect = { readonly mesh: MeshConfig; readonly leading: readonly string[] }
+export type MeshInEffect = {
+  readonly mesh: MeshConfig
+  readonly leading: readonly string[]
+  /** Tells if a consumer is on the mesh, and is about to be led to the waypoint, or past it. */
+  isSwitching(relation: Relation): boolean
+}
 
 /**
- * Keeps the waypoint, and the policies that let it through, until nothing leads to it any more: of two who are let in at the Service and at
- * the pods none is refused by a switch.
+ * Keeps the waypoint, the policies that let it through, and those that deny all else there, until nothing leads to it any more: of two who are
+ * let in at the Service and at the pods none is refused by a switch, and nobody is let in that neither lets in.
  */
 export const meshInEffect = (
   subject: Subject,
@@ -37,14 +43,30 @@ export const meshInEffect = (
   const isThere = owned.some(
     ({ kind, live = [] }) => kind === 'Gateway' && live.some((one) => one.metadata.name === name),
   )
-  if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [] }
+  const isSwitching = (relation: Relation) => runsWaypoint(mesh) && isPastWaypoints(subject, relation, lookups)
+  if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [], isSwitching }
   const leading = [
     ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
     ...consumersOf(relations)
       .filter(({ isUnknown, isLeaving, peerLabels: labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
-  return { mesh: leading.length > 0 ? { ...mesh, waypoint: true, units: mesh.units || 1 } : mesh, leading }
+  if (leading.length === 0) return { mesh, leading, isSwitching }
+  const led = { ...mesh, waypoint: true, units: mesh.units || 1 }
+  const before = mesh.hardened ? undefined : hardenedBefore(subject, owned)
+  return { mesh: { ...led, ...before }, leading, isSwitching: () => true }
+}
+
+/** Hardened mode as it is there: by the namespace of what denies all. */
+const hardenedBefore = (
+  subject: Subject,
+  owned: ClusterView['owned'],
+): Pick<MeshConfig, 'hardened' | 'rootNamespace'> | undefined => {
+  const names = hardenedMode({ ...subject, labels: {} }, '').map(({ metadata }) => metadata.name)
+  const [found] = owned.flatMap(({ kind, live = [] }) =>
+    kind === 'AuthorizationPolicy' ? live.filter(({ metadata }) => names.includes(metadata.name)) : [],
+  )
+  return found && { hardened: true, rootNamespace: found.metadata.namespace }
 }
 
 /** Tells if the namespace's own labels lead to the waypoint. */
@@ -114,9 +136,20 @@ export const awaitsWaypoint = (
   mesh: MeshConfig,
   { peerLabels: labels = {} }: Pick<Relation, 'peerLabels'>,
   lookups: Lookups,
-): boolean => {
-  const isOnMesh = [labels, namespaceLabels(subject, lookups)].some(
-    (one) => ownValue(one, ENROLMENT_LABEL) !== undefined,
-  )
-  return isOnMesh && !isLed(subject, labels) && !isNamespaceLed(subject, lookups) && !isServing(subject, mesh, lookups)
-}
+): boolean =>
+  isOnMesh(subject, labels, lookups) &&
+  !isLed(subject, labels) &&
+  !isNamespaceLed(subject, lookups) &&
+  !isServing(subject, mesh, lookups)
+
+const isOnMesh = (subject: Subject, labels: Labels, lookups: Lookups): boolean =>
+  [labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, ENROLMENT_LABEL) !== undefined)
+
+/** Tells if a consumer is on the mesh, and neither its labels nor those of the namespace name a waypoint. */
+const isPastWaypoints = (
+  subject: Subject,
+  { peerLabels: labels = {} }: Pick<Relation, 'peerLabels'>,
+  lookups: Lookups,
+): boolean =>
+  isOnMesh(subject, labels, lookups) &&
+  ![labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, USE_WAYPOINT_LABEL) !== undefined)

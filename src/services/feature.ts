@@ -2,10 +2,10 @@ import type { Feature } from '../feature/feature.ts'
 import { relationsIn } from '../state/relation.ts'
 import { isConfigUnknown } from '../state/state.ts'
 import { announce, markAccepted, nothingAnnounced } from './announced.ts'
-import { announcements } from './announcements.ts'
 import { offeredServices } from './offered.ts'
 import { missingServices, serviceContent, serviceLookups } from './provided.ts'
 import { servicesConfig, servicesState } from './schema.ts'
+import { announcements } from './service-announcements.ts'
 import { announceSettings } from './settings-changed.ts'
 
 /** The addresses of Services that applications publish to each other, and the announcements of changes. */

@@ -148,6 +148,8 @@ export type Relation = RelationIdentity & {
   readonly awaits?: string
   /** This side has published completely. */
   readonly isConfigured?: true
+  /** At a requirer of labels, the data that this side published last. */
+  readonly requested?: Databag
 }
 
 /** The entry with changes of what this side publishes. */

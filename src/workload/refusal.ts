@@ -1,6 +1,7 @@
+import { nearestName } from '../base/nearest-name.ts'
 import { jsonOrText } from '../base/structured-text.ts'
 import type { ApiError } from '../kubernetes/api-error.ts'
-import { nearestField } from './field-names.ts'
+import { FIELD_NAMES } from './field-names.ts'
 
 /** A problem that the API server found, and its path in the object. */
 type Finding = { readonly path: string; readonly why: string }
@@ -85,7 +86,7 @@ const resolveStep = (step: string, value: unknown): string => {
 type Hint = (name: string, value: unknown) => string | undefined
 
 const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
-  [/field not declared in schema|unknown field/, (name) => meant(nearestField(name))],
+  [/field not declared in schema|unknown field/, (name) => meant(nearestName(name, FIELD_NAMES))],
   [/expected list/, (_, value) => (isScalar(value) ? `write a list: ${JSON.stringify([value])}` : 'write a list')],
   [
     /expected string/,

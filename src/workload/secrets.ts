@@ -69,6 +69,16 @@ export const concealed = (
   }
 }
 
+/** Tells if the workload has secret values. */
+export const hasSecrets = (workload: PodWorkload, application: string): boolean => {
+  let has = false
+  concealed(workload, application, () => {
+    has = true
+    return ''
+  })
+  return has
+}
+
 /** An argument, with the option before it where that has no value of its own. */
 const withOption = (before: unknown, value: string): string =>
   typeof before === 'string' && /^--?[^\s=]+$/.test(before) ? `${before} ${value}` : value

@@ -196,3 +196,41 @@ describe('a sender who may update the application alone', () => {
     expect(await send(createOwn('mesh *'), { mesh: {} })).toMatchObject({ status: 200 })
   })
 })
+
+describe('a sender who may not run workloads', () => {
+  const withPassword = (value: string) => ({
+    config: { workload: { podSpec: { containers: [{ ...containers[0], env: [{ name: 'DB_PASSWORD', value }] }] } } },
+  })
+  const createKept = async () => {
+    const rights = new Set(['web', 'workload web'])
+    const world = createWorld([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }], {
+      allows: (about) => rights.has(about),
+    })
+    await world.send('config-changed', withPassword('hush'))
+    rights.delete('workload web')
+    world.clock.advance(11_000)
+    return world
+  }
+  const tell = async (world: ReturnType<typeof createWorld>, data: Record<string, unknown>) => {
+    const answer = await world.post(event('config-changed', data))
+    return [answer.status, await answer.text()]
+  }
+
+  test.each(['of a person', 'of a unit that waits for a leader'])(
+    'cannot try a secret value in a config %s',
+    async (by) => {
+      const world = await createKept()
+      const unit = by === 'of a person' ? {} : { unit: 'web/0' }
+      const answers = []
+      for (const value of ['hush', 'wrong']) answers.push(await tell(world, { ...withPassword(value), ...unit }))
+      expect(answers.map(([status]) => status)).toEqual([403, 403])
+      expect(answers[0]).toEqual(answers[1])
+    },
+  )
+
+  test('is refused alone: what else is told at that moment counts', async () => {
+    const world = await createKept()
+    const answers = await Promise.all([tell(world, withPassword('wrong')), tell(world, { settings: { a: '1' } })])
+    expect(answers.map(([status]) => status)).toEqual([403, 200])
+  })
+})

@@ -297,6 +297,12 @@ describe('CUSTOM, then DENY, then ALLOW', () => {
     expect({ allowed, decided, ...(policy && { policy }) }).toEqual(expected)
   })
 
+  test('a client of which nothing is known has no address that anybody gave it', () => {
+    const said = (address: string) => evaluate(call({ from: { namespace: '', address } }), world([])).sentence
+    expect(said('203.0.113.1')).toMatch(/^A client outside the mesh may /)
+    expect(said('10.1.2.3')).toMatch(/^A client at 10\.1\.2\.3, outside the mesh, may /)
+  })
+
   test('what cannot be known offline is said', () => {
     expect(evaluate(call(), world([ext])).sentence).toBe(
       `shop/productpage may or may not send GET /details/0 ${DETAILS} 9080: the external authorizer oidc decides, which ${WAYPOINT} asks for policy shop/ext; it cannot be known offline.`,

@@ -24,6 +24,15 @@ test('one that needs more than all may have it by itself', () => {
   budget.open().keep(100)
 })
 
+test('no account has more than the bound, by itself or not, but has it anew once it was closed', () => {
+  const budget = createBudget(100, 'busy', { most: 150, problem: 'too much' })
+  const one = budget.open('one')
+  one.keep(150)
+  expect(() => one.keep(1)).toThrow(expect.objectContaining({ status: 429, message: 'too much' }))
+  one.close()
+  one.keep(150)
+})
+
 test('an account that is closed twice gives back once', () => {
   const budget = createBudget(100, 'busy')
   const [one, other] = [budget.open(), budget.open()]

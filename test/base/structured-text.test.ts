@@ -16,6 +16,8 @@ describe('what is neither JSON nor YAML is not read', () => {
       '- '.repeat(8_000),
       'neither JSON nor YAML: expected at most 64 levels at line 1, column',
     ],
+    ['a key twice', 'a: 1\na: 2\n', 'neither JSON nor YAML: Map keys must be unique at line 2, column 1'],
+    ['a key twice, once quoted', 'a: {b: 1, "b": 2}', 'neither JSON nor YAML: Map keys must be unique'],
     ['two documents', 'a: 1\n---\na: 1\n', 'expected one document in YAML, got more'],
     ['long YAML', `a: ${'x'.repeat(16_384)}`, 'expected JSON, or YAML of at most 16384 characters, got 16387'],
   ])('%s', (_, text, problem) => {
@@ -42,7 +44,6 @@ test.each([
   ['- v1\n- 2\n', ['v1', 2]],
   ['{a: 1}', { a: 1 }],
   ['null', null],
-  ['a: 1\na: 2\n', { a: 2 }],
   [`"${'x'.repeat(100_000)}"`, 'x'.repeat(100_000)],
 ])('JSON of any length, or YAML: %.20j', (text, value) => {
   expect(readText(text)).toEqual({ value })
@@ -90,8 +91,21 @@ describe('YAML that is not plain is not read', () => {
 })
 
 describe('one value', () => {
-  test.each(['a: b', '- a', '[a]', '!!binary x', ' '])('is not %j', (text) => {
+  test.each(['a: b', '- a', '[a]', ' '])('is not %j', (text) => {
     expect(readScalar(text)).toEqual({ unreadable: 'expected a single value' })
+  })
+
+  test.each([
+    ['a tag', '!!binary d2Vi', 'tags'],
+    ['a tag of text', '!!str web', 'tags'],
+    ['a tag of its own', '!x web', 'tags'],
+    ['an anchor', '&a web', 'anchors'],
+    ['a directive', '%YAML 1.1\n---\nweb', 'directives'],
+    ['a directive that renames a tag', '%TAG ! tag:yaml.org,2002:\n---\n!str web', 'directives'],
+  ])('is not read with %s', (_, text, what) => {
+    expect(readScalar(text)).toEqual({
+      unreadable: expect.stringMatching(`^neither JSON nor YAML: expected plain YAML, without ${what}`),
+    })
   })
 
   test.each([

@@ -120,6 +120,6 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     expect((await labelsOf(kind, application)).template).toEqual({ app: application, team: 'blue', ...wanted })
     const { labels = '', state = '' } = (await memoryOf(application))?.data ?? {}
     expect(JSON.parse(labels)).toEqual(wanted)
-    expect(Object.keys(JSON.parse(state).relations)).toEqual(ids.map(String))
+    expect(Object.keys(relationsById(JSON.parse(state)))).toEqual(ids.map(String))
   })
 })

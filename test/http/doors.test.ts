@@ -225,6 +225,16 @@ describe('of bodies that are still on their way', () => {
     await vi.waitFor(() => expect(answers).toEqual(Array.from({ length: 15 }, () => refusal)))
     expect((await ask(url, { method: 'POST', headers: told.headers, body: told.body })).status).toBe(200)
   })
+
+  test('an address has as many at the sink for dead letters', async () => {
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const { port, close } = await listen(createDeadLetterSink({ log }), 0)
+    onTestFinished(close)
+    const url = `http://127.0.0.1:${port}`
+    const { answers } = sendSlowly(url, 20)
+    await vi.waitFor(() => expect(answers).toEqual(Array.from({ length: 15 }, () => refusal)))
+    expect((await ask(url, { method: 'POST', headers: told.headers, body: told.body })).status).toBe(204)
+  })
 })
 
 test('what is asked on a kept-alive connection after the signal is answered, and the connection closed with it', async () => {

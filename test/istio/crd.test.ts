@@ -121,6 +121,18 @@ describe('objects as the API server has them', () => {
     })
   })
 
+  test.each([
+    ['that is misspelt', { principal: ['x'] }, 'Unrecognized key: "principal", did you mean principals?'],
+    ['of another kind', { methods: ['GET'] }, 'Unrecognized key: "methods"'],
+    ['beside another', { a: [], b: [] }, 'Unrecognized keys: "a", "b"'],
+  ])('a field %s is named, with the known one that is near', (_, source, message) => {
+    const spec = { rules: [{ from: [{ source }] }] }
+    const object = { apiVersion: '', kind: '', metadata: { name: 'odd', namespace: 'shop' }, spec }
+    expect(readAuthorizationPolicy(object)).toMatchObject({
+      unreadable: `AuthorizationPolicy shop/odd: spec.rules[0].from[0].source: ${message}`,
+    })
+  })
+
   test.each<[string, object, object | undefined]>([
     ['rules', { selector: { matchLabels: { a: 'b' } }, rules: 1 }, { selector: { matchLabels: { a: 'b' } } }],
     ['a target', { targetRefs: [{ name: 'db' }], rules: [{}] }, undefined],

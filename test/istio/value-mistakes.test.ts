@@ -53,7 +53,7 @@ describe('a value that no request has is told', () => {
       'a principal with a wildcard in the middle',
       from({ principals: ['cluster.local/ns/*/sa/web'] }),
       'wildcard-literal',
-      'takes the * within cluster.local/ns/*/sa/web of rules[0] for itself',
+      'takes the * within cluster.local/ns/*/sa/web of rules[0] literally: a wildcard is one *',
     ],
     ['a path with a wildcard in the middle', to({ paths: ['/a/*/b'] }), 'wildcard-literal', 'within /a/*/b of'],
     ['a path with two wildcards at its end', to({ paths: ['/a/**'] }), 'wildcard-literal', 'within /a/** of'],

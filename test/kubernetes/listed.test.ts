@@ -31,7 +31,7 @@ const createReaders = (objects = OBJECTS) => {
   }
   const clock = fakeClock()
   const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 10_000 })
-  return { kubernetes, calls, ...createListed(kubernetes) }
+  return { api, kubernetes, calls, ...createListed(kubernetes) }
 }
 
 const nothing = () => undefined
@@ -87,6 +87,29 @@ describe('lists that many readers share', () => {
     calls.length = 0
     expect(await reading.list('ConfigMap', 'shop', asked)).toEqual(own)
     expect(calls).toHaveLength(most)
+  })
+
+  test('keep no more than what a field manager wrote', async () => {
+    const { listing, reading } = createReaders()
+    await listing.pages('ConfigMap', 'shop', undefined, nothing)
+    const counted: number[] = []
+    const options = (manager: string) => ({ managers: [manager], keep: (size: number) => void counted.push(size) })
+    expect(await reading.list('ConfigMap', 'shop', `${NAME}=web-1`, options('us'))).toEqual([])
+    expect(counted).toEqual([])
+    expect(await reading.list('ConfigMap', 'shop', `${NAME}=web-1`, options('seed'))).toHaveLength(13)
+    expect(counted).toHaveLength(13)
+  })
+
+  test('keep of all namespaces what meshstep is said to have made, and no more in all than a bound', async () => {
+    const { kubernetes, api } = createReaders()
+    const metadata = { name: 'ours', namespace: 'shop', labels: { tier: 'a' } }
+    api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata }], { manager: 'meshstep/web' })
+    const { listing } = createListed(kubernetes, 150)
+    await expect(listing.pages('ConfigMap', 'shop', 'tier=a', nothing)).rejects.toThrow('delete what is not needed')
+    const all = createListed(kubernetes)
+    expect(await all.listing.pages('ConfigMap', undefined, 'tier=a', (objects) => objects.length)).toEqual([21])
+    const kept = await all.reading.list('ConfigMap', undefined, 'tier=a')
+    expect(kept.map((one) => one.metadata.name)).toEqual(['ours'])
   })
 
   test('leave everything else to the cluster, and read it once for all', async () => {

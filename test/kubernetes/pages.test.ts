@@ -49,6 +49,26 @@ test('of each page is kept what is made of it, also when the list is begun again
   expect(await kubernetes.pages('ConfigMap', 'shop', 'of=us', (objects) => objects.length)).toEqual([500, 500, 199])
 })
 
+test('of each page no more is kept and counted than what a field manager wrote', async () => {
+  const { api, kubernetes } = createNamespace(1_200)
+  const metadata = { name: 'ours', namespace: 'shop', labels: { of: 'us' } }
+  api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata }], { manager: 'us' })
+  const counted: number[] = []
+  const options = { managers: ['us'], keep: (characters: number) => void counted.push(characters) }
+  const listed = await kubernetes.list('ConfigMap', 'shop', 'of=us', options)
+  expect(listed.map((one) => one.metadata.name)).toEqual(['ours'])
+  expect(counted).toEqual([JSON.stringify(listed).length])
+})
+
+test('a list that is too much for who counts it is not read to its end', async () => {
+  const { kubernetes, seen } = createNamespace(1_200)
+  const keep = () => {
+    throw new Unavailable('too much', { status: 429 })
+  }
+  await expect(kubernetes.list('ConfigMap', 'shop', 'of=us', { keep })).rejects.toThrow('too much')
+  expect(seen.calls).toHaveLength(1)
+})
+
 test('a small list is one call', async () => {
   const { kubernetes, seen } = createNamespace(500)
   expect(await kubernetes.list('ConfigMap', 'shop')).toHaveLength(500)

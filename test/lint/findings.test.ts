@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import type { RuleId } from '../../src/lint/rule-ids.ts'
 import { createPlace } from '../preview/planned.ts'
-import { forPods, forService, granted, lintOf, policy } from './place.ts'
+import { APP, forPods, forService, granted, lintOf, policy } from './place.ts'
 
 const rules = (...from: string[]) => [{ from: [{ source: { principals: from } }] }]
 const WEB = 'cluster.local/ns/shop/sa/web'
@@ -141,7 +141,7 @@ describe('lint names', () => {
 })
 
 test('a principal that is known, a port that is there and an alias of the mesh are no findings', async () => {
-  const place = await granted()
+  const place = await granted(undefined, { trustDomain: 'new' })
   place.api.seed([
     istio('trustDomain: new\ntrustDomainAliases: [old]\n'),
     policy('one', {
@@ -155,6 +155,21 @@ test('a principal that is known, a port that is there and an alias of the mesh a
     }),
   ])
   expect(await lintOf(place)).toEqual([])
+})
+
+const UNIT = { type: 'unit', relation: 'use', ports: [80] }
+
+test.each([
+  ['of an app', [APP]],
+  ['of a unit', [UNIT]],
+  ['of both', [APP, UNIT]],
+  ['of nobody', []],
+])('policies %s that meshstep writes let in their waypoint, in each mode', async (_, policies) => {
+  for (const mesh of [{}, { hardened: true }, { modelOnMesh: true, hardened: true }, { enforcement: 'audit' }]) {
+    const place = await granted({ policies }, mesh)
+    place.api.seed([istio('trustDomain: cluster.local\n')])
+    expect((await lintOf(place)).filter(({ rule }) => rule.startsWith('waypoint'))).toEqual([])
+  }
 })
 
 describe('a finding that is meant', () => {

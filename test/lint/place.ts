@@ -11,10 +11,10 @@ export const WEB = { application: 'web' }
 export const APP = { type: 'app', relation: 'use', endpoints: [{ ports: [80], methods: ['GET'] }] }
 
 /** `web` may GET of `db`, over relation 3. */
-export const granted = async (config: Record<string, unknown> = { policies: [APP] }): Promise<Place> => {
+export const granted = async (config: Record<string, unknown> = { policies: [APP] }, mesh = {}): Promise<Place> => {
   const place = createPlace(['db', 'web'])
   for (const [type, data] of [
-    ['config-changed', { application: 'beacon', config: { mesh: {} } }],
+    ['config-changed', { application: 'beacon', config: { mesh } }],
     ['config-changed', { ...DB, config }],
     ['relation-changed', requires(1, DB)],
     ['relation-changed', requires(2, WEB)],

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createKubernetes } from '../../src/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { Cluster } from '../../src/lint/cluster.ts'
 import { waypointFindings } from '../../src/lint/waypoints.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { clusterOf, deployment, waypoint } from './cluster.ts'
@@ -61,4 +62,44 @@ test('a waypoint that the template of a workload without pods names is used', as
   }
   const other = { ...workload, metadata: { name: 'x', namespace: 'bank' }, spec: { template: elsewhere } }
   expect(await found({ deployments: [other] })).toEqual([])
+})
+
+describe('a label that names a waypoint', () => {
+  const use = (name: string, rest = {}) => ({ 'istio.io/use-waypoint': name, ...rest })
+  const labelled = (kind: string, name: string, labels: Record<string, string>): KubernetesObject => ({
+    ...{ apiVersion: '', kind, spec: { template: { metadata: { labels } } } },
+    metadata: { name, namespace: 'shop', labels: kind === 'Deployment' ? {} : labels },
+  })
+  const missing = async (changes: Partial<Cluster>, objects: readonly KubernetesObject[] = []) =>
+    (await waypointFindings(answering(NOTHING), clusterOf([waypoint('egress'), ...objects], changes))).flatMap(
+      ({ rule, about, message }) => (rule === 'waypoint-missing' ? [[about, message]] : []),
+    )
+
+  test.each([
+    ['of a Service', labelled('Service', 'db', use('w')), 'Service shop/db', 'shop/w'],
+    ['of a template', labelled('Deployment', 'db', use('w')), 'Deployment shop/db', 'shop/w'],
+    [
+      'in another namespace',
+      labelled('Service', 'db', use('egress', { 'istio.io/use-waypoint-namespace': 'mesh' })),
+      'Service shop/db',
+      'mesh/egress',
+    ],
+  ])('that does not exist is told: %s', async (_, object, about, name) => {
+    expect(await missing({}, [object])).toEqual([
+      [about, `its label istio.io/use-waypoint names the waypoint ${name}, which does not exist`],
+    ])
+  })
+
+  test('that does not exist is told of a namespace, and of a canary', async () => {
+    const home = { apiVersion: '', kind: 'Namespace', metadata: { name: 'shop', labels: use('w') } }
+    expect(await missing({ home })).toMatchObject([['Namespace shop', expect.stringContaining('shop/w')]])
+    const both = labelled('Service', 'db', { ...use('egress'), 'istio.io/use-waypoint-canary': 'next' })
+    expect(await missing({}, [both])).toMatchObject([['Service shop/db', expect.stringContaining('shop/next')]])
+  })
+
+  test('that exists, that is none, or that may not be read is not told', async () => {
+    expect(await missing({}, [labelled('Service', 'db', use('egress'))])).toEqual([])
+    expect(await missing({}, [labelled('Service', 'db', use('none'))])).toEqual([])
+    expect(await missing({ gateways: undefined }, [labelled('Service', 'db', use('w'))])).toEqual([])
+  })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Operation, Rule } from '../../src/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application } from '../helpers/mesh.ts'
-import { custom, service } from '../istio/bookinfo.ts'
+import { custom, pods, service } from '../istio/bookinfo.ts'
 import { codeOf, ISTIO, lines, namespace, ON_MESH, onMesh, planned } from './compared.ts'
 
 /** The waypoint of `shop`, which sees HTTP. */
@@ -55,6 +55,16 @@ describe('hosts in upper and lower case are told apart where a condition does, a
     const plan = await denied({}, { to: [{ operation: { hosts: ['Shop.example', 'shop.EXAMPLE'] } }] })
     expect(lines(plan).filter((line) => line.startsWith('- web'))).toEqual(['- web → api Shop.example:80'])
   })
+})
+
+test('what is not known of a path that no policy names is said without an example of one', async () => {
+  const asked = custom('asked', { ...service('api'), action: 'CUSTOM', provider: { name: 'oidc' }, rules: [{}] })
+  const principals = ['cluster.local/ns/shop/sa/w']
+  const behind = custom('behind', { ...pods('api'), rules: [{ from: [{ source: { principals } }] }] })
+  const before = [ISTIO, namespace('shop'), ...api, ...onMesh('web'), gateway, asked, behind]
+  const after = [denying({ to: [{ operation: { paths: ['/admin'] } }] })]
+  const { incomplete } = await planned(before, { after })
+  expect(incomplete.join()).toContain('send GET for any other path to the Service shop/api')
 })
 
 describe('a plan asks about what policies do not name, whatever they name', () => {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createControlGroup } from '../helpers/control-group.ts'
 import { configDocument, crowd, documentEvent } from '../helpers/crowd.ts'
-import { service, workload } from '../helpers/world.ts'
+import { event, service, workload } from '../helpers/world.ts'
 import { ensureBundle, post, serve, startCluster } from './helpers.ts'
 
 beforeAll(ensureBundle)
@@ -53,3 +54,65 @@ test.for([256, 128])(
     expect(await end('SIGTERM')).toEqual({ code: 0, signal: null })
   },
 )
+
+const PLANTED = 60
+
+/** Almost as much as the API server keeps of one object. */
+const PATHS = Array.from({ length: 9_000 }, (_, index) => `/${index}`.padEnd(99, 'x'))
+
+const plantedPolicy = (index: number): KubernetesObject => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata: {
+    ...{ name: `planted-${index}`, namespace: 'attacker' },
+    labels: {
+      ...{ 'app.kubernetes.io/managed-by': 'meshstep' },
+      ...{ 'meshstep.dev/application': 'web', 'meshstep.dev/namespace': 'shop' },
+    },
+  },
+  spec: { rules: [{ to: [{ operation: { paths: PATHS } }] }] },
+})
+
+const plantedDocument = (index: number): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: `planted-${index}`, namespace: 'shop', labels: { 'meshstep.dev/kind': 'relation' } },
+  data: {
+    application: 'web',
+    relation: JSON.stringify({ id: index, endpoint: 'api', interface: 'http', role: 'provides' }),
+    remote: JSON.stringify({ application: 'db', data: { paths: JSON.stringify(PATHS) } }),
+  },
+})
+
+const policy = {
+  ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' },
+  ...{ metadata: { name: 'web-own' }, spec: {} },
+}
+
+test.each([
+  ['policies of others in another namespace, labelled as its own', plantedPolicy, 'attacker', 200],
+  ['policies in another namespace, written in its name', plantedPolicy, 'meshstep/web', 429],
+  ['documents of one application', plantedDocument, 'attacker', 429],
+])('a process of 128 MiB lives through 60 MB of %s', async (_, planted, manager, status) => {
+  const cluster = await startCluster([
+    ...[workload(), service()],
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'prod' } },
+  ])
+  const heap = { NODE_OPTIONS: '--max-old-space-size=57 --max-semi-space-size=8' }
+  const { url, end } = await serve({ environment: { ...cluster.environment, ...heap } })
+  const statusOf = async (answering: Promise<Response>): Promise<number> => {
+    const answer = await answering
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  expect(await statusOf(post(url, event('config-changed', { config: { rawPolicies: [policy] } })))).toBe(200)
+  const objects = Array.from({ length: PLANTED }, (_unused, index) => planted(index))
+  cluster.api.seed(objects, { manager })
+  expect(await statusOf(fetch(`${url}/applications/shop/web`))).toBe(status)
+  expect(await statusOf(fetch(`${url}/applications`))).toBe(200)
+  expect(await statusOf(post(url, event('resync', {})))).toBe(status)
+  // others are served
+  const other = { namespace: 'prod', application: 'api', config: {} }
+  expect(await statusOf(post(url, event('config-changed', other)))).toBe(200)
+  expect(await end('SIGTERM')).toEqual({ code: 0, signal: null })
+})

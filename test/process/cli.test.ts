@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serve, temporaryDirectory, until } from './helpers.ts'
@@ -89,6 +89,19 @@ test('whoever reads may have enough, and the code says what was found neverthele
   const { child, ended } = begin(['lint', '-f', '-', '-o', 'sarif'], { input })
   child.stdout?.destroy()
   expect((await ended).code).toBe(2)
+})
+
+test('a folder in which there is nothing to read is no folder in which nothing is found', async () => {
+  const folder = await temporaryDirectory()
+  const said = { code: 1, stdout: '', stderr: `error: ${folder}: expected YAML or JSON, got nothing\n` }
+  expect(await begin(['lint', '-f', folder]).ended).toEqual(said)
+})
+
+test('SARIF names files as the working directory has them, as a pull request does', async () => {
+  const file = join(await temporaryDirectory(), 'a.yaml')
+  await writeFile(file, '{ kind: AuthorizationPolicy, metadata: { name: a } }')
+  const { stdout } = await begin(['lint', '-f', file, '-o', 'sarif']).ended
+  expect(stdout).toContain(`"uri": "${relative('', file)}"`)
 })
 
 describe('the command', () => {
@@ -202,6 +215,21 @@ describe('the command', () => {
         ],
       ),
     ).toEqual([2, 2, 0, 0, 2, 0, 2, 0, 2])
+  })
+
+  test('is told of auto-allow, as what it answers may depend on it', async () => {
+    const { run } = await withMesh()
+    const open = 'expect: [{ to: bookinfo/productpage, port: 9080, method: GET, path: /, allowed: true }]'
+    const codes = async (args: readonly string[], input?: string) => {
+      const found = []
+      for (const said of [[], ['--auto-allow-waypoint', 'true'], ['--auto-allow-waypoint', 'false']])
+        found.push((await run([...args, ...said], input)).code)
+      return found
+    }
+    expect(await codes(['explain', 'details', 'productpage', '--port', '9080', '--via', 'pod'])).toEqual([2, 2, 0])
+    expect(await codes(['expect', '-f', '-'], open)).toEqual([2, 2, 0])
+    expect(await codes(['plan', '-f', '-'], open)).toEqual([2, 2, 0])
+    expect(await run(['plan', '-f', '-', '--auto-allow-waypoint', 'yes'])).toMatchObject({ code: 1, stdout: '' })
   })
 
   test('prints data to stdout, as JSON and YAML as well, and everything else to stderr', async () => {

@@ -1,13 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createBudget } from '../../src/base/budget.ts'
+import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { createSharedLists } from '../../src/kubernetes/shared-lists.ts'
 import { configDocument, crowd, documentEvent } from '../helpers/crowd.ts'
-import { createWorld, service, type World, workload } from '../helpers/world.ts'
+import { createWorld, event, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
 
 const NAMES = Array.from({ length: 20 }, (_, index) => `new-${index}`)
 
-/** So many looks through memories fit into a small budget, beside the documents. */
+/** So many looks through memories fit into a small budget, beside the documents and what the last one leaves others. */
 const LOOKS = 4
 
 /** Twenty applications without a memory, with a config document each, beside 30 memories of 100 kB. */
@@ -39,7 +40,7 @@ test('20 first steps at once in one namespace read two lists of its memories, in
 })
 
 test('who finds the budget full is answered 429 with Retry-After, the rest are served, and all are right after redelivery', async () => {
-  const world = await createCrowded(LOOKS * 64 * 1024 + 4_096)
+  const world = await createCrowded((LOOKS + 1 / 2) * 64 * 1024)
   const answers = await Promise.all(NAMES.map((name) => world.post(documentEvent(name))))
   const busy = answers.filter(({ status }) => status === 429)
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(LOOKS)
@@ -48,4 +49,59 @@ test('who finds the budget full is answered 429 with Retry-After, the rest are s
   expect(applied(world)).toHaveLength(LOOKS)
   for (const name of NAMES) expect((await world.post(documentEvent(name))).status).toBe(200)
   expect(applied(world)).toEqual(NAMES)
+})
+
+const documentOf = (application: string, index: number, relation: unknown): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: `more-${index}`, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': 'relation' } },
+  data: {
+    application,
+    relation: JSON.stringify(relation),
+    remote: JSON.stringify({ application: 'db', data: { text: 'x'.repeat(100_000) } }),
+  },
+})
+
+const relationOf = (id: number) => ({ id, endpoint: 'api', interface: 'http', role: 'provides' })
+
+/** Two applications without a memory, with five large documents of the first, and a budget for four of these. */
+const createTwo = (relation: (index: number) => unknown, most: number): World => {
+  const own = NAMES.slice(0, 2).flatMap((name) => [workload('StatefulSet', name), service(name), configDocument(name)])
+  const large = Array.from({ length: 5 }, (_, index) => documentOf('new-0', index, relation(index)))
+  const bound = { most, problem: 'too much' }
+  return createWorld([...own, ...large], {
+    share: createSharedLists(),
+    budget: createBudget(400_000, 'busy', bound),
+  })
+}
+
+test('an application whose documents are more than all of the budget leaves others their look', async () => {
+  const world = createTwo(relationOf, 1_000_000)
+  const answers = await Promise.all(['new-0', 'new-1'].map((name) => world.post(documentEvent(name))))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+})
+
+test('documents that cannot be read take no more room than what is told of them', async () => {
+  const world = createTwo(() => 'none', 100_000)
+  const answer = await world.post(documentEvent('new-0'))
+  expect(answer.status).toBe(200)
+  expect(await answer.text()).toContain('more-4')
+})
+
+test('documents that are read by their names count as well', async () => {
+  const world = createTwo(relationOf, 100_000)
+  const documents = [0, 1, 2].map((index) => `more-${index}`)
+  const resync = event('resync', { application: 'new-1', documents, named: [] })
+  expect((await world.post(event('config-changed', { application: 'new-1', config: {} }))).status).toBe(200)
+  expect((await world.post(resync)).status).toBe(429)
+})
+
+test('memories of others that are read by their names count as well', async () => {
+  const budget = createBudget(90_000, 'busy', { most: 90_000, problem: 'too much' })
+  const world = createWorld([workload(), service(), ...(await crowd(1))], { budget })
+  await world.send('config-changed', { config: {} })
+  const relation = { id: 1, endpoint: 'api', interface: 'http', role: 'provides' }
+  const told = event('relation-changed', { relation, remote: { application: 'app-0', data: {} } })
+  const answer = await world.post(told)
+  expect([answer.status, await answer.text()]).toEqual([429, expect.stringContaining('too much')])
 })

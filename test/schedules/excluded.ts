@@ -2,12 +2,20 @@ import { NAMESPACE } from './fixture.ts'
 import type { KubernetesObject } from './process.ts'
 
 /** A write, the Service that it is about as it is then, the policies that are there after it, and the beacons of the Service's application. */
-type Write = {
+export type Write = {
   readonly object: KubernetesObject
   readonly isGone: boolean
   readonly service: KubernetesObject | undefined
   readonly policies: readonly KubernetesObject[]
   readonly beacons: readonly string[]
+  /** A person writes it. */
+  readonly isByHand: boolean
+  /** Some process has begun before a person wrote last, and may not have seen that. */
+  readonly isOvertaken: boolean
+  /** What a person deleted, emptied, took off or set otherwise is so yet. */
+  readonly isUndone: boolean
+  /** A memory is as it was once, and what was told since is not told again yet. */
+  readonly isOutdated: boolean
 }
 
 /** Tells if the moment of a write is left out of the monitors; each by its name. */
@@ -20,11 +28,26 @@ const waypointOf = (object: KubernetesObject): string => `${NAMESPACE}-${beaconO
 const isOfPods = ({ kind, spec }: KubernetesObject): boolean =>
   kind === 'AuthorizationPolicy' && spec?.selector !== undefined
 
+/** What a person does, nobody can prevent; what follows from it is mended by the next step that looks there. */
+const BY_HAND: readonly Exclusion[] = [
+  { name: 'a person deletes an object, empties it, or changes a label of it', isMet: ({ isByHand }) => isByHand },
+  { name: 'a process goes on by what it read before a person wrote', isMet: ({ isOvertaken }) => isOvertaken },
+  {
+    name: 'a step goes by what another application has remembered of an object that a person has changed since',
+    isMet: ({ isUndone }) => isUndone,
+  },
+  {
+    name: 'a memory that a person has restored counts as it was then, until what was told since is told again',
+    isMet: ({ isOutdated }) => isOutdated,
+  },
+]
+
 /**
  * Clients may be refused for a moment that they are let in before and after, as these need another order of writes than that of one step.
  * Whoever mends one deletes it here.
  */
 export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
+  ...BY_HAND,
   {
     name: 'of two beacons the one to whose waypoint nothing leads guards first, the pods or the Service, and lets in its own waypoint alone',
     isMet: ({ object, service }) =>
@@ -42,6 +65,7 @@ export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
 
 /** Strangers may get in for a moment, in which what guards by one beacon is there and what guards by another one is not. */
 export const OPEN_FOR_A_MOMENT: readonly Exclusion[] = [
+  ...BY_HAND,
   {
     name: 'of two beacons the one that an application leaves lets go of it before the other one guards it',
     isMet: ({ object, isGone, beacons }) =>

@@ -1,4 +1,5 @@
 import { CONFIGS, otherSide, type Relation, relationData } from './fixture.ts'
+import type { Hand } from './hands.ts'
 
 /** What the platform, or a person with kubectl, does; `side` is the application that is told. */
 export type Fact =
@@ -8,6 +9,9 @@ export type Fact =
   | { kind: 'config'; side: string; form: Form; config?: Record<string, unknown> }
   | { kind: 'removed'; side: string; form: Form }
   | { kind: 'forgotten'; side: string }
+  /** The memory is as it was once; `nth` chooses among its versions. */
+  | { kind: 'restored'; side: string; nth: number }
+  | { kind: 'hand'; side: string; hand: Hand }
 
 /** An event in the platform's order, or a ConfigMap. */
 export type Form = 'event' | 'document'
@@ -21,6 +25,8 @@ export const aboutOf = (fact: Fact): string =>
 
 export const describeFact = (fact: Fact): string => {
   if (fact.kind === 'forgotten') return `memory of ${fact.side} deleted`
+  if (fact.kind === 'restored') return `memory of ${fact.side} restored from a backup`
+  if (fact.kind === 'hand') return `a person ${fact.hand.does}`
   const how = fact.form === 'document' ? ' by document' : ''
   if (fact.kind === 'config' || fact.kind === 'removed') return `${fact.side}: ${fact.kind}${how}`
   const { id, provider, requirer } = fact.relation
@@ -34,7 +40,8 @@ const NAMES = {
   removed: 'application-removed',
 } as const
 
-type Told = Exclude<Fact, { kind: 'forgotten' }>
+/** What the platform tells, by an event or a document. */
+export type Told = Exclude<Fact, { kind: 'forgotten' | 'restored' | 'hand' }>
 
 export const eventType = ({ kind }: Told): string => `dev.meshstep.${NAMES[kind]}.v1`
 

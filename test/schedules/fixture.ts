@@ -143,5 +143,7 @@ export const objectsOf = (variant: Variant, isRolling = false): KubernetesObject
   ...workloadsOf(variant).flatMap((name) => application(name, isRolling)),
 ]
 
-export const memoryPath = (name: string): string =>
-  `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-service-mesh-${name}-labels`
+export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
+
+export const memoryPath = (application: string): string =>
+  `/api/v1/namespaces/${NAMESPACE}/configmaps/${memoryName(application)}`

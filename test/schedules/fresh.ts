@@ -1,3 +1,4 @@
+import type { Told } from './facts.ts'
 import { sidesOf } from './fixture.ts'
 import { type Plan, STILL } from './plan.ts'
 import type { Word } from './platform.ts'
@@ -14,7 +15,7 @@ export type Kind = Pick<Plan, 'variant' | 'isRolling'>
 const known = new Map<string, Promise<Snapshot>>()
 
 /** Both sides are told of a relation, but for one that was removed, unless it was told since, or a document says so. */
-const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Word['fact'][] => {
+const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Told[] => {
   if (!('relation' in fact)) return [fact]
   if (fact.form === 'document') return sidesOf(fact.relation).map((side) => ({ ...fact, side }))
   const isRemoved = (side: string) =>
@@ -26,7 +27,7 @@ const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Word['fact'][] =>
     .map((side) => ({ ...fact, side }))
 }
 
-const build = async ({ variant, isRolling }: Kind, facts: readonly Word['fact'][]): Promise<Snapshot> => {
+const build = async ({ variant, isRolling }: Kind, facts: readonly Told[]): Promise<Snapshot> => {
   const world = createWorld(variant, { isRolling })
   const platform = createPlatform(world, { order: () => 'time', skew: () => 0 })
   const schedule = createSchedule(world, createRandom(0), { ...STILL, variant, isRolling, order: 'time' })
@@ -37,7 +38,7 @@ const build = async ({ variant, isRolling }: Kind, facts: readonly Word['fact'][
   return takeSnapshot(world)
 }
 
-const keyOf = (fact: Word['fact']): string =>
+const keyOf = (fact: Told): string =>
   'relation' in fact
     ? `${fact.relation.id} ${fact.relation.requirer.application} ${fact.side}`
     : `${fact.kind} ${fact.side} ${JSON.stringify('config' in fact ? fact.config : '')}`

@@ -2,6 +2,8 @@ import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
 import { ABILITY_TRAITS, namesOtherService } from './abilities.ts'
 import type { Call } from './actor.ts'
 import { BEACONS } from './fixture.ts'
+import { letGo } from './hands.ts'
+import { MEDDLING_TRAITS, withMeddling } from './meddling.ts'
 import { createKnowledge, watchMoments } from './monitor.ts'
 import { ALL_SIDES, createPlan, type Plan, sidesOfPlan } from './plan.ts'
 import { createPlatform, isMemoryDeleted, type Platform } from './platform.ts'
@@ -10,6 +12,7 @@ import { createRandom, type Random } from './random.ts'
 import { watchReach } from './safety.ts'
 import { createSchedule, NO_FAULTS, Ring, redeliver, type Schedule } from './schedule.ts'
 import { PLAIN } from './surroundings.ts'
+import { checkTold, checkWaits } from './told.ts'
 import { findTruth, meshOf } from './truth.ts'
 import { createWorld, type World } from './world.ts'
 
@@ -41,7 +44,12 @@ export type Run = { plan: Plan; world: World; platform: Platform; schedule: Sche
 
 const runIn = (world: World, random: Random, plan: Plan, options: Options, said?: Platform['said']): Run => {
   const skew = (side: string) => plan.offsets[side] ?? 0
-  const platform = createPlatform(world, { order: () => plan.order, skew, ...(said && { said }) })
+  const platform = createPlatform(world, {
+    order: () => plan.order,
+    skew,
+    isBackedUp: plan.meddling.has('restored'),
+    ...(said && { said }),
+  })
   watchMoments(world, platform)
   watchReach(world, createKnowledge(world, platform))
   return { plan, world, platform, schedule: createSchedule(world, random, plan), random, options }
@@ -52,7 +60,8 @@ export const createRun = (random: Random, plan: Plan, options: Options = {}): Ru
 
 /** A run that goes on, by a plan of its own, from where another one is quiet. */
 const copyRun = ({ world, platform, options }: Run, random: Random, plan: Plan): Run => {
-  const { course, said } = structuredClone({ course: world.course, said: platform.said })
+  const versions: Platform['said']['versions'] = plan.meddling.has('restored') ? platform.said.versions : new Map()
+  const { course, said } = structuredClone({ course: world.course, said: { ...platform.said, versions } })
   const copy = createWorld(plan.variant, { ...options, ...plan, before: { api: world.api, course } })
   return runIn(copy, random, plan, options, said)
 }
@@ -69,6 +78,9 @@ const sayCalmly = async ({ plan, platform, schedule }: Run): Promise<void> => {
   }
 }
 
+/** Whoever goes on from a beginning may restore a memory of it. */
+const BACKED_UP: Plan['meddling'] = new Set(['restored'])
+
 /** Tells the calm facts, or goes on from where another history has told the same ones: these are told in plain surroundings. */
 const begin = async (random: Random, plan: Plan, options: Options): Promise<Run> => {
   if (plan.beginning === undefined) {
@@ -77,7 +89,7 @@ const begin = async (random: Random, plan: Plan, options: Options): Promise<Run>
     return run
   }
   const known = options.isTraced ? undefined : beginnings.get(plan.beginning)
-  const begun = known ?? createRun(random, { ...plan, ...PLAIN }, options)
+  const begun = known ?? createRun(random, { ...plan, ...PLAIN, meddling: BACKED_UP }, options)
   if (known === undefined) await sayCalmly(begun)
   if (!options.isTraced) beginnings.set(plan.beginning, begun)
   return copyRun(begun, random, plan)
@@ -107,13 +119,19 @@ const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as con
  */
 const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
-  if (platform.said.letters.some(({ isAnswered }) => !isAnswered) || isForgotten(platform)) return [undefined]
+  const isUnanswered = platform.said.letters.some(({ isAnswered }) => !isAnswered)
+  // what a person did to objects is told to nobody: the resync of whose they are finds it
+  if (isUnanswered || isForgotten(platform) || plan.meddling.has('hands')) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
   if (others.length > 1) return [undefined]
   return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
 }
+
+/** Nothing is under way any more that nobody was told of, and nobody but the platform has done anything. */
+const isAllHeard = ({ plan, world: { course, late } }: Run): boolean =>
+  course.lost.length + late.length + plan.meddling.size === 0
 
 /** What a lost memory alone knew of, another Service or the objects of a mesh that no config names any more: the namespace's resync finds it. */
 const isForgotten = (platform: Platform): boolean => {
@@ -137,6 +155,7 @@ export const repeatEvents = async (run: Run): Promise<(string | undefined)[]> =>
   makeLate(run, (call) => isEarly || isCreation(call))
   redeliver(world, platform, random, isAllNeeded(run) ? 1 : plan.again)
   await schedule.run([], { ...NO_FAULTS })
+  platform.said.isOutdated = false
   return ends
 }
 
@@ -147,11 +166,24 @@ export const finish = async (run: Run, side: string | undefined): Promise<Violat
   world.log(() => `-- resync of ${side ?? 'the namespace'}`)
   sendResync(world, side)
   await schedule.run([], { ...NO_FAULTS })
+  const events = checkEvents(world, platform, plan.atOnce)
+  const untold = plan.meddling.has('hands') ? await endHands(run, side) : []
   return [
+    ...events,
+    ...untold,
     ...(await checkConvergence(plan, platform, world)),
-    ...checkEvents(world, platform, plan.atOnce),
     ...(plan.isQuiet ? await checkQuiet(sidesOfRun(run), schedule, world) : []),
+    ...(plan.isQuiet ? await checkWaits(platform, world) : []),
   ]
+}
+
+/** What was set otherwise is told until it is taken off, and is mended then. */
+const endHands = async ({ plan, world, platform, schedule }: Run, side: string | undefined): Promise<Violation[]> => {
+  const untold = await checkTold(plan, platform, world)
+  platform.byHand(() => letGo(world))
+  sendResync(world, side)
+  await schedule.run([], { ...NO_FAULTS })
+  return untold
 }
 
 const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[] => {
@@ -183,6 +215,7 @@ const traitsOf = ({ plan, world: { course }, platform: { said } }: Run): string[
     ...has(course.faults.disturbed > 0, 'call disturbed'),
     ...has(plan.isQuiet, 'checked for quiet'),
     ...[...plan.abilities].map((ability) => ABILITY_TRAITS[ability]),
+    ...[...plan.meddling].map((meddling) => MEDDLING_TRAITS[meddling]),
     ...has(
       said.facts.some(
         (fact) => 'relation' in fact && fact.relation.provider.endpoint !== fact.relation.requirer.endpoint,
@@ -209,21 +242,26 @@ export const checkRun = async (run: Run, end: (run: Run) => Promise<Violation[]>
   return { violations, trace: world.trace, told, traits: traitsOf(run), histories: 1, ...world.totals }
 }
 
+/** Apart from the seeds of histories. */
+const MEDDLING = 2 ** 30
+
 /** The histories of a seed, the same ones each time: a race, and each of the ends that must mend what it left. */
 export const runSeed = async (seed: number, options: Options = {}): Promise<Report> => {
   const random = createRandom(seed)
   const plan = {
-    ...createPlan(random),
+    ...withMeddling(createRandom(seed + MEDDLING), createPlan(random)),
     ...(options.disturbances !== undefined && { disturbances: options.disturbances }),
   }
   const run = await begin(random, plan, options)
-  run.world.log(() => JSON.stringify({ ...plan, abilities: [...plan.abilities], facts: plan.facts.length }))
+  run.world.log(() =>
+    JSON.stringify({ ...plan, abilities: [...plan.abilities], meddling: [...plan.meddling], facts: plan.facts.length }),
+  )
   const { calls, steps } = run.world.totals
   const ends: (string | undefined)[] = []
   const raced = await checkRun(run, async () => {
     await race(run)
     ends.push(...(await repeatEvents(run)))
-    return []
+    return isAllHeard(run) ? await checkTold(plan, run.platform, run.world) : []
   })
   const reports: Report[] = []
   for (const side of ends) {

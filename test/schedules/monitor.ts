@@ -1,3 +1,4 @@
+import type { Write } from './excluded.ts'
 import { configIn } from './facts.ts'
 import { BEACONS, COORDINATORS, NAMESPACE } from './fixture.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
@@ -46,12 +47,14 @@ export type Knowledge = {
   isDeclaring(): boolean
   /** Whether details has belonged on the mesh for as long. */
   isEnrolled(): boolean
-  /** Whether a memory was deleted, and words with it. */
+  /** Whether the memory of details has lost what it declared; what others forget opens nothing. */
   isForgotten(): boolean
   /** Whether a request of a client passes by all that anybody who runs may go by. */
   mustPass(request: Request): boolean
   /** Whether a request of a stranger passes by anything that anybody who runs may go by. */
   mayPassStranger(request: Request): boolean
+  /** What a person with kubectl has to do with a write at this moment. */
+  byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone' | 'isOutdated'>
 }
 
 export const createKnowledge = (world: World, platform: Platform): Knowledge => {
@@ -131,7 +134,13 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
   return {
     isDeclaring,
     beacons: () => beaconsOf(findTruth(platform), 'details'),
-    isForgotten: () => isMemoryDeleted(platform.said),
+    byHand: () => {
+      const { isOutdated, byHand } = platform.said
+      const { serial, undone } = byHand
+      const isOvertaken = serial > 0 && [...world.actors, ...world.late].some(({ started }) => started < serial)
+      return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0, isOutdated }
+    },
+    isForgotten: () => isMemoryDeleted(platform.said, 'details'),
     isEnrolled,
     mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
     mayPassStranger: (request) => rules('stranger').some((one) => mayPass(request, one)),

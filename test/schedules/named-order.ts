@@ -1,4 +1,5 @@
 import { SWITCHED } from './abilities.ts'
+import { OTHER_SERVICE } from './fixture.ts'
 import { labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import {
@@ -31,6 +32,26 @@ const guard = (script: Script): void => {
   })
 }
 
+const OTHER_WRITE = new RegExp(`^PATCH .*/services/${OTHER_SERVICE}`)
+
+const HERE = { type: 'app', relation: 'details', endpoints: [] }
+const READ = { ...HERE, service: OTHER_SERVICE, endpoints: [{ methods: ['GET'] }] }
+
+/** From here on no Service leads to the waypoint without a policy of its own. */
+const watchOther = (script: Script): void => {
+  script.run.world.api.subscribe(({ object: { kind } }) => {
+    if (!['Service', 'AuthorizationPolicy'].includes(kind)) return
+    const isLed = isOnMesh(find(script, 'Service', OTHER_SERVICE))
+    script.expect(!isLed || isGuarded(script, OTHER_SERVICE), `anybody may reach ${OTHER_SERVICE}`)
+  })
+}
+
+const isGuarded = ({ run: { world } }: Script, service: string): boolean =>
+  world.api.objects().some(({ kind, spec }) => {
+    const { targetRefs = [] } = (spec ?? {}) as { targetRefs?: { name: string }[] }
+    return kind === 'AuthorizationPolicy' && targetRefs.some(({ name }) => name === service)
+  })
+
 /** The order of effect between applications: what allows stands for as long as something is enrolled. */
 export const orderHistories: readonly Named[] = [
   {
@@ -45,6 +66,41 @@ export const orderHistories: readonly Named[] = [
       if (slow) await runTo(slow, /^PUT .*beacon-labels/)
       await quiet()
       if (slow) await runOut(slow)
+    },
+  },
+  {
+    name: 'a Service that a policy names, and names no more, leads to the waypoint only while that policy stands',
+    act: async (script) => {
+      const { say, expect } = script
+      await say(config('beacon'), configOf('details', { policies: [HERE] }), client().told('details'))
+      await say(mesh().told('details'))
+      watchOther(script)
+      await say(configOf('details', { policies: [HERE, READ] }))
+      expect(isOnMesh(find(script, 'Service', OTHER_SERVICE)), `${OTHER_SERVICE} is not led to the waypoint`)
+      await say(configOf('details', { policies: [HERE, { type: 'unit', relation: 'details' }] }))
+      expect(!isGuarded(script, OTHER_SERVICE), `the policy of ${OTHER_SERVICE} stays`)
+    },
+    end: 'nothing',
+  },
+  {
+    name: 'a process that is about to lead a Service to the waypoint stalls, and another one hears that no policy names it any more',
+    act: async (script) => {
+      const { say, send, start, quiet, quietTo, runTo, runOut, run } = script
+      await say(config('beacon'), configOf('details', { policies: [HERE] }), client().told('details'))
+      await say(mesh().told('details'))
+      watchOther(script)
+      send(configOf('details', { policies: [HERE, READ] }))
+      const leading = await quietTo(OTHER_WRITE)
+      const [less] = send(configOf('details', { policies: [HERE] }))
+      if (leading === undefined || less === undefined) return
+      const leaving = await start(less)
+      await runTo(leaving, MEMORY_WRITE)
+      await run.world.step(leaving)
+      for (const letter of send(config('beacon'))) await runOut(await start(letter))
+      await run.world.step(leading)
+      await runOut(leaving)
+      await runOut(leading)
+      await quiet()
     },
   },
   {

@@ -10,6 +10,7 @@ import {
   sidesOf,
   type Variant,
 } from './fixture.ts'
+import type { Meddling } from './meddling.ts'
 import { createRandom, type Random } from './random.ts'
 import { createSurroundings, PLAIN, type Surroundings } from './surroundings.ts'
 
@@ -17,6 +18,7 @@ import { createSurroundings, PLAIN, type Surroundings } from './surroundings.ts'
 export type Plan = Surroundings & {
   variant: Variant
   abilities: ReadonlySet<Ability>
+  meddling: ReadonlySet<Meddling>
   order: Order
   facts: readonly Fact[]
   /** How many of the first facts are told one after another, without faults, before the race. */
@@ -49,6 +51,7 @@ export const STILL: Omit<Plan, 'variant' | 'order'> = {
   ...PLAIN,
   facts: [],
   abilities: new Set(),
+  meddling: new Set(),
   calm: 0,
   isRolling: false,
   skew: 0,
@@ -283,6 +286,7 @@ export const createPlan = (random: Random): Plan => {
   return {
     ...{ variant, order, skew, offsets },
     abilities: begun.style.abilities,
+    meddling: new Set(),
     ...factsOf(random, size, begun),
     ...(isShared && { beginning }),
     isRolling: isShared && beginning % 4 === 0,

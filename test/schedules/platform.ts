@@ -7,13 +7,15 @@ import {
   eventType,
   type Fact,
   type Order,
+  type Told,
 } from './facts.ts'
-import { memoryPath, NAMESPACE } from './fixture.ts'
+import { memoryName, memoryPath, NAMESPACE } from './fixture.ts'
+import { describeTouched, findTouched, type Hand, isAsLeft, layHand, type Undone, undoneOf } from './hands.ts'
 import type { Event, KubernetesObject } from './process.ts'
-import type { Letter, World } from './world.ts'
+import { type Letter, objectNamed, type World } from './world.ts'
 
 /** A fact that was told by an event, and its place in the platform's order. */
-export type Word = { fact: Exclude<Fact, { kind: 'forgotten' }>; at: number; letter?: Letter }
+export type Word = { fact: Told; at: number; letter?: Letter }
 
 /** What of a platform goes on in a copy of it: plain data. */
 type Said = {
@@ -28,14 +30,24 @@ type Said = {
   sequence: number
   /** The serial number of the last fact or first answer about a thing. */
   changed: Map<string, number>
+  /** The versions of each memory since the race began, by application; none where nothing is restored. */
+  versions: Map<string, KubernetesObject[]>
+  /** An older memory was restored, and what was told since is not told again yet. */
+  isOutdated: boolean
+  /** The serial number of the last write by hand, and what is yet as a person has left it. */
+  byHand: { serial: number; undone: Undone[] }
 }
 
-/** Tells if the memory of an application, or of any, was deleted by hand. */
+/** Tells if the memory of an application, or of any, lost words: it was deleted by hand, or an older one was restored. */
 export const isMemoryDeleted = ({ facts }: Said, application?: string): boolean =>
-  facts.some(({ kind, side }) => kind === 'forgotten' && (application ?? side) === side)
+  facts.some(({ kind, side }) => (kind === 'forgotten' || kind === 'restored') && (application ?? side) === side)
 
 export type Platform = {
   said: Said
+  /** Has a person write to objects. */
+  byHand(write: () => void): void
+  /** Tells if a person is writing to an object at this very moment. */
+  isWritingByHand(): boolean
   /** Does what a fact says, and answers with the letters that tell of it. */
   say(fact: Fact, time?: number): Letter[]
 }
@@ -43,6 +55,8 @@ export type Platform = {
 type Options = {
   order(fact: Fact): Order
   skew(side: string): number
+  /** Whether the versions of memories are kept, so that they can be restored. */
+  isBackedUp?: boolean
   /** What another platform has said. */
   said?: Said
 }
@@ -51,14 +65,21 @@ const NOTHING_SAID = (): Said => ({
   ...{ facts: [], words: [], letters: [], sequence: 0 },
   documents: new Map(),
   changed: new Map(),
+  versions: new Map(),
+  isOutdated: false,
+  byHand: { serial: 0, undone: [] },
 })
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
 /** Juju, kubectl and Knative's source of documents, who tell the functions what people want. */
-export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID() }: Options): Platform => {
+export const createPlatform = (
+  world: World,
+  { order, skew, isBackedUp = false, said = NOTHING_SAID() }: Options,
+): Platform => {
   let about = ''
   let sent: Letter[] = []
+  let isWritingByHand = false
 
   const send = (event: Event, application: string, name: string, after: readonly Letter[] = []): Letter => {
     const letter: Letter = { event, name, application, about, isPlatform: true, attempts: 0, isAnswered: false, after }
@@ -78,7 +99,7 @@ export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID(
     send(event, object.data?.application ?? '', `${VERBS[type]} of ${object.metadata.name}`)
   })
 
-  const speak = (fact: Word['fact'], time: number): void => {
+  const speak = (fact: Told, time: number): void => {
     said.sequence += 1
     const { sequence } = said
     const by = order(fact)
@@ -100,7 +121,7 @@ export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID(
     said.words.push({ fact, at: by === 'time' ? moment : sequence, letter })
   }
 
-  const write = (fact: Word['fact']): void => {
+  const write = (fact: Told): void => {
     const document = documentOf(fact, NAMESPACE)
     const name = documentName(fact)
     const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
@@ -116,8 +137,55 @@ export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID(
     world.api.handle({ method: 'DELETE', path: `${path}/${name}`, headers: {} })
   }
 
+  const byHand = (write: () => void): void => {
+    isWritingByHand = true
+    write()
+    isWritingByHand = false
+    said.byHand.serial = world.serial()
+  }
+
+  const lay = (hand: Hand): void => {
+    const touched = findTouched(world, hand)
+    if (touched === undefined) return
+    world.log(() => `  the ${describeTouched(touched)}`)
+    byHand(() => layHand(world, hand, touched))
+    said.byHand.undone.push(undoneOf(world, touched))
+  }
+
+  world.api.subscribe(({ object }) => {
+    const { byHand } = said
+    if (!isWritingByHand) byHand.undone = byHand.undone.filter((one) => isAsLeft(world, one, object))
+  })
+
+  const backUp = (object: KubernetesObject): void => {
+    const application = object.metadata.labels?.['meshstep.dev/application'] ?? ''
+    if (object.metadata.name !== memoryName(application)) return
+    said.versions.set(application, [...(said.versions.get(application) ?? []), object])
+  }
+  if (isBackedUp) {
+    for (const object of world.api.objects()) backUp(object)
+    world.api.subscribe(({ type, object }) => {
+      if (type !== 'DELETED' && !isWritingByHand) backUp(object)
+    })
+  }
+
+  const restore = ({ side, nth }: Extract<Fact, { kind: 'restored' }>): void => {
+    const versions = said.versions.get(side) ?? []
+    const version = versions[nth % Math.max(versions.length, 1)]
+    if (version === undefined) return
+    const { name, namespace, labels, annotations } = version.metadata
+    const body = JSON.stringify({ ...version, metadata: { name, namespace, labels, annotations } })
+    const isThere = objectNamed(world.api, 'ConfigMap', name) !== undefined
+    const path = isThere ? memoryPath(side) : memoryPath(side).replace(/\/[^/]*$/, '')
+    const headers = { 'content-type': 'application/json' }
+    said.isOutdated = true
+    byHand(() => world.api.handle({ method: isThere ? 'PUT' : 'POST', path, headers, body }))
+  }
+
   return {
     said,
+    byHand,
+    isWritingByHand: () => isWritingByHand,
     say: (fact, time) => {
       world.advance(1_000)
       world.log(() => `-- ${describeFact(fact)}`)
@@ -125,6 +193,14 @@ export const createPlatform = (world: World, { order, skew, said = NOTHING_SAID(
       said.facts.push(fact)
       if (fact.kind === 'forgotten') {
         world.api.handle({ method: 'DELETE', path: memoryPath(fact.side), headers: {} })
+        return sent
+      }
+      if (fact.kind === 'restored') {
+        restore(fact)
+        return sent
+      }
+      if (fact.kind === 'hand') {
+        lay(fact.hand)
         return sent
       }
       about = aboutOf(fact)

@@ -3,6 +3,7 @@ import { createMemo } from '../../src/base/memo.ts'
 import { createRecalls } from '../../src/base/recall.ts'
 import { type Event, readEvent } from '../../src/cloudevents/cloud-event.ts'
 import { features } from '../../src/features.ts'
+import { type Applications, createApplications } from '../../src/http/applications.ts'
 import { failureOf } from '../../src/http/failure.ts'
 import { createKubernetes, type Transport, type TransportRequest } from '../../src/kubernetes/client.ts'
 import { createHandler } from '../../src/reconcile/handle.ts'
@@ -46,6 +47,8 @@ export type Answer = { status: number; text: string }
 const memo = createMemo()
 const recalls = createRecalls()
 
+const ENVIRONMENT = { resolver: '10.96.0.10' }
+
 const BROKER = 'http://broker/shop/default'
 
 /** The path of the sink, as the schedule sees its calls. */
@@ -71,7 +74,7 @@ const publisherTo = (sink: Sink, { transport, clock, publish }: ProcessOptions):
 export const startProcess = (options: ProcessOptions): Process => {
   const { transport, clock, sink, newId, memories, isLasting } = options
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
-  const step = createStep({ features, connect, clock, environment: { resolver: '10.96.0.10' }, recalls, memories })
+  const step = createStep({ features, connect, clock, environment: ENVIRONMENT, recalls, memories })
   const handle = createHandler({
     features,
     functions,
@@ -97,4 +100,16 @@ export const startProcess = (options: ProcessOptions): Process => {
       return { status, text: body }
     }
   }
+}
+
+export type View = Awaited<ReturnType<Applications['all']>>[number]
+
+/** The answer of `GET /applications/{namespace}`. */
+export const askApplications = async (
+  namespace: string,
+  { transport, clock }: Pick<ProcessOptions, 'transport' | 'clock'>,
+): Promise<View[]> => {
+  const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
+  const asking = { features, connect, clock, environment: ENVIRONMENT, timeoutMilliseconds: 60_000 }
+  return await createApplications(asking).all({ namespace })
 }

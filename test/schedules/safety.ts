@@ -84,7 +84,7 @@ const asRunning = (objects: readonly KubernetesObject[]): KubernetesObject[] => 
 
 const isEnrolling = (object: KubernetesObject): boolean =>
   (object.kind === 'StatefulSet' || object.kind === 'Namespace') &&
-  Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
+  labelsOn(object)['istio.io/dataplane-mode'] === 'ambient'
 
 /** An object that decides who reaches details, and what of it does. */
 type Relevant = { readonly object: KubernetesObject; readonly text: string }
@@ -130,7 +130,8 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     const service = objects.get(`Service ${NAMESPACE} ${GUARDED}`)?.object
     const policies = [...objects.values()].map((one) => one.object).filter(({ kind }) => kind === 'AuthorizationPolicy')
     const isGone = !objects.has(relevantOf(object)[0])
-    return exclusions.some(({ isMet }) => isMet({ object, isGone, service, policies, beacons: knowledge.beacons() }))
+    const write = { object, isGone, service, policies, beacons: knowledge.beacons(), ...knowledge.byHand() }
+    return exclusions.some(({ isMet }) => isMet(write))
   }
 
   const checkOpen = (now: Reach, object: KubernetesObject, wrote: string): void => {
@@ -174,7 +175,7 @@ const findRefused = (before: Reach, now: Reach): NamedRequest[] =>
       client !== STRANGER && target === 'Service' && before.passing.has(name) && !now.passing.has(name),
   )
 
-/** Where strangers get in, and did not before; what was off the mesh before is closed with it, unless nobody knows any more that it should be. */
+/** Where strangers get in, and did not before; what was off the mesh before is closed with it, unless it has itself forgotten that it should be. */
 const findOpened = (before: Reach, now: Reach, isForgotten: boolean): NamedRequest[] => {
   if (!now.isEnrolled || (isForgotten && !before.isEnrolled)) return []
   return [...REQUESTS].filter(

@@ -68,7 +68,7 @@ const outlives = ({ fact, at }: Word, application: string, removed: number): boo
   (fact.form === 'document' || (fact.side === application && at > removed))
 
 /** A removed application is back with a config; without one the relations count that outlive the removal. */
-const isRemoved = ({ configs, relations }: Truth, application: string): boolean =>
+export const isRemoved = ({ configs, relations }: Truth, application: string): boolean =>
   configs.some(
     ({ fact, at }) =>
       fact.kind === 'removed' &&

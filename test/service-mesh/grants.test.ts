@@ -85,6 +85,7 @@ describe('relations that are no consumers', () => {
       unknown: [],
       waiting: [],
       messages: [],
+      isOpening: false,
     })
   })
 })

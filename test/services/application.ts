@@ -1,6 +1,6 @@
 import type { Announcement } from '../../src/feature/feature.ts'
 import { type Announced, announce, markAccepted, nothingAnnounced } from '../../src/services/announced.ts'
-import { announcements } from '../../src/services/announcements.ts'
+import { announcements } from '../../src/services/service-announcements.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 import { offeredBy, relation } from './relations.ts'
 

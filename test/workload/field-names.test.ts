@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { nearestName } from '../../src/base/nearest-name.ts'
 import { modelShape } from '../../src/embedded/models.ts'
 import type { Shape } from '../../src/embedded/schema.ts'
-import { FIELD_NAMES, nearestField } from '../../src/workload/field-names.ts'
+import { FIELD_NAMES } from '../../src/workload/field-names.ts'
 
 /** The fields of everything that a pod spec is made of. */
 const fieldsIn = (shape: Shape, seen = new Set<string>()): string[] => {
@@ -28,5 +29,5 @@ test.each([
   ['unheardOf', undefined],
   ['x', undefined],
 ])('%s is nearest to %s', (name, nearest) => {
-  expect(nearestField(name)).toBe(nearest)
+  expect(nearestName(name, FIELD_NAMES)).toBe(nearest)
 })

@@ -122,4 +122,4 @@ const autoAllowPolicy = (text: string): AuthorizationPolicy => {
 }
 
 const AUTO_ALLOW =
-  'it is there only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which stock Istio does not (autoAllowWaypoint= says it)'
+  'it is there only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which stock Istio does not (autoAllowWaypoint= or --auto-allow-waypoint says it)'

@@ -1,5 +1,6 @@
 import { joinAnd } from '../../base/printed.ts'
 import type { Requesters } from '../evaluate.ts'
+import { OUTSIDE } from '../query.ts'
 import type { AccessRequest } from './cluster-snapshot.ts'
 import type { EnforcementResult } from './enforce.ts'
 import { actionOf, type EnforcementPoint, policyName } from './enforcement-point.ts'
@@ -43,6 +44,8 @@ const MAY = { allowed: 'may', denied: 'may not', undecided: 'may or may not' } a
 const client = ({ from: { namespace, application, serviceAccount, address } }: AccessRequest): string => {
   if (serviceAccount !== undefined) return `${namespace}/${serviceAccount}`
   if (application !== undefined) return `${namespace}/${application}, outside the mesh,`
+  // that address stands for any
+  if (namespace === '' && address === OUTSIDE) return 'A client outside the mesh'
   return `A client ${namespace === '' ? `at ${address ?? 'any address'}` : `in ${namespace}`}, outside the mesh,`
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../preview/preview.ts'
 import { Failure } from '../failure.ts'
-import { autoAllowOption, readInput, withServer } from '../options.ts'
+import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
 import { withQuery } from '../server.ts'
 
@@ -14,13 +14,16 @@ export const expect = (program: Command): void => {
       '-f, --file <path...>',
       'YAML or JSON with `expect: [{from, to, port, method, path, allowed}]`; - for stdin',
     )
-    .addOption(autoAllowOption())
+    .addOption(autoAllowWaypoint())
     .addHelpText('after', '\nExample:\n  meshstep expect -f expectations.yaml')
-    .action(({ file, autoAllowWaypoint }: { file: string[]; autoAllowWaypoint?: string }, command: Command) =>
+    .action(({ file, ...flags }: { file: string[]; autoAllowWaypoint?: string }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
         const documents = (await Promise.all(file.map(readInput))).join('\n---\n')
-        const path = withQuery('/plan', { namespace, autoAllowWaypoint })
-        const { expectations } = await server.post<Plan>(path, 'application/yaml', documents)
+        const { expectations } = await server.post<Plan>(
+          withQuery('/plan', { ...flags, namespace }),
+          'application/yaml',
+          documents,
+        )
         if (expectations.length === 0) throw new Failure(`${file.join(', ')}: expected an \`expect\` list, got none`)
         printAs(format, expectations, (all) =>
           all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),

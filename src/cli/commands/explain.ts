@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Explanation } from '../../http/explain.ts'
 import { Failure } from '../failure.ts'
-import { autoAllowOption, parseSideName, withServer } from '../options.ts'
+import { autoAllowWaypoint, parseSideName, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
 
 type Options = { port: string; method?: string; path?: string; host?: string; via?: string; autoAllowWaypoint?: string }
@@ -18,7 +18,7 @@ export const explain = (program: Command): void => {
     .option('--path <path>', 'as /details/0')
     .option('--host <host>', 'the Host header')
     .option('--via <way>', 'service, or pod for a request straight to a pod')
-    .addOption(autoAllowOption())
+    .addOption(autoAllowWaypoint())
     .addHelpText(
       'after',
       '\nExample:\n  meshstep -n bookinfo explain productpage details --port 9080 --method GET --path /details/0',
@@ -26,17 +26,7 @@ export const explain = (program: Command): void => {
     .action((from: string, to: string, options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
         const [client, target] = [from, to].map((name) => parseSideName(name, namespace))
-        const { port, method, path, host, via, autoAllowWaypoint } = options
-        const answer = await server.get<Explanation>('/explain', {
-          from: client,
-          to: target,
-          port,
-          method,
-          path,
-          host,
-          via,
-          autoAllowWaypoint,
-        })
+        const answer = await server.get<Explanation>('/explain', { from: client, to: target, ...options })
         printAs(format, answer, ({ sentence }) => sentence)
         if (!answer.allowed) throw new Failure(answer.decided ? 'not allowed' : 'not decided', 2)
       }),

@@ -1,3 +1,4 @@
+import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { type FileFinding, fileFindings } from '../../lint/files.ts'
 import type { Finding } from '../../lint/finding.ts'
@@ -24,7 +25,7 @@ export const lint = (program: Command): void => {
     .action(async ({ file }: { file?: string[] }, command: Command) => {
       const format = outputOf(command, [...FORMATS, 'sarif'])
       const show = (findings: readonly Found[]): void => {
-        if (format === 'sarif') print(JSON.stringify(sarif(findings, program.version() ?? ''), null, 2))
+        if (format === 'sarif') print(JSON.stringify(sarif(findings.map(fromHere), program.version() ?? ''), null, 2))
         else printAs(format, findings, tableOf)
         if (findings.some(isCounted)) throw new Failure(`${findings.filter(isCounted).length} found`, 2)
       }
@@ -38,14 +39,21 @@ export const lint = (program: Command): void => {
 /** A note is good to know, and nothing to fail for. */
 const isCounted = ({ rule }: Found): boolean => RULES[rule].level !== 'note'
 
-const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> =>
-  (await readFiles(paths)).flatMap(({ file, text }) => {
+/** A pull request knows files by their path in the repository. */
+const fromHere = (found: Found): Found => ('file' in found ? { ...found, file: relative('', found.file) } : found)
+
+const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
+  const files = await readFiles(paths)
+  if (files.every(({ text }) => text.trim() === ''))
+    throw new Failure(`${paths.join(', ')}: expected YAML or JSON, got nothing`)
+  return files.flatMap(({ file, text }) => {
     try {
       return fileFindings(text, file)
     } catch (error) {
       throw new Failure(`${file}: ${(error as Error).message}`, 1, { cause: error })
     }
   })
+}
 
 const tableOf = (findings: readonly Found[]): string =>
   findings.length === 0

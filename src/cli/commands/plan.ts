@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Plan } from '../../preview/preview.ts'
-import { autoAllowOption, readInput, withServer } from '../options.ts'
+import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
 import { withQuery } from '../server.ts'
 
@@ -17,14 +17,14 @@ export const plan = (program: Command): void => {
     .option('--delete', 'as if the documents were deleted')
     .option('--diff', 'print each object’s change as a unified diff')
     .addOption(new Option('--fail-on <what>', 'when to exit with 2').choices(['lose', 'widen', 'none']).default('lose'))
-    .addOption(autoAllowOption())
+    .addOption(autoAllowWaypoint())
     .addHelpText('after', '\nExample:\n  meshstep plan -f details.yaml')
     .action((options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
         const documents = (await Promise.all(options.file.map(readInput))).join('\n---\n')
         const { autoAllowWaypoint, delete: isDeletion } = options
-        const path = withQuery('/plan', { namespace, autoAllowWaypoint, delete: isDeletion && 'true' })
-        const answer = await whilePlanning(server.post<Plan>(path, 'application/yaml', documents))
+        const flags = { delete: isDeletion && 'true', autoAllowWaypoint, namespace }
+        const answer = await whilePlanning(server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents))
         printPlan(format, answer, { isDiffed: options.diff === true, failOn: options.failOn })
       }),
     )

@@ -1,42 +1,67 @@
 import { ownValue } from '../../base/own-value.ts'
+import type { Wait } from '../../base/wait.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import { diffLabels, hasChanges, isTemplate, type LabelLocation, readLabels } from '../../kubernetes/apply-labels.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
-import type { WantedLabels } from '../../kubernetes/label-difference.ts'
+import { labelDifference, type WantedLabels } from '../../kubernetes/label-difference.ts'
 import { isSameTarget, type LabelTarget } from '../../kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { fieldManager } from '../../kubernetes/ownership-labels.ts'
 import { mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
+import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observed.ts'
 import type { Conflict } from '../result.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
 import { fenceOf, type Situation } from './situation.ts'
+import type { Templates } from './templates.ts'
 
-type Labelled = { readonly operations: readonly Operation[]; readonly conflicts: readonly Conflict[] }
+type Labelled = {
+  readonly operations: readonly Operation[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Wait[]
+}
 
 /** The config is lost, and labels are there that only it explains: they stay until it is told. */
 type ConfigLabels = { readonly isConfigAwaited: boolean }
 
-/** Labels where they belong, and none where they were. */
-export const planLabels = (situation: Situation, isSpecRefused: boolean): Labelled & ConfigLabels => {
-  const { held, state, desired, observed } = situation
+/** The phase in which labels are changed. */
+export const labelPhase = ({ held, desired, waitForPods }: Situation): Phase =>
+  waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
+
+/** Labels where they belong, and none where they were. Templates of `whole` workloads get theirs with all else that is in them. */
+export const planLabels = (
+  situation: Situation,
+  isSpecRefused: boolean,
+  { whole, joining }: Pick<Templates, 'whole' | 'joining'>,
+): Labelled & ConfigLabels => {
+  const { subject, state, desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
-  const phase = situation.waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
-  const current = inOrder(situation, phase, placesOf(targets.current))
+  const phase = labelPhase(situation)
+  const places = placesOf(targets.current)
+  const isLeading = phase === 'enrol' && places.every((place) => isService(place) || !isEnrolled(situation, place))
+  const isBeside = (place: LabelLocation) => !(isTemplate(place) && whole.has(objectKey(place.object)))
+  const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
   const left = targets.earlier.filter((found) => !isReplaced(situation, found))
-  const earlier = without(placesOf(left), current)
+  const earlier = without(placesOf(left), places)
   const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
     labels,
     unknown:
       unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
-    inherited: isAt(place, targets.library) ? (state.inherited ?? {}) : {},
+    inherited: {
+      ...(isAt(place, targets.library) && state.inherited),
+      ...labelsOfWorkload(subject.application, place),
+    },
   })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
   const planned = joined([
-    ...without(current, []).map((place) =>
-      labelled(situation, place, wantedAt(place, desired.labels), { verb: 'label', phase, guards }),
+    ...current.map((place) =>
+      labelled(situation, place, wantedAt(place, desired.labels), {
+        verb: 'label',
+        phase: isLeading && isService(place) && joining.size > 0 ? 'lead' : phase,
+        guards,
+      }),
     ),
     ...earlier.map((place) =>
       labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards: [] }),
@@ -65,7 +90,7 @@ const keptForPods = ({ subject: { application }, waitForPods }: Situation, place
 /** Labels that we hold and no relation may have asked for: the reason of each is in the config. None while that is known. */
 const unexplained = ({ subject: { application }, state }: Situation, place: LabelLocation): string[] => {
   if (!isConfigUnknown(state)) return []
-  const { labels, holders } = readLabels(place, fieldManager(application))
+  const { labels, holders } = readHeld(application, place)
   return [...holders.own].filter((key) => !mayBeForeign(application, key, ownValue(labels, key) ?? ''))
 }
 
@@ -80,8 +105,9 @@ const annotated = (
 ): Labelled => {
   if (!isTemplate({ path })) return NOTHING
   const place = { object, path: [...path.slice(0, -1), 'annotations'] }
-  const manager = `meshstep-annotations/${subject.application}`
-  const { conflicts, ...difference } = diffLabels(place, wanted, manager)
+  const manager = annotationsManager(subject.application)
+  const inherited = heldByWorkload(subject.application, place, Object.keys(wanted.labels))
+  const { conflicts, ...difference } = diffLabels(place, { ...wanted, inherited }, manager)
   const name = objectKey(object)
   const files = desired.objects.filter(({ kind }) => kind === 'ConfigMap').map((file) => idOf('apply', objectKey(file)))
   const operation: Operation = {
@@ -91,6 +117,7 @@ const annotated = (
   return {
     operations: hasChanges(difference) ? [operation] : [],
     conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
+    waiting: [],
   }
 }
 
@@ -116,18 +143,19 @@ export const planNamespace = (situation: Situation): Labelled & ConfigLabels & {
   })
   const conflicts = conflict ? [{ object: objectKey(place.object), ...conflict }] : []
   return {
-    operations: planned.operations,
+    ...planned,
     conflicts: [...conflicts, ...planned.conflicts],
     isKept,
     isConfigAwaited: false,
   }
 }
 
-const NOTHING: Labelled = { operations: [], conflicts: [] }
+const NOTHING: Labelled = { operations: [], conflicts: [], waiting: [] }
 
 const joined = (parts: readonly Labelled[]): Labelled => ({
   operations: parts.flatMap(({ operations }) => operations),
   conflicts: parts.flatMap(({ conflicts }) => conflicts),
+  waiting: parts.flatMap(({ waiting }) => waiting),
 })
 
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
@@ -139,16 +167,16 @@ const labelled = (
   { verb, phase, guards }: How,
 ): Labelled => {
   const manager = fieldManager(situation.subject.application)
-  const { conflicts, ...difference } = diffLabels(place, wanted, manager)
+  const { conflicts, ...difference } = labelDifference(readHeld(situation.subject.application, place), wanted)
   const object = objectKey(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
   // whoever goes on the mesh is guarded first
   const { key } = situation.features.mesh.enrolment
   const after = !isEnrolled(situation, place) && Object.hasOwn(wanted.labels, key) ? guards : []
   const fence = fenceOf(situation, object)
-  const due: Operation[] = hasChanges(difference)
-    ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
-    : []
+  const isAwaiting = hasChanges(difference) && awaitsGrant(situation, place, wanted)
+  const due: Operation[] =
+    hasChanges(difference) && !isAwaiting ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }] : []
   const fenced: Operation[] =
     due.length === 0 && fence !== undefined
       ? [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, after: [] }]
@@ -156,17 +184,36 @@ const labelled = (
   return {
     operations: [...due, ...fenced],
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
+    waiting: isAwaiting ? [grantWait(situation, object)] : [],
   }
 }
+
+/** Tells if a Service is to go on the mesh, or to come off one that the application stays on, before what is asked for now is granted. */
+const awaitsGrant = (situation: Situation, place: LabelLocation, { labels }: Pick<WantedLabels, 'labels'>): boolean => {
+  const { servicesAwait, features, desired } = situation
+  const { key } = features.mesh.enrolment
+  return (
+    servicesAwait.length > 0 &&
+    place.object.kind === 'Service' &&
+    Object.hasOwn(desired.labels.labels, key) &&
+    isEnrolled(situation, place) !== Object.hasOwn(labels, key)
+  )
+}
+
+const grantWait = ({ servicesAwait }: Situation, object: string): Wait => ({
+  held: `the labels of ${object}`,
+  for: servicesAwait,
+  message: `the labels of ${object} stay as they are: waiting for the policies of ${servicesAwait.join(', ')}`,
+})
 
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
 /** Tells if the application has put the object on the mesh; other labels of its own do not. */
-const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
-  readLabels(place, fieldManager(subject.application)).holders.own.has(features.mesh.enrolment.key)
+export const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
+  readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
 
 /** The policies of the application's own pods and Services. */
-const ownGuards = (situation: Situation): string[] =>
+export const ownGuards = (situation: Situation): string[] =>
   situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
 
 /** Tells if a policy allows access without a request for it. Everybody else is denied only once such policies stand. */
@@ -214,19 +261,17 @@ const withRunning = ({ subject }: Situation, { current, earlier, library }: Targ
 
 type Wanted = Pick<DesiredLabels, 'labels' | 'unknown'>
 
-const RELEASED: Wanted = { labels: {}, unknown: [] }
+/** No labels at all. */
+export const RELEASED: Wanted = { labels: {}, unknown: [] }
 
 const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly LabelTarget[]): boolean =>
   targets.some((target) => target.kind === kind && target.name === metadata.name)
 
-/** Sorts label locations for safe joining. The Service leads to the waypoint before the pods let only that in, and after they do. */
-const inOrder = (situation: Situation, phase: Phase, places: readonly LabelLocation[]): LabelLocation[] => {
-  const isService = ({ object }: LabelLocation) => object.kind === 'Service'
-  const isJoining = places.every((place) => isService(place) || !isEnrolled(situation, place))
-  return phase === 'enrol' && isJoining
-    ? places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
-    : [...places]
-}
+const isService = ({ object }: LabelLocation): boolean => object.kind === 'Service'
+
+/** For safe joining: the Service leads to the waypoint before the pods let only that in, and after they do. */
+const servicesFirst = (places: readonly LabelLocation[]): LabelLocation[] =>
+  places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
 
 /** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
 const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>

@@ -7,15 +7,17 @@ import { listAppliers } from '../../kubernetes/field-managers.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy } from '../../kubernetes/ownership-labels.ts'
 import { ownWorkload } from '../../workload/config.ts'
+import { BESIDE_WORKLOADS } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observed.ts'
 import type { Conflict } from '../result.ts'
 import { requesterApplication } from '../unknown-consumers.ts'
-import { isBasicAllow, ownGuardIn } from './labels.ts'
-import { idOf, type Operation } from './operation.ts'
+import { isBasicAllow, ownGuardIn, ownGuards } from './labels.ts'
+import { idOf, type Operation, type Phase } from './operation.ts'
 import { inParts } from './parts.ts'
 import { planLibrary, planPrune } from './prune.ts'
 import { fenceOf, isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
+import type { Templates } from './templates.ts'
 
 /** A desired object that is not applied, and why, where somebody has to mend that. */
 export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
@@ -31,9 +33,9 @@ export type PlannedObjects = {
 }
 
 /** Brings the application's objects to what is desired; `leaving` are the ids of what takes the application off the mesh. */
-export const planObjects = (situation: Situation, leaving: readonly string[]): PlannedObjects => {
-  const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, listed))
-  const applies = planApplies(situation, kinds, leaving)
+export const planObjects = (situation: Situation, templates: Templates, leaving: readonly string[]): PlannedObjects => {
+  const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
+  const applies = planApplies(situation, templates, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
   const held =
     situation.keptFor.length > 0 || situation.waitForPods !== undefined
@@ -103,6 +105,7 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
 /** Compares the live and desired objects of one kind. Objects of an unknown kind are left as they are. */
 const compare = (
   { features, subject, state, desired }: Situation,
+  { whole }: Templates,
   { kind, live, library, problem }: Listed,
 ): Compared => {
   const { mesh } = features
@@ -110,7 +113,8 @@ const compare = (
   const wanted = desired.objects
     .filter((object) => object.kind === kind)
     .map((object) => withPresentReplicas(object, live ?? [], manager))
-  const plan = objectDifference(live ?? [], wanted, manager)
+  const isTakingOver = ({ desired: object }: Pair) => (whole.get(objectKey(object)) ?? []).length > 0
+  const plan = objectDifference(live ?? [], wanted, manager, isTakingOver)
   const isUnknown = (object: KubernetesObject) =>
     [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
   const isKnown = live !== undefined
@@ -134,13 +138,19 @@ const compare = (
 
 const planApplies = (
   situation: Situation,
+  templates: Templates,
   kinds: readonly Compared[],
   leaving: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
   const { features, subject, desired, observed } = situation
   const { isDenying } = features.mesh
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
-  const placeOf = (pair: Pair) => places.get(objectKey(pair.desired)) ?? 0
+  // files come before the pods that mount them
+  const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
+  const phaseOf = (object: KubernetesObject): Phase => {
+    if (isDenying(object)) return 'deny'
+    return isRun(object) ? templates.phase : 'allow'
+  }
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
   const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
   const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
@@ -151,11 +161,11 @@ const planApplies = (
     free.map(({ desired: object, live }) => ({ desired: object, live })),
     observed.owned.kinds.flatMap(({ live = [] }) => live),
   )
-  const after = dependencies(situation, leaving, taken.map(keyOfDesired))
+  const after = dependencies(situation, templates, leaving, taken.map(keyOfDesired))
   return {
     operations: drafts.map((draft) => ({
       id: draft.id,
-      phase: isDenying(draft.desired) ? 'deny' : 'allow',
+      phase: phaseOf(draft.desired),
       object: objectKey(draft.desired),
       manager: managerOf(subject, draft.desired.kind),
       after: [...draft.after, ...after(draft)],
@@ -163,6 +173,7 @@ const planApplies = (
       verb: 'apply',
       desired: draft.desired,
       found: draft.live,
+      releases: templates.whole.get(objectKey(draft.desired)),
     })),
     blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
     conflicts: taken.flatMap(({ desired: object, live }) =>
@@ -170,6 +181,12 @@ const planApplies = (
     ),
   }
 }
+
+const isFile = ({ kind }: KubernetesObject): boolean => kind === 'ConfigMap' || kind === 'Secret'
+
+/** Tells if an object belongs to what is to run. */
+const isRun = (object: KubernetesObject): boolean =>
+  isWorkload(object.kind) || isFile(object) || BESIDE_WORKLOADS.some((kind) => kind === object.kind)
 
 const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
 
@@ -190,34 +207,47 @@ const mayWrite = (
 
 const dependencies = (
   situation: Situation,
+  templates: Templates,
   leaving: readonly string[],
   taken: readonly string[],
 ): ((pair: Pair) => readonly string[]) => {
-  const {
-    features,
-    state,
-    desired: { objects },
-  } = situation
+  const { features, desired: all } = situation
   const { isDenying, isForAll } = features.mesh
   const isOwnGuard = ownGuardIn(situation)
-  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(objectKey)
-  const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
-  const mounted = { ConfigMap: configMaps, Secret: secrets }
-  // pods must not start with the files of somebody else, or with those of before
-  const files = objects
-    .filter(({ kind, metadata }) => Object.hasOwn(ownValue(mounted, kind) ?? {}, metadata.name))
-    .map(objectKey)
-  const basic = objects
+  const toRun = neededToRun(situation, templates, taken)
+  const basic = all.objects
     .filter((object) => isBasicAllow(features, object))
     .map((object) => idOf('apply', objectKey(object)))
   return ({ desired, live }) => {
-    // what belongs to a workload goes together: a Service must not have moved to ports that its pods do not have
-    const before = workload.slice(0, Math.max(0, workload.indexOf(objectKey(desired))))
     if (desired.kind === 'ServiceAccount') return []
-    if (isWorkload(desired.kind))
-      return [...before.filter((name) => !taken.includes(name)), ...files].map((name) => idOf('apply', name))
+    if (isWorkload(desired.kind)) return toRun(objectKey(desired))
     if (live === undefined) return isDenying(desired) && isForAll(desired) ? basic : []
     return isOwnGuard(desired) ? leaving : []
+  }
+}
+
+/** Lists what comes before an object of a workload. They go together: a Service must not have moved to ports that its pods do not have. */
+const neededToRun = (
+  situation: Situation,
+  { joining }: Templates,
+  taken: readonly string[],
+): ((name: string) => string[]) => {
+  const { objects, annotations } = situation.desired
+  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(objectKey)
+  const { configMaps = {}, secrets = {} } = ownWorkload(situation.state.config) ?? {}
+  const mounted = { ConfigMap: configMaps, Secret: secrets }
+  const isTold = Object.keys(annotations.labels).length > 0
+  // pods must not start with the files of somebody else, or with those of before
+  const files = objects
+    .filter(
+      ({ kind, metadata: { name } }) =>
+        Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
+    )
+    .map(objectKey)
+  const guards = ownGuards(situation)
+  return (name) => {
+    const before = workload.slice(0, Math.max(0, workload.indexOf(name))).filter((one) => !taken.includes(one))
+    return [...before, ...files, ...(joining.has(name) ? guards : [])].map((one) => idOf('apply', one))
   }
 }
 

@@ -15,10 +15,14 @@ export const PHASES = [
   /** Labels go from whoever leaves the mesh, before anything that it was allowed is narrowed. */
   'leave',
   /**
-   * Objects that allow something, and all that is to run. Of a target in several objects the new ones stand before any guards. Then what
-   * denied all else goes, where nothing replaces it.
+   * Objects that allow something. Of a target in several objects the new ones stand before any guards. Then what denied all else goes,
+   * where nothing replaces it.
    */
   'allow',
+  /** The labels of the Service of a workload of ours that goes on the mesh: it leads to the waypoint before pods let only that in. */
+  'lead',
+  /** All that is to run, with the labels of its pods. What takes them off the mesh is run while that is left. */
+  'run',
   /** Labels put on the mesh: workload, Service, and then the namespace. What was labelled before is let go of. */
   'enrol',
   /** Policies that deny everybody else. */
@@ -43,7 +47,13 @@ export type Operation = {
 } & Write
 
 export type Write =
-  | { readonly verb: 'apply'; readonly desired: KubernetesObject; readonly found: KubernetesObject | undefined }
+  | {
+      readonly verb: 'apply'
+      readonly desired: KubernetesObject
+      readonly found: KubernetesObject | undefined
+      /** The field managers of which this apply takes over all that they hold. */
+      readonly releases?: readonly string[] | undefined
+    }
   | { readonly verb: 'label' | 'release' | 'annotate'; readonly place: LabelLocation; readonly difference: Difference }
   | { readonly verb: 'touch'; readonly found: KubernetesObject; readonly fence: string }
   | { readonly verb: 'remove'; readonly found: KubernetesObject }

@@ -9,6 +9,7 @@ import { type Blocked, planObjects } from './objects.ts'
 import { idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
 import { planSecrets } from './secrets.ts'
 import { isWorkload, type Situation } from './situation.ts'
+import { planTemplates } from './templates.ts'
 
 /** All that is to be written, and what stands in the way of the rest. */
 export type Plan = {
@@ -26,19 +27,29 @@ export type Plan = {
 
 /**
  * Plans the writes that bring the cluster to its desired state: a pure function of the state and the observation. `failed` holds ids of
- * operations that failed before: if a workload was refused, the running one stays as it is.
+ * operations that failed before, and of those that cannot be done: if a workload was refused, the running one stays as it is.
  */
 export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set()): Plan => {
+  const planned = planWithout(situation, failed)
+  const due = new Set(dueIn(planned, failed))
+  const failing = planned.operations.filter((operation) => !due.has(operation)).map(({ id }) => id)
+  const all = new Set([...failed, ...blockedIn(planned), ...failing])
+  return all.size === failed.size ? planned : plan(situation, all)
+}
+
+const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
+  const templates = planTemplates(before, failed)
+  const situation = { ...before, desired: { ...before.desired, objects: templates.objects } }
   const { subject, desired, observed, namespaceAwaits } = situation
   const isSpecRefused = desired.objects.some(
     (object) => isWorkload(object.kind) && failed.has(idOf('apply', objectKey(object))),
   )
-  const labels = planLabels(situation, isSpecRefused)
+  const labels = planLabels(situation, isSpecRefused, templates)
   const namespace = planNamespace(situation)
-  const objects = planObjects(
-    situation,
-    labels.operations.filter(isReleasing).map(({ id }) => id),
-  )
+  const objects = planObjects(situation, templates, [
+    ...labels.operations.filter(isReleasing).map(({ id }) => id),
+    ...templates.leaving,
+  ])
   const secrets = planSecrets(situation, objects.operations)
   const { kinds, namespace: read } = observed.owned
   return {
@@ -47,8 +58,9 @@ export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set
       inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
     ),
     blocked: objects.blocked,
-    conflicts: [...labels.conflicts, ...objects.conflicts, ...namespace.conflicts],
+    conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [
+      ...labels.waiting,
       ...objects.waiting,
       ...(namespace.isKept
         ? [

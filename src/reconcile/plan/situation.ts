@@ -31,6 +31,8 @@ export type Situation = {
   readonly waitForPods: Wait | undefined
   /** Consumers that carry no labels of their own yet: the namespace stays on the mesh for them. */
   readonly namespaceAwaits: readonly string[]
+  /** Providers that have not granted yet what is asked for now: until then no Service goes on the mesh, or comes off it. */
+  readonly servicesAwait: readonly string[]
   /**
    * The mark to write once to objects that are as desired, where a write may be on its way. It goes to all, or to those of the names in
    * `only`.

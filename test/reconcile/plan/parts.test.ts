@@ -93,6 +93,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     unheard: [],
     unenforced: [],
     namespaceAwaits: [],
+    servicesAwait: [],
   }
 }
 
@@ -112,7 +113,7 @@ const momentsOf = async (before: Granted, after: Granted, isHardened: boolean): 
   look()
   api.subscribe(look)
   const { operations } = plan(await situationOf(kubernetes, [...always, ...policiesFor(after)]))
-  const reports = await execute(kubernetes, operations, { failed: [], isCurrent: async () => true })
+  const { reports } = await execute(kubernetes, operations, { failed: [], isCurrent: async () => true })
   expect(reports?.filter(({ refused, skipped }) => refused ?? skipped)).toEqual([])
   return moments
 }

@@ -8,7 +8,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import type { Peers } from '../relations/peers.ts'
 import { keptFor, namespaceAwaits } from '../relations/progress.ts'
-import type { ResolvedRelations } from '../relations/resolve-relations.ts'
+import { type ResolvedRelations, ungrantedBy } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { desiredState } from './desired-state.ts'
@@ -82,6 +82,7 @@ export const readSituation = async (
       desired: desired.labels,
     }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
+    servicesAwait: ungrantedBy(subject, next, resolved, peers),
     fence: isFenced ? { mark: writeToken } : refused && { mark: refused.hash, only },
   }
 }

@@ -1,0 +1,96 @@
+import { BEACONS, memoryName, NAMESPACE } from './fixture.ts'
+import { buildFresh, type Kind } from './fresh.ts'
+import { withoutOwn } from './hands.ts'
+import { ALL_SIDES } from './plan.ts'
+import type { Platform } from './platform.ts'
+import { askApplications, type View } from './process.ts'
+import type { Violation } from './properties.ts'
+import { compareSnapshots, isEnrolled, takeSnapshot } from './snapshot.ts'
+import { findTruth, hasConfig, isRemoved, meshOf, standing } from './truth.ts'
+import { objectNamed, type World } from './world.ts'
+
+/** What an application's status tells, and what it waits for. */
+export type Status = { readonly status: string; readonly text: string; readonly held: readonly string[] }
+
+/** Asks for the status of each application; nothing is written, and no time passes. */
+export const askStatuses = async (world: World): Promise<ReadonlyMap<string, Status>> => {
+  const clock = { now: world.now, random: () => 0, sleep: async () => undefined, yieldTurn: async () => undefined }
+  const views = await askApplications(NAMESPACE, { transport: async (request) => world.api.handle(request), clock })
+  return new Map(views.map((view) => [view.application, statusOf(view)]))
+}
+
+const statusOf = (view: View): Status => {
+  if ('problem' in view) return { status: 'error', text: view.problem, held: [] }
+  const { status, waiting, messages } = view
+  const text = [status.message, ...waiting.map(({ message }) => message), ...messages].join('; ')
+  return { status: status.status, text, held: waiting.map(({ held }) => held) }
+}
+
+/** e: an application of which something is not as the platform's last words have it says so in its status. */
+export const checkTold = async (kind: Kind, platform: Platform, world: World): Promise<Violation[]> => {
+  const expected = await buildFresh(kind, findTruth(platform))
+  const found = takeSnapshot(world)
+  const labels = Object.fromEntries(
+    Object.entries(found.labels).map(([name, there]) => [name, withoutOwn(there, expected.labels[name])]),
+  )
+  const differing = compareSnapshots(expected, { ...found, labels })
+  if (differing.length === 0) return []
+  const statuses = await askStatuses(world)
+  const details = differing.filter((text) => {
+    const told = ownersOf(text).map((owner) => statuses.get(owner))
+    world.log(() => `  ${text} ${JSON.stringify(told)}`)
+    return told.every((one) => one === undefined || one.status === 'active')
+  })
+  return details.length === 0 ? [] : [{ property: 'e: what differs is told in a status', details }]
+}
+
+/** Those who may tell of a thing in a snapshot: whose name its own begins with, and of the namespace any beacon. */
+const ownersOf = (text: string): readonly string[] => {
+  const [name = ''] = text.split(':')
+  if (name.startsWith('Namespace ')) return BEACONS
+  return ALL_SIDES.filter((side) => name.includes(side))
+    .toSorted((one, other) => name.indexOf(one) - name.indexOf(other))
+    .slice(0, 1)
+}
+
+/** e: who is related to a mesh and is not on it, and whose memory awaits something, says so in its status. */
+export const checkWaits = async (platform: Platform, world: World): Promise<Violation[]> => {
+  const truth = findTruth(platform)
+  const found = takeSnapshot(world)
+  const statuses = await askStatuses(world)
+  // a beacon whose config has no mesh asks for nothing
+  const isRun = (beacon: string) => !hasConfig(truth, beacon) || meshOf(truth, beacon) !== undefined
+  const outside = standing(truth)
+    .filter(({ interface: name, provider }) => name === 'service_mesh' && isRun(provider.application))
+    .filter(({ requirer }) => !isEnrolled(found, requirer.application))
+    .filter(({ requirer }) => !isRemoved(truth, requirer.application))
+    .map(({ requirer, provider }) => [requirer.application, `is not on the mesh of ${provider.application}`] as const)
+  const awaiting = [...statuses.keys()].flatMap((name) => awaitedBy(world, name).map((what) => [name, what] as const))
+  const details = [...outside, ...awaiting]
+    .filter(([name]) => statuses.get(name)?.status === 'active')
+    .map(([name, what]) => `${name} ${what}, and is active: ${statuses.get(name)?.text}`)
+  return details.length === 0 ? [] : [{ property: 'e: who waits says so in its status', details }]
+}
+
+/** What the memory of an application says that it awaits. */
+const awaitedBy = ({ api }: World, application: string): string[] => {
+  const memory = objectNamed(api, 'ConfigMap', memoryName(application))
+  const { awaiting, recovering, unknownEndpoints, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
+  return [
+    ...(awaiting === undefined ? [] : [`awaits ${awaiting}`]),
+    ...(recovering ? ['does not know who asked for its labels'] : []),
+    ...(unknownEndpoints === undefined ? [] : ['does not know its relations']),
+    ...Object.entries(relations).flatMap(([key, { grant, labels }]) =>
+      grant?.phase === 'revoking' || labels === 'applying' ? [`is about to change relation ${key}`] : [],
+    ),
+  ]
+}
+
+type Awaiting = {
+  readonly awaiting?: string
+  readonly recovering?: boolean
+  readonly unknownEndpoints?: unknown
+  readonly relations?: Readonly<
+    Record<string, { readonly grant?: { readonly phase: string }; readonly labels?: string }>
+  >
+}
