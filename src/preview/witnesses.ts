@@ -32,8 +32,8 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TR
 
 type Text = {
   readonly matches: (pattern: string, value: string) => boolean
-  /** Values that a pattern matches, where `filler` stands for whatever it leaves open. */
-  readonly of: (pattern: string, filler: string) => string
+  /** Values that a pattern matches, where `filler` stands for whatever it leaves open, with `tail` where that may be several segments. */
+  readonly of: (pattern: string, filler: string, tail: string) => string
   /** Values that no pattern is likely to match; `mark` and `end` are what patterns may leave open. */
   readonly others: (mark: string, end: string, depth: number) => readonly string[]
 }
@@ -51,8 +51,11 @@ const TEXTS: Readonly<Record<Field, Text>> = {
   },
   paths: {
     matches: matchesPath,
-    of: (pattern, filler) => {
-      const path = pattern.replaceAll('{**}', `${filler}/y`).replaceAll('{*}', filler).replaceAll('*', filler)
+    of: (pattern, filler, tail) => {
+      const path = pattern
+        .replaceAll('{**}', `${filler}/y`)
+        .replaceAll('{*}', filler)
+        .replaceAll('*', `${filler}${tail}`)
       return path.startsWith('/') ? path : `/${path}`
     },
     others: (mark, end, depth) => [OTHER_PATH, `/${mark}~${'/~'.repeat(depth)}${end}`],
@@ -114,8 +117,13 @@ const witnessesFor = (field: Field, plain: readonly string[], cased: readonly st
   const labels = [...named, ...overlaps(named)].flatMap((label) =>
     field === 'hosts' ? hostCases(label, cased) : [label],
   )
+  // deeper than any template
+  const tails = ['', '/y'.repeat(depthOf(named))]
   const labelled = [
-    ...labels.map((label) => ({ label, value: least(FILLERS.map((filler) => of(label, filler))) })),
+    ...labels.map((label) => ({
+      label,
+      value: least(tails.flatMap((tail) => FILLERS.map((filler) => of(label, filler, tail)))),
+    })),
     ...crossing.map(({ patterns, value }) => ({ label: patterns.join(BOTH), value })),
   ]
   const found = new Map<string, Witness>()
@@ -144,7 +152,7 @@ const otherThan = (
   named: readonly string[],
   isMatched: (value: string) => boolean,
 ): string | undefined => {
-  const depth = Math.max(0, ...named.map((pattern) => pattern.split('/').length))
+  const depth = depthOf(named)
   for (const mark of MARKS)
     for (const end of MARKS) {
       const found = TEXTS[field].others(mark, end, depth).find((value) => !isMatched(value))
@@ -152,6 +160,9 @@ const otherThan = (
     }
   return undefined
 }
+
+/** The most segments that a pattern has. */
+const depthOf = (named: readonly string[]): number => Math.max(0, ...named.map((pattern) => pattern.split('/').length))
 
 const MARKS = ['t', 'q', ...'abcdefghijklmnoprsuvwxyz0123456789']
 

@@ -144,4 +144,14 @@ describe('a plan tells what is lost by', () => {
     expect(lines(plan)).toContain(`- web → api :9080 ${both}`)
     expect(codeOf(plan)).toBe(2)
   })
+
+  test('requests of more segments than a path template has that a prefix is wider than', async () => {
+    const led = application('api', { labels: { ...ON_MESH, 'istio.io/use-waypoint': 'w' } })
+    const allowing = (path: string) =>
+      custom('allowed', { ...service('api'), action: 'ALLOW', rules: [{ to: [{ operation: { paths: [path] } }] }] })
+    const [before, after] = [allowing('/a/*'), allowing('/a/{*}')]
+    const plan = await planned([...cluster, ...led, gateway, before], { before: [before], after: [after] })
+    expect(lines(plan)).toContain('- web → api :9080 /a/* (not /a/{*})')
+    expect(codeOf(plan)).toBe(2)
+  })
 })
