@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Request } from '../../src/embedded/api.ts'
+import { relationsById } from '../helpers/relations.ts'
 import { event, isWrite, MESH_LABELS, meshRelation, service, workload } from '../helpers/world.ts'
 import { type Cluster, ensureBundle, post, serve, startCluster, until } from './helpers.ts'
 
@@ -31,11 +32,13 @@ const memoryOf = (cluster: Cluster, application: string) => {
   return { labels, state: JSON.parse(state, (key, value) => (key === 'at' ? typeof value : value)) }
 }
 
+type Noted = { readonly peer?: { readonly delivered?: string | null } }
+
 /** Waits for what follows an answer: that it is noted what was sent. */
 const untilNoted = (cluster: Cluster, application: string) =>
   until('a note', () => {
-    const entries: { sent?: string }[] = Object.values(memoryOf(cluster, application).state.relations)
-    return entries.some(({ sent }) => sent !== undefined && sent !== '')
+    const entries: Noted[] = Object.values(memoryOf(cluster, application).state.relations)
+    return entries.some(({ peer }) => typeof peer?.delivered === 'string')
   })
 
 const seenOf = (cluster: Cluster, application: string) => ({
@@ -113,7 +116,7 @@ describe('two processes at once on one application', () => {
     expect(cluster.labels('web')).toMatchObject({ template: labels, service: labels })
     const { data } = cluster.object('ConfigMap', 'juju-service-mesh-web-labels') ?? {}
     expect(JSON.parse(data?.labels ?? '')).toEqual(labels)
-    expect(Object.keys(JSON.parse(data?.state ?? '').relations)).toEqual(ids.map(String))
+    expect(Object.keys(relationsById(JSON.parse(data?.state ?? '')))).toEqual(ids.map(String))
   })
 
   test('where each has read the memory before the other wrote it', async () => {
