@@ -1,8 +1,8 @@
 import { lateMessage } from '../src/base/event-order.ts'
 import { ObjectName } from '../src/base/names.ts'
+import { defineFunction } from '../src/events/event-function.ts'
 import type { Features } from '../src/feature/combine.ts'
-import { defineFunction } from '../src/reconcile/event-function.ts'
-import { removeApplication } from '../src/reconcile/removal.ts'
+import { removeApplication } from '../src/reconcile/fold/remove-application.ts'
 
 /**
  * The application is removed. Events are not ordered between functions: in whichever order they arrive, what came after the removal is

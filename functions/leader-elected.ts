@@ -1,6 +1,6 @@
 import { advance } from '../src/base/event-order.ts'
 import { defined } from '../src/base/own-value.ts'
-import { defineFunction } from '../src/reconcile/event-function.ts'
+import { defineFunction } from '../src/events/event-function.ts'
 import { isRemoved } from '../src/state/state.ts'
 import { isLaterElection, Leader } from '../src/units/leader.ts'
 

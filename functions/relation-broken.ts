@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Refused } from '../src/base/errors.ts'
 import { lateMessage } from '../src/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../src/base/names.ts'
-import { defineFunction } from '../src/reconcile/event-function.ts'
+import { defineFunction } from '../src/events/event-function.ts'
 import { type AnnouncementResult, endedWith, endRelation } from '../src/relations/announcements.ts'
 import { RelationIdentity, withoutOwnNamespace } from '../src/state/relation.ts'
 

@@ -1,6 +1,6 @@
 import { lateMessage } from '../src/base/event-order.ts'
 import { ObjectName } from '../src/base/names.ts'
-import { defineFunction } from '../src/reconcile/event-function.ts'
+import { defineFunction } from '../src/events/event-function.ts'
 import { announceRelation } from '../src/relations/announcements.ts'
 import { RelationIdentity, Remote, withoutOwnNamespace } from '../src/state/relation.ts'
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { DAY_MILLISECONDS } from '../src/base/clock.ts'
 import { Application, ObjectName } from '../src/base/names.ts'
+import { defineFunction } from '../src/events/event-function.ts'
 import { LabelTarget } from '../src/kubernetes/label-target.ts'
-import { defineFunction } from '../src/reconcile/event-function.ts'
 import { ownedName } from '../src/state/owned-kinds.ts'
 import { OwnedKind, withPreviousTargets } from '../src/state/state.ts'
 

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { systemClock as clock } from './base/clock.ts'
 import { ConfigurationError, isConfigurationError } from './base/errors.ts'
+import { createSink } from './events/sink.ts'
 import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './http/dead-letter-records.ts'
 import { readSettings } from './http/settings.ts'
 import { createKubernetes } from './kubernetes/client.ts'
 import { createTransport } from './kubernetes/transport.ts'
-import { createSink } from './reconcile/sink.ts'
 
 const USAGE =
   'npm run resend -- --sink URL (--namespace NAMESPACE, of the cluster that KUBECONFIG names, or --file LOG, - for standard input)'

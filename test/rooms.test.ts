@@ -14,6 +14,7 @@ const ROOMS = [
   'schemas',
   'functions',
   'features',
+  'events',
   'reconcile',
   'authorization',
   'service-mesh',

@@ -1,6 +1,6 @@
+import type { Handled } from '../events/handle.ts'
 import { eventOf } from '../page/relating.ts'
 import type { Plan } from '../preview/preview.ts'
-import type { Handled } from '../reconcile/handle.ts'
 import type { Settings } from './options.ts'
 import { type Format, printAs, say, table } from './output.ts'
 import { printPlan, whilePlanning } from './plan.ts'

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../base/own-value.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../cloudevents/cloud-event.ts'
+import type { SendEvent } from '../events/sink.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
-import type { SendEvent } from '../reconcile/sink.ts'
 import { redacted } from '../workload/redact.ts'
 
 /** The event itself, in CloudEvents' JSON format, on the Kubernetes Event that tells of it. */

@@ -1,5 +1,5 @@
 import type { Log } from '../base/log.ts'
-import type { DoneStep } from '../reconcile/handle.ts'
+import type { DoneStep } from '../events/handle.ts'
 
 /** Logs a step, whatever caused it, and what it repaired. */
 export const logStep = (log: Log, { time: _, ...step }: DoneStep): void => {

@@ -5,8 +5,8 @@ import type { Clock } from '../base/clock.ts'
 import { Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { Namespace } from '../base/names.ts'
+import type { DoneStep } from '../events/handle.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { DoneStep } from '../reconcile/handle.ts'
 import { failureOf } from './failure.ts'
 
 /** The steps that this process takes, for whoever watches. */

@@ -1,4 +1,4 @@
-import type { DoneStep } from '../reconcile/handle.ts'
+import type { DoneStep } from '../events/handle.ts'
 
 /** A step of a plan: what a step that is taken would be logged as. */
 export type ReportedStep = Omit<DoneStep, 'time' | 'milliseconds' | 'effects' | 'published'>

@@ -20,21 +20,28 @@ import { gateEnrolment, isAwaiting, peerView, type ResolvedRelations } from '../
 import { type Content, type Memory, memoryObject, memoryVersion, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { applicationStatus } from './application-status.ts'
-import { type Execution, execute, isFailed, type Lost, type Report, skipAll, skippedMessage } from './execute.ts'
-import { finalMemory, withPreviousKinds, withRefusals } from './final-memory.ts'
-import { withCauses } from './not-taken.ts'
-import { observeRunning, type Running, withUnits } from './observe-units.ts'
-import { type Found, missingIn, type Observed, observeTargets, type Targets, workloadLabelsIn } from './observed.ts'
-import { type Drift, driftOf } from './plan/drift.ts'
-import { hashOf, headsOf, isLabelling, isRolling, type Operation, PHASES } from './plan/operation.ts'
-import { blockedIn, dueIn, type Plan, plan, problemKeys } from './plan/plan.ts'
-import type { Situation } from './plan/situation.ts'
-import { waitForRemainingPods } from './pods-on-mesh.ts'
-import { readSituation } from './read-situation.ts'
-import type { Conflict } from './result.ts'
-import { isLeavingPods } from './unlabelled.ts'
-import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './waits.ts'
+import { type Execution, execute, isFailed, type Lost, type Report, skipAll, skippedMessage } from './apply/execute.ts'
+import { type Drift, driftOf } from './decide/drift.ts'
+import { hashOf, headsOf, isLabelling, isRolling, type Operation, PHASES } from './decide/operation.ts'
+import { blockedIn, dueIn, type Plan, plan, problemKeys } from './decide/plan.ts'
+import { readSituation } from './decide/read-situation.ts'
+import type { Situation } from './decide/situation.ts'
+import {
+  type Found,
+  missingIn,
+  type Observed,
+  observeTargets,
+  type Targets,
+  workloadLabelsIn,
+} from './observe/cluster.ts'
+import { withCauses } from './observe/not-taken.ts'
+import { waitForRemainingPods } from './observe/pods-on-mesh.ts'
+import { observeRunning, type Running, withUnits } from './observe/units.ts'
+import type { Conflict } from './outcome.ts'
+import { applicationStatus } from './record/application-status.ts'
+import { finalMemory, withPreviousKinds, withRefusals } from './record/final-memory.ts'
+import { isLeavingPods } from './record/unlabelled.ts'
+import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 
 /** The result of bringing the cluster to the memory, and the memory as it is then. */
 export type Reconciled = {

@@ -17,17 +17,16 @@ import { withDeparting } from '../relations/resolve-relations.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import { ownedName } from '../state/owned-kinds.ts'
 import { type State, withPreviousTargets } from '../state/state.ts'
-import { admit } from './admit.ts'
-import { withAuthors } from './authorized-documents.ts'
-import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './databags.ts'
-import { isDue } from './derive.ts'
-import { unmetExpectations } from './expectations.ts'
-import { type Change, type ChangeResult, type FoldedMemory, foldChanges } from './fold-changes.ts'
-import { createLookBudget } from './look-budget.ts'
-import { withLostEndpoints, withLostMemory, withObservedLabels } from './lost-memory.ts'
-import { dependsOnUnits, withUnits } from './observe-units.ts'
-import { isDeployed, type Observed, observeCluster, seenIn } from './observed.ts'
-import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
+import type { Change, ChangeResult } from './change.ts'
+import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './decide/databags.ts'
+import { admit } from './fold/admit.ts'
+import { isDue } from './fold/derive.ts'
+import { type FoldedMemory, foldChanges } from './fold/fold-changes.ts'
+import { withLostEndpoints, withLostMemory, withObservedLabels } from './fold/lost-memory.ts'
+import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './notify.ts'
+import { withAuthors } from './observe/authorized-documents.ts'
+import { isDeployed, type Observed, observeCluster, seenIn } from './observe/cluster.ts'
+import { createLookBudget } from './observe/look-budget.ts'
 import {
   type KnownMemories,
   type Prefetch,
@@ -36,11 +35,13 @@ import {
   prefetchForKnown,
   recallResolved,
   withKnownMemories,
-} from './prefetch.ts'
+} from './observe/prefetch.ts'
+import { isAboutPods, type Surroundings } from './observe/surroundings.ts'
+import { dependsOnUnits, withUnits } from './observe/units.ts'
+import { unknownRequesters } from './observe/unknown-consumers.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
 import { type Attempt, type ObjectWrite, type Reconciled, reconcile } from './reconcile.ts'
-import { type Outcome, outcomeOf } from './result.ts'
-import { isAboutPods, type Surroundings } from './surroundings.ts'
-import { unknownRequesters } from './unknown-consumers.ts'
+import { unmetExpectations } from './record/expectations.ts'
 
 export type StepDependencies = {
   features: Features

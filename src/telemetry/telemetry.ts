@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts'
+import type { Handle, Watch } from '../events/handle.ts'
+import type { SendEvent } from '../events/sink.ts'
 import type { Transport } from '../kubernetes/client.ts'
-import type { Handle, Watch } from '../reconcile/handle.ts'
-import type { SendEvent } from '../reconcile/sink.ts'
 
 /** Reports what passes: each method returns a function that does as the one it is given, also where nothing can be reported. */
 export type Telemetry = {

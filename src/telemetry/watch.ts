@@ -16,8 +16,8 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import type { Trace } from '../base/trace.ts'
 import type { Event } from '../cloudevents/cloud-event.ts'
 import { traceOf } from '../cloudevents/trace.ts'
+import type { Handled } from '../events/handle.ts'
 import type { TransportRequest } from '../kubernetes/client.ts'
-import type { Handled } from '../reconcile/handle.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** Boundaries in seconds, from an answer of a near API server to the time limit of an event. */

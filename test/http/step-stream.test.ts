@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createAuthenticate } from '../../src/access/authenticate.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
+import type { DoneStep } from '../../src/events/handle.ts'
 import { createStepStream } from '../../src/http/step-stream.ts'
 import { createKubernetes, type TransportAnswer } from '../../src/kubernetes/client.ts'
-import type { DoneStep } from '../../src/reconcile/handle.ts'
 import { fakeClock } from '../helpers/clock.ts'
 
 const step = (namespace: string, id = '1') =>

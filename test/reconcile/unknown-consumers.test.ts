@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { requesterApplication } from '../../src/reconcile/unknown-consumers.ts'
+import { requesterApplication } from '../../src/reconcile/observe/unknown-consumers.ts'
 
 test.each([
   ['relation 7 (service-mesh) of shop/db', 'shop/db'],
