@@ -6,7 +6,7 @@ import { memoryObject } from '../state/memory.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import type { ChangeResult } from './change.ts'
 import type { Drift } from './decide/drift.ts'
-import type { Reconciled } from './reconcile.ts'
+import type { Reconciled } from './record.ts'
 
 /**
  * The status of a step. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was

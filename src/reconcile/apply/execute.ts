@@ -6,6 +6,7 @@ import type { Kubernetes } from '../../kubernetes/client.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { touch } from '../../kubernetes/touch.ts'
 import { forget } from '../../workload/conceal.ts'
+import type { Lost } from '../attempts.ts'
 import { isRolling, type Operation, objectIn } from '../decide/operation.ts'
 import { isRelabelling } from '../decide/plan-labels.ts'
 import type { Conflict } from '../outcome.ts'
@@ -30,9 +31,6 @@ type Conditions = {
 
 /** The reports of what was executed; `lost` where somebody was faster, and the rest was not. */
 export type Execution = { readonly reports: readonly Report[]; readonly lost?: Lost }
-
-/** Somebody was faster: the API server's answer that says so, where there is one. */
-export type Lost = { readonly cause?: unknown }
 
 /**
  * Executes the operations in their order, and reports each: one that is refused, or that is in conflict, takes along only those that depend

@@ -29,13 +29,20 @@ export type Plan = {
  * Plans the writes that bring the cluster to its desired state: a pure function of the state and the observation. `failed` holds ids of
  * operations that failed before, and of those that cannot be done: if a workload was refused, the running one stays as it is.
  */
-export const plan = (situation: Situation, failed: ReadonlySet<string> = new Set()): Plan => {
+export const plan = (situation: Situation, failed: ReadonlySet<string> = NOTHING_FAILED): Plan => {
   const planned = planWithout(situation, failed)
   const due = new Set(dueIn(planned, failed))
   const failing = planned.operations.filter((operation) => !due.has(operation)).map(({ id }) => id)
   const all = new Set([...failed, ...blockedIn(planned), ...failing])
   return all.size === failed.size ? planned : plan(situation, all)
 }
+
+/** The input of a plan, as one value. */
+export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
+
+export const planOf = ({ situation, failed }: PlanInput): Plan => plan(situation, failed)
+
+export const NOTHING_FAILED: ReadonlySet<string> = new Set()
 
 const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
   const templates = planTemplates(before, failed)

@@ -41,20 +41,20 @@ type Input = {
   /** All is looked at, as by a resync. */
   readonly isWhole: boolean
   /** The mark of an attempt of this step, all of whose calls were answered. */
-  readonly ownMark?: string | undefined
+  readonly ownToken?: string | undefined
 }
 
 /** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, ownMark }: Input,
+  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, ownToken }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
   const { writeToken, refused } = memory.state
-  const isFenced = writeToken !== undefined && writeToken !== ownMark
+  const isFenced = writeToken !== undefined && writeToken !== ownToken
   const only = Object.keys(refused?.objects ?? {})
   const awaited = namespaceAwaits(subject, next, resolved, peers)
   const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)

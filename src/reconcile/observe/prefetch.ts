@@ -1,7 +1,6 @@
 import { createBoundedMap } from '../../base/bounded-map.ts'
 import type { Recall } from '../../base/recall.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
-import type { Features } from '../../feature/combine.ts'
 import { type Kubernetes, readingOnce } from '../../kubernetes/client.ts'
 import { withGenerations } from '../../relations/peer-entry.ts'
 import type { Peers } from '../../relations/peers.ts'
@@ -9,6 +8,7 @@ import { type ResolvedRelations, resolveRelations } from '../../relations/resolv
 import type { Memories, Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import type { Change } from '../change.ts'
+import type { Context } from '../context.ts'
 import { type Observed, observeCluster } from './cluster.ts'
 import { isAboutPods, readSurroundings, type Surroundings } from './surroundings.ts'
 
@@ -21,10 +21,7 @@ export type Prefetch = {
 
 /** Begins to read what a memory desires something of, mostly that is desired after the changes as well, and what others say. */
 export const prefetch = (
-  features: Features,
-  kubernetes: Kubernetes,
-  recall: Recall,
-  subject: Subject,
+  { subject, features, kubernetes, recall }: Context,
   { stored, state }: Memory,
   changes: readonly Change[],
 ): Prefetch => {

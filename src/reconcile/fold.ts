@@ -1,56 +1,33 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { CheckAdmissionPolicy } from '../../access/admission-policy.ts'
-import type { AuthorizeAuthor } from '../../access/document-authors.ts'
-import type { Clock } from '../../base/clock.ts'
-import { Refused } from '../../base/errors.ts'
-import type { Subject } from '../../base/subject.ts'
-import type { Features } from '../../feature/combine.ts'
-import type { Kubernetes } from '../../kubernetes/client.ts'
-import type { Document } from '../../relations/documents.ts'
-import type { Config } from '../../state/config.ts'
-import type { Memory } from '../../state/memory.ts'
-import { pendingIn } from '../../state/pending.ts'
-import type { State } from '../../state/state.ts'
-import { type Conceal, createSecretStore } from '../../workload/conceal.ts'
-import { ownWorkload, type PodWorkload } from '../../workload/config.ts'
-import { withOwnFiles } from '../../workload/names.ts'
-import { hasSecrets } from '../../workload/secrets.ts'
-import { type TrialResult, tryWorkload } from '../../workload/trial.ts'
-import type { Change, ChangeResult } from '../change.ts'
-import type { Surroundings } from '../observe/surroundings.ts'
-import { type FoldedMemory, foldChanges } from './fold-changes.ts'
-import { createPermits } from './permits.ts'
-
-type Input = {
-  readonly features: Features
-  readonly kubernetes: Kubernetes
-  readonly clock: Pick<Clock, 'yieldTurn'>
-  readonly memory: Memory
-  readonly subject: Subject
-  readonly changes: readonly Change[]
-  readonly found: Surroundings
-  readonly now: Date
-  /** Without it, whoever may write documents is no concern. */
-  readonly checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
-  readonly authorizeAuthor?: AuthorizeAuthor | undefined
-}
+import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
+import { Refused } from '../base/errors.ts'
+import type { Subject } from '../base/subject.ts'
+import type { Document } from '../relations/documents.ts'
+import type { Config } from '../state/config.ts'
+import { pendingIn } from '../state/pending.ts'
+import type { State } from '../state/state.ts'
+import { type Conceal, createSecretStore } from '../workload/conceal.ts'
+import { ownWorkload, type PodWorkload } from '../workload/config.ts'
+import { withOwnFiles } from '../workload/names.ts'
+import { hasSecrets } from '../workload/secrets.ts'
+import { type TrialResult, tryWorkload } from '../workload/trial.ts'
+import type { Change, ChangeResult } from './change.ts'
+import type { Context } from './context.ts'
+import { type FoldedMemory, foldChanges } from './fold/fold-changes.ts'
+import { createPermits } from './fold/permits.ts'
+import type { Surroundings } from './observe/surroundings.ts'
+import type { Observation } from './observe.ts'
 
 /**
- * Takes the changes into the state, but for those that bring a workload which the API server would refuse, or that ask for effects which
- * their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
+ * Takes what others say and the changes into the state, but for changes that bring a workload which the API server would refuse, or that ask
+ * for effects which their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
  */
-export const admit = async ({
-  features,
-  kubernetes,
-  clock,
-  memory,
-  subject,
-  changes,
-  found,
-  now,
-  checkAdmissionPolicy,
-  authorizeAuthor,
-}: Input): Promise<FoldedMemory> => {
+export const fold = async (
+  { subject, features, clock, checkAdmissionPolicy, authorizeAuthor }: Context,
+  { memory: read, state: current, found, once: kubernetes, now }: Observation,
+  changes: readonly Change[],
+): Promise<FoldedMemory> => {
+  const memory = { ...read, state: current }
   const verdicts = new Map<string, TrialResult>()
   const permits = createPermits(features, subject, authorizeAuthor)
   const secrets = createSecretStore({ kubernetes, subject, state: memory.state, now })

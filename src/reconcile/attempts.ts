@@ -1,0 +1,103 @@
+import type { Clock } from '../base/clock.ts'
+import { Unavailable } from '../base/errors.ts'
+import { type Subject, subjectName } from '../base/subject.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { Change, ChangeResult } from './change.ts'
+import type { Drift } from './decide/drift.ts'
+
+/** One object that was written: what changed in it, and whether it is gone. */
+export type ObjectWrite = { readonly name: string; readonly drift: readonly Drift[]; readonly isGone: boolean }
+
+/** Another writer was faster: the API server's answer that says so, where there is one. */
+export type Lost = { readonly cause?: unknown }
+
+/** The part of an attempt that outlives it, where another writer was faster: its changes, and all that was written for them. */
+export type Carried = {
+  readonly changes: readonly Change[]
+  /** The state before the first attempt. */
+  readonly before: State
+  /** The results of the changes, once the memory has these: starting over must not fold them in a second time. */
+  readonly taken?: readonly ChangeResult[] | undefined
+  /** Data of units that did not come to lead, a sentence each. */
+  readonly dropped: readonly string[]
+  readonly writes: readonly ObjectWrite[]
+  /** The write token of the last attempt. */
+  readonly writeToken?: string | undefined
+  /** It replaced the token of another step: what that may still write is to be fenced until an attempt has come to its end. */
+  readonly isFencing?: boolean
+  /** An attempt of this step tried again what was refused before. */
+  readonly hasRetried?: boolean
+  /** Others write as well. */
+  readonly hasLost?: boolean
+}
+
+/** The progress of one attempt; `lost` where another writer was faster. */
+export type Progress = {
+  readonly writes: readonly ObjectWrite[]
+  /** With a write token the memory is saved, and the changes are in it. */
+  readonly writeToken?: string | undefined
+  /** The operations that were refused before were tried again. */
+  readonly hasRetried?: boolean
+  readonly lost?: Lost | undefined
+}
+
+/** The end of an attempt; without `attempted` another writer was faster. */
+export type Turn<T> = { readonly carried: Carried; readonly attempted?: T | undefined; readonly cause?: unknown }
+
+/** The token for whose writes no fence is needed: all calls of its attempt were answered. */
+export const ownToken = ({ writeToken, isFencing }: Carried): string | undefined => (isFencing ? undefined : writeToken)
+
+/** The progress with which the next attempt goes on. */
+export const carryOn = (
+  carried: Carried,
+  { taken, dropped }: { readonly taken: readonly ChangeResult[]; readonly dropped: readonly string[] },
+  { writes, writeToken, hasRetried = false, lost }: Progress,
+  { state }: Memory,
+): Carried => ({
+  ...carried,
+  taken: writeToken !== undefined || lost === undefined ? taken : carried.taken,
+  dropped: [...carried.dropped, ...dropped],
+  writes: [...carried.writes, ...writes],
+  ...(writeToken !== undefined && {
+    writeToken,
+    isFencing: ![undefined, ownToken(carried)].includes(state.writeToken),
+  }),
+  hasRetried: carried.hasRetried === true || hasRetried,
+})
+
+const FIRST_DELAY_MILLISECONDS = 20
+const LONGEST_DELAY_MILLISECONDS = 1_000
+
+type Attempts<T> = {
+  readonly subject: Subject
+  readonly clock: Pick<Clock, 'now' | 'random' | 'sleep'>
+  /** In milliseconds since the epoch. */
+  readonly deadline: number
+  /** The first attempt of a step carries nothing. */
+  attempt(carried: Carried | undefined): Promise<Turn<T>>
+}
+
+/** Attempts until no other writer is faster. Rejects with Unavailable when that is not before the deadline. */
+export const retryOnConflict = async <T>(
+  { subject, clock, deadline, attempt }: Attempts<T>,
+  before?: Carried,
+): Promise<{ readonly carried: Carried; readonly attempted: T }> => {
+  let [carried, cause]: [Carried | undefined, unknown] = [before, undefined]
+  for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+    const turn = await attempt(carried)
+    if (turn.attempted !== undefined) return { carried: turn.carried, attempted: turn.attempted }
+    carried = { ...turn.carried, hasLost: true }
+    cause = turn.cause ?? cause
+    const wait = delay * (0.5 + clock.random())
+    if (clock.now() + wait >= deadline) throw lostRace(subject, cause)
+    await clock.sleep(wait)
+  }
+}
+
+const lostRace = (subject: Subject, cause: unknown): Unavailable => {
+  const last = cause instanceof Error ? ` (${cause.message})` : ''
+  return new Unavailable(`${subjectName(subject)} is being written by others as well, every race was lost${last}`, {
+    cause,
+  })
+}
