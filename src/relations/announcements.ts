@@ -14,7 +14,7 @@ import { hasData, type RelationEntry, type RelationIdentity, relationKey, relati
 import { idHolder, type PublicState, type State } from '../state/state.ts'
 import { lastReadableValues } from './last-readable.ts'
 import { isBetween, type Named, peerEntry } from './peer-entry.ts'
-import { isEnrolling } from './resolve-relations.ts'
+import { isEnrolling } from './requested-labels.ts'
 
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>

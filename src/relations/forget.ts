@@ -4,8 +4,8 @@ import type { Subject } from '../base/subject.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 import { publishedHash } from './peer-entry.ts'
+import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { peerView } from './resolve-relations.ts'
 
 /**
  * The state without what ended more than a day ago and has left nothing on either side; of an application that was removed as long ago,

@@ -4,8 +4,8 @@ import type { Wait } from '../base/wait.ts'
 import { type RelationEntry, relationKey, relationName } from '../state/relation.ts'
 import { idHolder, isEstablished, type State } from '../state/state.ts'
 import { remoteSubject } from './peer-entry.ts'
+import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { peerView } from './resolve-relations.ts'
 
 /**
  * Gives ids that are free to the relations that wait for them. The one that has an id keeps it until it is over on either side; then the

@@ -7,7 +7,7 @@ import { readValue } from './databag.ts'
 import { readGuards } from './guarded-databag.ts'
 import { ELSEWHERE_KEY } from './mesh-labels.ts'
 import { readPolicies } from './policies-databag.ts'
-import { readData } from './resolve-relations.ts'
+import { readData } from './relation-data.ts'
 
 const Labels = z.record(z.string(), z.unknown())
 

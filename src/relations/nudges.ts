@@ -4,9 +4,9 @@ import { applicationSource, ECHO } from '../cloudevents/source.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
+import { peerView } from './peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
 import { isRequirer, withDelivered } from './progress.ts'
-import { peerView } from './resolve-relations.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing

@@ -3,8 +3,8 @@ import type { Subject } from '../base/subject.ts'
 import type { Wait } from '../base/wait.ts'
 import { type State, stands } from '../state/state.ts'
 import { isBetween, oppositeIdentity } from './peer-entry.ts'
+import { hasPublished } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { hasPublished } from './resolve-relations.ts'
 
 /** Tells if another application has seen data of this one in a relation that its platform has not ended: without a memory, this one lost it. */
 export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { lastReadableValues } from '../../src/relations/last-readable.ts'
-import { readData } from '../../src/relations/resolve-relations.ts'
+import { readData } from '../../src/relations/relation-data.ts'
 import type { Databag, Relation } from '../../src/state/relation.ts'
 
 const relation = (data: Databag, changes: Partial<Relation> = {}): Relation => ({

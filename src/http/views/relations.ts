@@ -1,8 +1,8 @@
 import { defined } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
+import { peerView } from '../../relations/peer-view.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { peerView } from '../../relations/resolve-relations.ts'
 import { type Databag, relationsIn } from '../../state/relation.ts'
 import { publishedIn, type State, stands } from '../../state/state.ts'
 

@@ -5,7 +5,8 @@ import type { FeatureInput, OwnSide, Publications } from '../../feature/feature.
 import { withCustomData } from '../../relations/application-data.ts'
 import { publishable } from '../../relations/codec.ts'
 import { contentHash, hasProtocol } from '../../relations/peer-entry.ts'
-import { isVersioned, withDeparting } from '../../relations/resolve-relations.ts'
+import { isVersioned } from '../../relations/relation-data.ts'
+import { withDeparting } from '../../relations/resolve-relations.ts'
 import { spokenVersions } from '../../relations/versions.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../../state/memory.ts'
 import {

@@ -5,6 +5,7 @@ import type { Kubernetes } from '../../kubernetes/client.ts'
 import { hasWorkload } from '../../kubernetes/workloads.ts'
 import { type Document, findDocuments, isAbout, listDocuments, rememberedDocuments } from '../../relations/documents.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
+import { hasPublished } from '../../relations/peer-view.ts'
 import {
   isRelatedTo,
   listPeers,
@@ -15,7 +16,6 @@ import {
   readPeers,
   remoteTest,
 } from '../../relations/peers.ts'
-import { hasPublished } from '../../relations/resolve-relations.ts'
 import { relationKey } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import type { Change } from '../change.ts'
