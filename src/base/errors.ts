@@ -10,7 +10,7 @@ export class Refused extends Error {
 }
 
 /** The namespace is being deleted with all that is in it: there is nothing to do. */
-export class NamespaceLeaving extends Error {
+export class NamespaceTerminating extends Error {
   override readonly name = 'NamespaceLeaving'
 }
 

@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts'
 import type { Trace } from '../base/trace.ts'
 import { type Event, InvalidEvent } from '../cloudevents/cloud-event.ts'
 import { traceOf } from '../cloudevents/trace.ts'
-import { isStale } from '../kubernetes/api-error.ts'
+import { isVersionConflict } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { microTime, shortened } from '../kubernetes/event-fields.ts'
 import { recordEvent } from '../kubernetes/event-series.ts'
@@ -92,7 +92,8 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
       if (await recordEvent(kubernetes, event, occurrence)) counted.met -= met
     } catch (error) {
       // another process has told it meanwhile
-      if (!isStale(error)) log.warn({ namespace, reason, problem: (error as Error).message }, 'no Event of it')
+      if (!isVersionConflict(error))
+        log.warn({ namespace, reason, problem: (error as Error).message }, 'no Event of it')
     }
   }
 

@@ -14,8 +14,8 @@ import { listOwned, unlessForbidden } from '../reconcile/observe/cluster.ts'
 import { tombstoneOf } from '../relations/announcements.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
-import { isRequirer } from '../relations/progress.ts'
 import { endedBy } from '../relations/recover-labels.ts'
+import { takesLabels } from '../relations/requested-labels.ts'
 import { memoryName } from '../state/memory.ts'
 import { ownedKinds } from '../state/owned-kinds.ts'
 import { emptyState, isRemoved, OwnedKind, stands } from '../state/state.ts'
@@ -158,7 +158,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
     kinds: target.kind === 'Workload' ? candidateKinds(workloadKind) : [target.kind],
   }))
   const isTold = config !== undefined
-  const isEnrolled = Object.values(state.relations).some((entry) => isRequirer(entry) && stands(state, entry))
+  const isEnrolled = Object.values(state.relations).some((entry) => takesLabels(entry) && stands(state, entry))
   const isOver = state.removed !== undefined || (!isEnrolled && endedBy(subject, state, new Map()).length > 0)
   const known = { targets, owned, isPlaced: isTold || isOver, isDemanded: isTold || isRemoved(state) }
   return [

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Change } from '../reconcile/change.ts'
-import { EMPTY_OUTBOX, type Outbox } from '../reconcile/notify.ts'
+import { EMPTY_OUTBOX, type Outbox } from '../reconcile/outbox.ts'
 import type { Outcome } from '../reconcile/outcome.ts'
 import type { Step } from '../reconcile/step.ts'
 

@@ -3,6 +3,7 @@ import type { Subject } from '../base/subject.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Reference } from '../kubernetes/objects.ts'
 import { type ConfigDocument, configDocument } from '../relations/documents.ts'
+import { withGenerations } from '../relations/peer-entry.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
@@ -80,7 +81,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     givenConfig,
     configDocument: configDocument(givenConfig),
     parts,
-    memories: createMemories(parts),
+    memories: withGenerationsSaved(createMemories(parts)),
     leftovers: (given = {}) => features.flatMap((feature) => feature.leftovers?.(given) ?? []),
     effects: (subject, given) => features.flatMap((feature) => feature.effects?.(subject, given) ?? []),
     uses: (subject, given) => features.flatMap((feature) => feature.uses?.(subject, given) ?? []),
@@ -110,6 +111,14 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     reports: (subject, resolved) => features.flatMap((feature) => feature.reports?.(subject, resolved) ?? []),
   }
 }
+
+/** Memories that are saved with the generations of their relations. */
+const withGenerationsSaved = (memories: Memories): Memories => ({
+  ...memories,
+  isStored: (memory, next) => memories.isStored(memory, withGenerations(memory, next)),
+  save: (kubernetes, subject, memory, next) =>
+    memories.save(kubernetes, subject, memory, withGenerations(memory, next)),
+})
 
 /** The union; where two desire different values of a key, the earlier feature wins. */
 const joinLabels = (all: readonly DesiredLabels[]): DesiredLabels => ({

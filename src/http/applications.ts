@@ -18,7 +18,7 @@ import { counting, type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
-import { createLookBudget } from '../reconcile/observe/look-budget.ts'
+import { createListBudget } from '../reconcile/observe/list-budget.ts'
 import { mergeSettings } from '../relations/application-data.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../relations/peers.ts'
 import { closedTargets } from '../service-mesh/consumer.ts'
@@ -114,7 +114,7 @@ export const createApplications = ({
   timeoutMilliseconds,
 }: Dependencies): Applications => {
   const answerQuery = createAnswerQuery({ connect, authenticate, clock, timeoutMilliseconds })
-  const budget = createLookBudget()
+  const budget = createListBudget()
   const looking = <T>(
     authorization: string | undefined,
     answer: (look: Look, sender?: Sender) => Promise<T>,

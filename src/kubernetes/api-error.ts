@@ -54,7 +54,7 @@ export const isDenied = (error: unknown): boolean =>
  * precondition or an existing object; 422 for an apply with another uid or a failed JSON patch test; 404 for a patch or an update of a
  * deleted object.
  */
-export const isStale = (error: unknown): boolean =>
+export const isVersionConflict = (error: unknown): boolean =>
   error instanceof ApiError &&
   !isDenied(error) &&
   ((error.status === 409 && fieldConflicts(error).length === 0) ||
@@ -66,7 +66,7 @@ const isOfAnother = ({ call, causes }: ApiError): boolean =>
 
 /** Tells if the API server refuses this one call. A 401 refuses all calls, and so is no refusal. */
 export const isRefusal = (error: unknown): error is ApiError =>
-  error instanceof ApiError && !isStale(error) && (error.status !== 401 || isDenied(error))
+  error instanceof ApiError && !isVersionConflict(error) && (error.status !== 401 || isDenied(error))
 
 /** Describes a refusal with its remedy. */
 export const describeRefusal = (error: ApiError): string =>

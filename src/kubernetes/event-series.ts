@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isStale } from './api-error.ts'
+import { isVersionConflict } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 import { microTime } from './event-fields.ts'
 import type { KubernetesObject } from './objects.ts'
@@ -31,7 +31,7 @@ export const recordEvent = async (
     await kubernetes.create(event, manager)
     return true
   } catch (error) {
-    if (!isStale(error)) throw error
+    if (!isVersionConflict(error)) throw error
   }
   const { namespace, name } = event.metadata
   const reference = { kind: 'Event' as const, namespace, name }

@@ -8,8 +8,8 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { MANAGED_BY } from '../kubernetes/ownership-labels.ts'
 import { assess } from '../reconcile/assess.ts'
-import { meshConfigs, withCauses } from '../reconcile/observe/not-taken.ts'
-import { LABELS_OF_PODS } from '../reconcile/record/unlabelled.ts'
+import { meshConfigs, withCauses } from '../reconcile/observe/mesh-acceptance.ts'
+import { LABELS_OF_PODS } from '../reconcile/record/unlabelled-pods.ts'
 import type { Found } from './finding.ts'
 
 type Dependencies = {

@@ -16,13 +16,13 @@ import { type ResolvedRelations, resolveRelations } from '../relations/resolve-r
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { plan } from './decide/plan.ts'
+import { NOTHING_FAILED, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
-import { meshConfigs, namespaceCause, withCauses } from './observe/not-taken.ts'
+import { meshConfigs, namespaceCause, withCauses } from './observe/mesh-acceptance.ts'
 import { type Running, withUnits } from './observe/units.ts'
-import { unknownRequesters } from './observe/unknown-consumers.ts'
+import { unheardRequesters } from './observe/unknown-consumers.ts'
 import { applicationStatus } from './record/application-status.ts'
 import { waitsOf } from './record/waits.ts'
 
@@ -61,7 +61,7 @@ export const assess = async (
   const state = withUnits(features, subject, remembered, running)
   const workload = workloadLabelsIn(subject, targets)
   const resolved = gateEnrolment(subject, state, resolveRelations(subject, state, peers), peers, workload)
-  const requesters = await unknownRequesters(features.mesh, kubernetes, subject, state, peers, observed)
+  const requesters = await unheardRequesters(features.mesh, kubernetes, subject, state, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
     list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
@@ -97,7 +97,7 @@ export const assess = async (
       resolved,
       peers,
       desired,
-      plan: plan(situation),
+      plan: plan({ situation, failed: NOTHING_FAILED }),
       unenforced,
       waitForPods: situation.waitForPods,
     },

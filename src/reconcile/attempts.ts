@@ -13,7 +13,7 @@ export type ObjectWrite = { readonly name: string; readonly drift: readonly Drif
 export type Lost = { readonly cause?: unknown }
 
 /** The part of an attempt that outlives it, where another writer was faster: its changes, and all that was written for them. */
-export type Carried = {
+export type StepProgress = {
   readonly changes: readonly Change[]
   /** The state before the first attempt. */
   readonly before: State
@@ -24,7 +24,7 @@ export type Carried = {
   readonly writes: readonly ObjectWrite[]
   /** The write token of the last attempt. */
   readonly writeToken?: string | undefined
-  /** It replaced the token of another step: what that may still write is to be fenced until an attempt has come to its end. */
+  /** This step replaced another's token. Until an attempt ends, everything that the other one could still write is fenced. */
   readonly isFencing?: boolean
   /** An attempt of this step tried again what was refused before. */
   readonly hasRetried?: boolean
@@ -33,7 +33,7 @@ export type Carried = {
 }
 
 /** The progress of one attempt; `lost` where another writer was faster. */
-export type Progress = {
+export type AttemptProgress = {
   readonly writes: readonly ObjectWrite[]
   /** With a write token the memory is saved, and the changes are in it. */
   readonly writeToken?: string | undefined
@@ -43,26 +43,30 @@ export type Progress = {
 }
 
 /** The end of an attempt; without `attempted` another writer was faster. */
-export type Turn<T> = { readonly carried: Carried; readonly attempted?: T | undefined; readonly cause?: unknown }
+export type AttemptEnd<T> = {
+  readonly carried: StepProgress
+  readonly attempted?: T | undefined
+  readonly cause?: unknown
+}
 
-/** The token for whose writes no fence is needed: all calls of its attempt were answered. */
-export const ownToken = ({ writeToken, isFencing }: Carried): string | undefined => (isFencing ? undefined : writeToken)
+/** The write token in a memory of another step, or of an attempt that has not had all its answers: what that may still write is to be fenced. */
+export const foreignToken = (
+  { state: { writeToken } }: Memory,
+  own: Pick<StepProgress, 'writeToken' | 'isFencing'>,
+): string | undefined => (own.isFencing || writeToken !== own.writeToken ? writeToken : undefined)
 
 /** The progress with which the next attempt goes on. */
 export const carryOn = (
-  carried: Carried,
+  carried: StepProgress,
   { taken, dropped }: { readonly taken: readonly ChangeResult[]; readonly dropped: readonly string[] },
-  { writes, writeToken, hasRetried = false, lost }: Progress,
-  { state }: Memory,
-): Carried => ({
+  { writes, writeToken, hasRetried = false, lost }: AttemptProgress,
+  memory: Memory,
+): StepProgress => ({
   ...carried,
   taken: writeToken !== undefined || lost === undefined ? taken : carried.taken,
   dropped: [...carried.dropped, ...dropped],
   writes: [...carried.writes, ...writes],
-  ...(writeToken !== undefined && {
-    writeToken,
-    isFencing: ![undefined, ownToken(carried)].includes(state.writeToken),
-  }),
+  ...(writeToken !== undefined && { writeToken, isFencing: foreignToken(memory, carried) !== undefined }),
   hasRetried: carried.hasRetried === true || hasRetried,
 })
 
@@ -75,15 +79,15 @@ type Attempts<T> = {
   /** In milliseconds since the epoch. */
   readonly deadline: number
   /** The first attempt of a step carries nothing. */
-  attempt(carried: Carried | undefined): Promise<Turn<T>>
+  attempt(carried: StepProgress | undefined): Promise<AttemptEnd<T>>
 }
 
 /** Attempts until no other writer is faster. Rejects with Unavailable when that is not before the deadline. */
-export const retryOnConflict = async <T>(
+export const retryOnLostRace = async <T>(
   { subject, clock, deadline, attempt }: Attempts<T>,
-  before?: Carried,
-): Promise<{ readonly carried: Carried; readonly attempted: T }> => {
-  let [carried, cause]: [Carried | undefined, unknown] = [before, undefined]
+  before?: StepProgress,
+): Promise<{ readonly carried: StepProgress; readonly attempted: T }> => {
+  let [carried, cause]: [StepProgress | undefined, unknown] = [before, undefined]
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
     const turn = await attempt(carried)
     if (turn.attempted !== undefined) return { carried: turn.carried, attempted: turn.attempted }

@@ -54,5 +54,16 @@ export type Change = {
   trace?: Trace
 }
 
+/** Tells if one of the changes is a resync. */
+export const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)
+
+/** Tells if a resync of the namespace has named all documents of the application. */
+export const isNamespaceResync = (changes: readonly Change[]): boolean =>
+  changes.some(({ look }) => look?.isResync === true && look.documents !== undefined)
+
+/** Tells if all pods are looked at: a resync tells of each, and a unit that nobody elected leads where it is the only one. */
+export const isAboutPods = (changes: readonly Change[]): boolean =>
+  changes.some(({ look }) => look?.isResync === true || look?.isClaim === true)
+
 /** The result of one change: an error, or accepted with an optional note. */
 export type ChangeResult = Error | { stale?: string | undefined; message?: string | undefined }

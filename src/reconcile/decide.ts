@@ -7,19 +7,17 @@ import { dueIntents, type Intent } from '../relations/progress.ts'
 import { type ResolvedRelations, withDeparting } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import { type Carried, ownToken } from './attempts.ts'
-import type { Change } from './change.ts'
+import { foreignToken, type StepProgress } from './attempts.ts'
+import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './decide/databags.ts'
 import { hashOf, headsOf, type Operation } from './decide/operation.ts'
-import { dueIn, NOTHING_FAILED, type Plan, plan, planOf, problemKeys } from './decide/plan.ts'
+import { dueIn, NOTHING_FAILED, type Plan, plan, problemKeys } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
-import { withLostEndpoints, withObservedLabels } from './fold/lost-memory.ts'
 import { type Observed, seenIn, workloadLabelsIn } from './observe/cluster.ts'
-import { isAboutPods } from './observe/surroundings.ts'
-import { unknownRequesters } from './observe/unknown-consumers.ts'
-import type { Observation } from './observe.ts'
+import { unheardRequesters } from './observe/unknown-consumers.ts'
+import type { FoldedObservation, Observation } from './observe.ts'
 
 /** The decision of an attempt: the memory as it is to be, and what is to be written. */
 export type Decision = {
@@ -36,7 +34,7 @@ export type Decision = {
   /** The steps of relations that are saved before they are taken. */
   readonly intents: readonly Intent[]
   /** Nothing is to be written; or exactly what was refused before, which is tried again as it is; or something else. */
-  readonly kind: 'nothing' | 'retry' | 'write'
+  readonly writeMode: 'nothing' | 'retry' | 'write'
   /** The data that do not fit into the memory, a sentence each. */
   readonly problems: readonly string[]
   /** The units from which the published data follow. */
@@ -47,46 +45,46 @@ export type Decision = {
   readonly hasLost: boolean
 }
 
-/** The state with the changes folded in, what its relations come to, and the cluster where it wants something of that. */
-type Folded = { readonly state: State; readonly resolved: ResolvedRelations; readonly observed: Observed }
-
 /** Decides what follows from the state with the changes folded in and from the cluster; reads what the plan needs besides. */
 export const decide = async (
   context: Context,
   { memory, found, once, now }: Observation,
-  { state, resolved: seen, observed }: Folded,
-  carried: Carried,
+  { state, resolved, observed }: FoldedObservation,
+  carried: StepProgress,
 ): Promise<Decision> => {
   const { subject, features, clock, environment, recall } = context
   const { peers } = found
   const { changes } = carried
   const isWhole = isAboutPods(changes)
-  const labelled = withObservedLabels(features, memory, subject, state, { seen, observed, found })
-  const { carried: known, resolved } = withLostEndpoints(memory, subject, labelled, { observed, found })
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const publishable = recall('published', (given: PublishInput) => publishDatabags(features, given), {
-    ...{ subject, resolved: withDeparting(resolved), state: features.plan(known, resolved, now) },
+    ...{ subject, resolved: withDeparting(resolved), state: features.plan(state, resolved, now) },
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
-  const { state: published, problems } = limitDatabags(memory, known, publishable)
-  const requesters = await unknownRequesters(features.mesh, once, subject, known, peers, observed)
+  const { state: published, problems } = limitDatabags(memory, state, publishable)
+  const requesters = await unheardRequesters(features.mesh, once, subject, state, peers, observed)
   const next = isResync(changes)
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
   const gated = gateEnrolment(subject, next, resolved, peers, workloadLabelsIn(subject, observed.targets))
   const about = { memory, next, resolved: gated, peers, observed, isWhole }
-  const situation = await readSituation(context, { ...about, subject, requesters, ownToken: ownToken(carried) })
+  const situation = await readSituation(context, {
+    ...about,
+    subject,
+    requesters,
+    foreignToken: foreignToken(memory, carried),
+  })
   // each is some tens of milliseconds where there is much of all: others have a turn in between
   await clock.yieldTurn()
-  const planned = recall('plan', planOf, { situation, failed: NOTHING_FAILED })
+  const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, memory.state, next, gated, peers)
   const decided = { ...about, situation, plan: planned, intents }
   return {
     ...decided,
-    kind: kindOf(decided, carried),
+    writeMode: kindOf(decided, carried),
     problems,
-    units: known.units,
+    units: state.units,
     isHeldBack: features.isHeldBack(input),
     hasLost: carried.hasLost === true,
   }
@@ -95,15 +93,15 @@ export const decide = async (
 /** Tells if anything is to be written, and if that is what was refused before. */
 const kindOf = (
   { memory, situation, plan: planned, intents }: Pick<Decision, 'memory' | 'situation' | 'plan' | 'intents'>,
-  { hasRetried = false }: Carried,
-): Decision['kind'] => {
+  { hasRetried = false }: StepProgress,
+): Decision['writeMode'] => {
   if (memory.state.writeToken !== undefined || !intents.every(isNothing)) return 'write'
   const due = dueIn(planned)
   if (due.length === 0) return 'nothing'
   return !hasRetried && isKnownRefusal(memory, situation, planned, due) ? 'retry' : 'write'
 }
 
-const isNothing = ({ entry }: Intent): boolean => Object.keys(entry).length === 0
+const isNothing = ({ saves }: Intent): boolean => saves === undefined
 
 /** Tells if all due operations were refused before, exactly as they are, and nothing else is due meanwhile. */
 const isKnownRefusal = (
@@ -116,7 +114,7 @@ const isKnownRefusal = (
   const failed = heads.map(({ id }) => id)
   return (
     hashOf(heads, problemKeys(planned.problems)) === refused?.hash &&
-    dueIn(plan(situation, new Set(failed)), failed).length === 0
+    dueIn(plan({ situation, failed: new Set(failed) }), failed).length === 0
   )
 }
 
@@ -127,6 +125,3 @@ const unwantedKinds = (features: Features, { config }: State, { owned: { kinds }
     !wanted.includes(kind) && (live.length > 0 || problem !== undefined) ? [kind] : [],
   )
 }
-
-/** Tells if one of the changes is a resync. */
-export const isResync = (changes: readonly Change[]): boolean => changes.some(({ look }) => look?.isResync === true)

@@ -3,8 +3,8 @@ import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import { Refused } from '../base/errors.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Document } from '../relations/documents.ts'
+import { pendingIn } from '../state/awaiting-leader.ts'
 import type { Config } from '../state/config.ts'
-import { pendingIn } from '../state/pending.ts'
 import type { State } from '../state/state.ts'
 import { type Conceal, createSecretStore } from '../workload/conceal.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
@@ -14,13 +14,15 @@ import { type TrialResult, tryWorkload } from '../workload/trial.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { Context } from './context.ts'
 import { type FoldedMemory, foldChanges } from './fold/fold-changes.ts'
-import { createPermits } from './fold/permits.ts'
+import { createPermits } from './fold/sender-permits.ts'
+import { withWriteAhead } from './fold/write-ahead.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 import type { Observation } from './observe.ts'
 
 /**
  * Takes what others say and the changes into the state, but for changes that bring a workload which the API server would refuse, or that ask
- * for effects which their senders may not ask for: these are refused, each on its own, and nothing of them is remembered.
+ * for effects which their senders may not ask for: these are refused, each on its own, and nothing of them is remembered. Secret values are
+ * written to their Secret here, so that no memory ever refers to one that is not there.
  */
 export const fold = async (
   { subject, features, clock, checkAdmissionPolicy, authorizeAuthor }: Context,
@@ -61,7 +63,8 @@ export const fold = async (
     if (missing.size === 0) {
       if (!(await secrets.save(remembered.state))) continue
       const unguarded = await unguardedIn(subject, found, checkAdmissionPolicy)
-      return told(remembered, subject, changes, judged, [...verdicts.values()], unguarded)
+      const state = withWriteAhead(features, read, subject, remembered.state, now)
+      return told({ ...remembered, state }, subject, changes, judged, [...verdicts.values()], unguarded)
     }
     for (const [key, workload] of missing) verdicts.set(key, await tryWorkload(kubernetes, subject, workload))
   }

@@ -1,17 +1,19 @@
 import type { Subject } from '../base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { Carried } from './attempts.ts'
-import type { Change } from './change.ts'
+import type { StepProgress } from './attempts.ts'
+import { type Change, isAboutPods } from './change.ts'
 import type { Context } from './context.ts'
-import { withLostMemory } from './fold/lost-memory.ts'
 import { withAuthors } from './observe/authorized-documents.ts'
-import type { Observed } from './observe/cluster.ts'
-import type { Prefetch } from './observe/prefetch.ts'
+import { type Observed, observeCluster } from './observe/cluster.ts'
+import { recoverLostMemory, withLostMemory } from './observe/lost-memory.ts'
+import { type Prefetch, recallResolved } from './observe/prefetch.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 import { dependsOnUnits, withUnits } from './observe/units.ts'
+import { saveUnobserved } from './save.ts'
 
 /** The observation of an attempt before its changes are folded in. */
 export type Observation = {
@@ -39,6 +41,28 @@ export const observe = async (
   return { memory, state, found, once, now }
 }
 
+/** The folded state with what a lost memory held as far as that shows, what its relations come to, and the cluster where it wants something of that. */
+export type FoldedObservation = {
+  readonly state: State
+  readonly resolved: ResolvedRelations
+  readonly observed: Observed
+}
+
+/** Observes the cluster where the folded state wants something of it. Where that is refused, the state is saved, and the problem thrown. */
+export const observeFolded = async (
+  context: Context,
+  { memory, found, once }: Observation,
+  state: State,
+  changes: readonly Change[],
+): Promise<FoldedObservation> => {
+  const { subject, features, recall } = context
+  const resolved = recallResolved(recall, 'both sides', subject, { state, peers: found.peers })
+  const observed = await observeCluster(features, once, subject, state, resolved, isAboutPods(changes)).catch(
+    (error: unknown) => saveUnobserved(context, memory, state, error),
+  )
+  return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
+}
+
 /** Updates the units by the live pods, which decide who leads and may publish. An event about a removed pod may be lost. */
 const withPodsOfNow = async (
   features: Features,
@@ -61,17 +85,17 @@ const LOOK_MILLISECONDS = 60
 const MOST_LOOKS = 8
 
 /**
- * Reads the memory. While somebody else is writing what this step has saved as well, to wait for that restarts fewer pods than to write it
- * again; whoever does not end may have died.
+ * Reads the memory. Once the changes of this step are saved, another step may be writing them too. Waits for it, about half a second at most,
+ * so that pods restart once; whoever does not end may have died.
  */
 export const loadMemory = async (
   { subject, features: { memories }, kubernetes, clock }: Context,
-  { taken, writeToken: own }: Pick<Carried, 'taken' | 'writeToken'> = {},
+  { taken, writeToken: own }: Pick<StepProgress, 'taken' | 'writeToken'> = {},
 ): Promise<Memory> => {
   let memory = await memories.load(kubernetes, subject)
   const { writeToken } = memory.state
-  const isOthers = taken !== undefined && writeToken !== undefined && writeToken !== own
-  for (let looks = 0; isOthers && memory.state.writeToken === writeToken && looks < MOST_LOOKS; looks += 1) {
+  const isWritingToo = taken !== undefined && writeToken !== undefined && writeToken !== own
+  for (let looks = 0; isWritingToo && memory.state.writeToken === writeToken && looks < MOST_LOOKS; looks += 1) {
     await clock.sleep(LOOK_MILLISECONDS * (0.5 + clock.random()))
     memory = await memories.load(kubernetes, subject)
   }

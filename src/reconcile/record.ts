@@ -14,18 +14,18 @@ import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
 import type { Applied } from './apply.ts'
-import type { Progress } from './attempts.ts'
+import type { AttemptProgress } from './attempts.ts'
 import type { Context } from './context.ts'
-import { isLabelling } from './decide/operation.ts'
+import { isLabelOperation } from './decide/operation.ts'
 import type { Plan } from './decide/plan.ts'
 import type { Decision } from './decide.ts'
 import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
-import { withCauses } from './observe/not-taken.ts'
+import { withCauses } from './observe/mesh-acceptance.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
 import type { Conflict } from './outcome.ts'
 import { applicationStatus } from './record/application-status.ts'
 import { finalMemory, withPreviousKinds, withRefusals } from './record/final-memory.ts'
-import { isLeavingPods } from './record/unlabelled.ts'
+import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 import { isAwaitingWorkers, memoryWrite, saveContent } from './save.ts'
 
@@ -43,7 +43,7 @@ export type Reconciled = {
 }
 
 /** The progress of recording; `reconciled` is undefined where another writer was faster. */
-export type Recorded = Progress & { readonly reconciled?: Reconciled | undefined }
+export type Recorded = AttemptProgress & { readonly reconciled?: Reconciled | undefined }
 
 /** Records how far the plan came: narrows the memory to what is held, adds what is waited for, and saves it where it differs. */
 export const record = async (
@@ -52,8 +52,8 @@ export const record = async (
   saved: Memory,
   applied: Applied,
 ): Promise<Recorded> => {
-  const { features, subject, clock, recall } = context
-  const { memory, next, resolved, peers, situation, observed, problems } = decision
+  const { features, subject, clock } = context
+  const { memory, next, resolved, peers, situation, observed } = decision
   const { plan: planned, reports, targets, waitForPods } = applied
   await clock.yieldTurn()
   const [workload] = targets.current
@@ -71,12 +71,28 @@ export const record = async (
   const dated = { ...content, state: changed(content.state, { waitingSince }) }
   const recorded = isStored ? { memory: saved } : await saveContent(context, saved, dated)
   if ('lost' in recorded) return { writes: [], lost: recorded.lost }
-  const { state } = recorded.memory
-  const waiting = withBeginnings(waits, state)
+  const waiting = withBeginnings(waits, recorded.memory.state)
+  const reconciled = reconciledOf(context, decision, applied, recorded.memory.state, {
+    running,
+    conflicts,
+    waiting,
+    now,
+  })
+  return { reconciled, writes: isStored ? [] : [memoryWrite(context)] }
+}
+
+/** The report of the application as it is then. */
+const reconciledOf = (
+  { features, subject, recall }: Context,
+  { situation, resolved, problems }: Decision,
+  { plan: planned, reports }: Applied,
+  state: State,
+  { running, conflicts, waiting, now }: Pick<Reconciled, 'conflicts' | 'waiting'> & { running: Running; now: Date },
+): Reconciled => {
   const reporting: Pick<Features, 'reports'> = {
     reports: (...about) => recall('reports', (given) => features.reports(...given), about),
   }
-  const reconciled: Reconciled = {
+  return {
     state,
     conflicts,
     waiting,
@@ -89,7 +105,6 @@ export const record = async (
     messages: [...situation.desired.messages, ...planned.messages],
     application: applicationStatus(reporting, subject, state, resolved, { running, waiting, now }),
   }
-  return { reconciled, writes: isStored ? [] : [memoryWrite(context)] }
 }
 
 /** The content of the memory once a plan was applied: what is held, how far relations are, and what was refused. */
@@ -103,7 +118,7 @@ const contentAfter = (
   const { features, subject } = context
   const { memory, next, resolved, peers, situation } = decision
   const failed = reports.filter(isFailed)
-  const unlabelled = failed.map(({ operation }) => operation).filter(isLabelling)
+  const failedLabelling = failed.map(({ operation }) => operation).filter(isLabelOperation)
   const isUnread = [...targets.current, ...targets.earlier].some(({ problem }) => problem !== undefined)
   const elsewhere = labelsHandedElsewhere(subject, resolved.state)
   const handedOn = { ...labelsHandedOn(memory.labels, resolved.state), ...elsewhere }
@@ -112,11 +127,11 @@ const contentAfter = (
   const isCarried = isUnread || waitForPods !== undefined
   const held = finalMemory(features, memory, next, situation.desired, {
     ...{ application: subject.application, workload: targets.current[0], isCarried, conflicts },
-    ...{ failed: unlabelled, handedOn },
+    ...{ failed: failedLabelling, handedOn },
   })
   const progressed = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
-    isLabelling: unlabelled.length > 0 || isCarried || isHandedOn || isAwaiting(resolved),
+    mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isAwaiting(resolved),
   })
   const { units } = withUnits(features, subject, next, running)
   const refused = withRefusals({ ...progressed, units }, planned, reports, memory.state.refused)

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Unavailable } from '../base/errors.ts'
 import { subjectName } from '../base/subject.ts'
-import { isStale } from '../kubernetes/api-error.ts'
+import { isVersionConflict } from '../kubernetes/api-error.ts'
 import { workersAwaited } from '../relations/awaited-peers.ts'
 import { labelsHandedElsewhere } from '../relations/handed-on.ts'
 import { peerView } from '../relations/peer-view.ts'
 import { readPeers } from '../relations/peers.ts'
-import { withEntries } from '../relations/progress.ts'
+import { withIntents } from '../relations/progress.ts'
 import { type Content, type Memory, memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { Lost, ObjectWrite, Progress } from './attempts.ts'
+import type { AttemptProgress, Lost, ObjectWrite } from './attempts.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { Context } from './context.ts'
 import type { Decision } from './decide.ts'
@@ -17,21 +17,26 @@ import { foldChanges } from './fold/fold-changes.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 
 /** The memory as it is saved once a decision is. */
-export type Saved = Progress & { readonly memory: Memory }
+export type Saved = AttemptProgress & { readonly memory: Memory }
 
 /**
- * Saves the memory with its intents and a write token of its own, before anything is written (write-ahead). So of two steps the one that
- * saved first loses. Then the peers of the intents are read once more. Where nothing is to be written, or only what was refused before,
- * nothing is saved: the memory has it already.
+ * Saves the memory with its intents and a write token of its own, before anything is written (write-ahead). Of two steps that read the same
+ * version, the second to save starts over. A step that saves after another one overtakes it: the later saves and writes of that one fail. Then
+ * the peers of the intents are read once more. Where nothing is to be written, or only what was refused before, nothing is saved: the
+ * memory has it already.
  */
 export const save = async (context: Context, decision: Decision): Promise<Saved> => {
-  const { memory, intents, next, kind } = decision
-  if (kind !== 'write') return { memory, writes: [] }
+  const { memory, intents, next, writeMode } = decision
+  if (writeMode !== 'write') return { memory, writes: [] }
   const writeToken = context.clock.random().toString(36).slice(2, 12)
-  const saved = await saveContent(context, memory, ahead(context, decision, withEntries(next, intents), writeToken))
+  const saved = await saveContent(
+    context,
+    memory,
+    writeAheadContent(context, decision, withIntents(next, intents), writeToken),
+  )
   if ('lost' in saved) return { memory, writes: [], lost: saved.lost }
   const progress = { memory: saved.memory, writeToken, writes: [memoryWrite(context)] }
-  return (await isOvertaken(context, decision)) ? { ...progress, lost: {} } : progress
+  return (await hasPeerMoved(context, decision)) ? { ...progress, lost: {} } : progress
 }
 
 /** Saves the memory, unless another writer was faster. */
@@ -43,7 +48,7 @@ export const saveContent = async (
   try {
     return { memory: await features.memories.save(kubernetes, subject, memory, content) }
   } catch (error) {
-    if (!isStale(error)) throw error
+    if (!isVersionConflict(error)) throw error
     return { lost: { cause: error } }
   }
 }
@@ -55,7 +60,7 @@ export const memoryWrite = ({ subject }: Context): ObjectWrite => ({
 })
 
 /** Tells if the other side of an intent has moved. Of two that move at once, one sees the other. */
-const isOvertaken = async ({ kubernetes, subject }: Context, { next, peers, intents }: Decision): Promise<boolean> => {
+const hasPeerMoved = async ({ kubernetes, subject }: Context, { next, peers, intents }: Decision): Promise<boolean> => {
   const known = intents.filter(({ remote }) => peers.has(subjectName(remote)))
   const again = new Map(
     (
@@ -76,7 +81,7 @@ const isOvertaken = async ({ kubernetes, subject }: Context, { next, peers, inte
 }
 
 /** The write-ahead record: the labels that are newly wanted, whether others wait for more, and that something is being written. */
-const ahead = (context: Context, decision: Decision, state: State, writeToken: string): Content => ({
+const writeAheadContent = (context: Context, decision: Decision, state: State, writeToken: string): Content => ({
   state: { ...state, writeToken, ...(isAwaitingWorkers(context, decision) && { awaiting: 'labels-applied' }) },
   labels: {
     ...decision.memory.labels,
@@ -100,7 +105,7 @@ export const saveUnobserved = async (
   problem: unknown,
 ): Promise<never> => {
   const content = { state, labels: memory.labels }
-  const isPassing = isStale(problem) || problem instanceof Unavailable
+  const isPassing = isVersionConflict(problem) || problem instanceof Unavailable
   if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
   throw problem
 }

@@ -1,41 +1,31 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Budget } from '../base/budget.ts'
-import { NamespaceLeaving } from '../base/errors.ts'
+import { NamespaceTerminating } from '../base/errors.ts'
 import { createRecalls, type Recalls } from '../base/recall.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
 import type { Trace } from '../base/trace.ts'
-import { isStale } from '../kubernetes/api-error.ts'
+import { isVersionConflict } from '../kubernetes/api-error.ts'
 import { counting, followingOwnWrites, type Kubernetes } from '../kubernetes/client.ts'
 import { misspeltEndpoints } from '../relations/endpoints.ts'
 import type { Peers } from '../relations/peers.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { apply } from './apply.ts'
-import { type Carried, carryOn, type Progress, retryOnConflict, type Turn } from './attempts.ts'
-import type { Change, ChangeResult } from './change.ts'
+import { type AttemptEnd, type AttemptProgress, carryOn, retryOnLostRace, type StepProgress } from './attempts.ts'
+import { type Change, type ChangeResult, isResync } from './change.ts'
 import type { Context } from './context.ts'
-import { type Decision, decide, isResync } from './decide.ts'
+import { type Decision, decide } from './decide.ts'
 import { isDue } from './fold/derive.ts'
-import { isStranger } from './fold/stranger.ts'
-import { withTargets } from './fold/targets.ts'
 import { fold } from './fold.ts'
-import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './notify.ts'
-import { observeCluster } from './observe/cluster.ts'
-import { createLookBudget } from './observe/look-budget.ts'
-import {
-  type KnownMemories,
-  type Prefetch,
-  prefetch,
-  prefetchForKnown,
-  recallResolved,
-  withKnownMemories,
-} from './observe/prefetch.ts'
-import { isAboutPods } from './observe/surroundings.ts'
-import { loadMemory, observe } from './observe.ts'
+import { createListBudget } from './observe/list-budget.ts'
+import { type KnownMemories, type Prefetch, prefetch, prefetchForKnown, withKnownMemories } from './observe/prefetch.ts'
+import { isStranger } from './observe/stranger.ts'
+import { loadMemory, observe, observeFolded } from './observe.ts'
+import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { unmetExpectations } from './record/expectations.ts'
 import { type Reconciled, type Recorded, record } from './record.ts'
-import { save, saveNotes, saveUnobserved } from './save.ts'
+import { save, saveNotes } from './save.ts'
 
 export type StepDependencies = Omit<Context, 'subject' | 'kubernetes' | 'recall'> & {
   /** A client whose calls end at the deadline, in milliseconds since the epoch, and pass the trace on. */
@@ -80,7 +70,7 @@ export const createStep = ({
   connect,
   recalls = createRecalls(),
   memories = withKnownMemories(combined.memories),
-  budget = createLookBudget(),
+  budget = createListBudget(),
   ...dependencies
 }: StepDependencies): Step => {
   const features = { ...combined, memories }
@@ -93,16 +83,16 @@ export const createStep = ({
     })
     const { clock } = dependencies
     const { deadline } = batch
-    const attemptOnce = async (carried: Carried | undefined): Promise<Turn<Attempted>> => {
+    const attempt = async (carried: StepProgress | undefined): Promise<AttemptEnd<Attempted>> => {
       // nothing is held of an attempt before
       account.close()
-      return await takeTurn(contextOf(), batch, carried, memories.known(subject))
+      return await runAttempt(contextOf(), batch, carried, memories.known(subject))
     }
-    const attempts = { subject, clock, deadline, attempt: attemptOnce }
+    const attempts = { subject, clock, deadline, attempt }
     try {
-      const first = await retryOnConflict(attempts)
-      const isRepeated = isToBeRepeated(contextOf(), first.attempted)
-      const last = isRepeated ? await retryOnConflict(attempts, first.carried) : first
+      const first = await retryOnLostRace(attempts)
+      const isRepeated = isToBeRepeated(features, subject, first.attempted)
+      const last = isRepeated ? await retryOnLostRace(attempts, first.carried) : first
       return await conclude(contextOf(), last)
     } finally {
       account.close()
@@ -120,59 +110,54 @@ type Attempted = {
   readonly isHeldBack?: boolean
 }
 
-/** Reads the memory, takes the changes unless an earlier attempt did, and attempts what follows. */
-const takeTurn = async (
+/** Reads the memory, takes the changes unless an earlier attempt did, and runs the stages. */
+const runAttempt = async (
   context: Context,
   { take, alone }: Batch,
-  known: Carried | undefined,
+  carried: StepProgress | undefined,
   remembered: Memory | undefined,
-): Promise<Turn<Attempted>> => {
+): Promise<AttemptEnd<Attempted>> => {
   // what the one change is about is read beside the memory
-  const ahead = known === undefined && remembered && alone ? { known: remembered, change: alone } : undefined
+  const ahead = carried === undefined && remembered && alone ? { known: remembered, change: alone } : undefined
   const readingOf = prefetchForKnown((memory, changes) => prefetch(context, memory, changes), ahead)
-  const memory = await loadMemory(context, known)
-  const carried = known ?? { changes: take(), before: memory.state, dropped: [], writes: [] }
+  const memory = await loadMemory(context, carried)
+  const progress = carried ?? { changes: take(), before: memory.state, dropped: [], writes: [] }
   try {
-    return await attempt(context, memory, carried, readingOf)
+    return await runStages(context, memory, progress, readingOf)
   } catch (error) {
-    if (error instanceof NamespaceLeaving) return endedWith(carried, error.message)
-    if (!isStale(error)) throw error
-    return { carried, cause: error }
+    if (error instanceof NamespaceTerminating) return endedWith(progress, error.message)
+    if (!isVersionConflict(error)) throw error
+    return { carried: progress, cause: error }
   }
 }
 
 /** The stages of a step, each once. */
-const attempt = async (
+const runStages = async (
   context: Context,
   memory: Memory,
-  carried: Carried,
+  progress: StepProgress,
   readingOf: (memory: Memory, changes: readonly Change[]) => Prefetch,
-): Promise<Turn<Attempted>> => {
-  const { subject, features } = context
-  const { changes } = carried
+): Promise<AttemptEnd<Attempted>> => {
+  const { subject } = context
+  const { changes } = progress
   if (isInherited(memory) && changes.every(({ observation }) => observation))
-    return endedWith(carried, LIBRARY_KEEPS_IT)
-  if (changes.every(({ note }) => note === true)) return ended(carried, await saveNotes(context, memory, changes))
+    return endedWith(progress, LIBRARY_KEEPS_IT)
+  if (changes.every(({ note }) => note === true)) return ended(progress, await saveNotes(context, memory, changes))
   const observation = await observe(context, memory, changes, readingOf(memory, changes))
-  const { found, once, now } = observation
-  const folded = await fold(context, observation, carried.taken ? [] : changes)
-  const taken = carried.taken ?? folded.taken
-  if (carried.taken === undefined && taken.every((one) => one instanceof Error)) return ended(carried, taken)
-  const state = withTargets(features, memory, subject, folded.state, now)
-  const resolved = recallResolved(context.recall, 'both sides', subject, { state, peers: found.peers })
-  const observed = await observeCluster(features, once, subject, state, resolved, isAboutPods(changes)).catch(
-    (error: unknown) => saveUnobserved(context, memory, folded.state, error),
-  )
-  if (memory.stored === undefined && isStranger(subject, changes, folded.state, found, observed))
-    return endedWith(carried, `${subjectName(subject)} is not known: nothing is remembered of it`)
-  const decision = await decide(context, observation, { state, resolved, observed }, carried)
+  const folded = await fold(context, observation, progress.taken ? [] : changes)
+  const taken = progress.taken ?? folded.taken
+  if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
+  const observed = await observeFolded(context, observation, folded.state, changes)
+  if (isStranger(subject, changes, observation, observed))
+    return endedWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
+  const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)
-  const next = carryOn(carried, { taken, dropped: folded.dropped }, recorded, memory)
+  const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
   const { reconciled, lost } = recorded
-  if (lost) return { carried: next, cause: lost.cause }
+  if (lost) return { carried, cause: lost.cause }
   // what was refused again has changed nothing to look at
-  const isHeldBack = decision.isHeldBack && next.hasRetried !== true
-  return { carried: next, attempted: { reconciled, peers: found.peers, units: decision.units, isHeldBack } }
+  const isHeldBack = decision.isHeldBack && carried.hasRetried !== true
+  return { carried, attempted: { reconciled, peers: decision.peers, units: decision.units, isHeldBack } }
 }
 
 /** Saves a decision, applies it, and records how far that came, as long as no other writer is faster. */
@@ -186,7 +171,7 @@ const carryOut = async (context: Context, decision: Decision): Promise<Recorded>
   return { ...recorded, ...joined(progress, recorded) }
 }
 
-const joined = (before: Progress, after: Progress): Progress => ({
+const joined = (before: AttemptProgress, after: AttemptProgress): AttemptProgress => ({
   writeToken: before.writeToken,
   writes: [...before.writes, ...after.writes],
   hasRetried: before.hasRetried ?? after.hasRetried ?? false,
@@ -196,7 +181,7 @@ const joined = (before: Progress, after: Progress): Progress => ({
 /** The outcome of each change, and the messages that follow from the step. */
 const conclude = async (
   { subject, features, kubernetes, clock }: Context,
-  { attempted: { reconciled, peers }, carried }: { readonly attempted: Attempted; readonly carried: Carried },
+  { attempted: { reconciled, peers }, carried }: { readonly attempted: Attempted; readonly carried: StepProgress },
 ): Promise<Stepped> => {
   const { changes, before, taken = [], dropped, writes } = carried
   if (reconciled === undefined) return { outcomes: taken.map((one) => outcomeOf(subject, one)), due: EMPTY_OUTBOX }
@@ -220,7 +205,8 @@ const conclude = async (
 
 /** Tells if the pods that were seen may have brought a leader back, or be others than were told of. */
 const isToBeRepeated = (
-  { subject, features }: Context,
+  features: Context['features'],
+  subject: Subject,
   { reconciled, units, isHeldBack = false }: Attempted,
 ): boolean => {
   if (reconciled === undefined) return false
@@ -234,13 +220,13 @@ const LIBRARY_KEEPS_IT =
   'the charm library keeps the labels of this application: its first relation or config event moves it over'
 
 /** The end of an attempt after which there is nothing to do. */
-const ended = (carried: Carried, taken: readonly ChangeResult[]): Turn<Attempted> => ({
+const ended = (carried: StepProgress, taken: readonly ChangeResult[]): AttemptEnd<Attempted> => ({
   carried: { ...carried, taken: carried.taken ?? taken },
   attempted: { reconciled: undefined, peers: new Map() },
 })
 
 /** The end of an attempt that has one answer to all changes. */
-const endedWith = (carried: Carried, message: string): Turn<Attempted> =>
+const endedWith = (carried: StepProgress, message: string): AttemptEnd<Attempted> =>
   ended(
     carried,
     carried.changes.map(() => ({ message })),

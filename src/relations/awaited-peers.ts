@@ -7,7 +7,7 @@ import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { hasPublished, peerView } from './peer-view.ts'
 import type { Peer, Peers } from './peers.ts'
-import { isProvider, isRequirer } from './progress.ts'
+import { grantsLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /**
@@ -18,8 +18,7 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
   ...leavingWorkers(subject, state, resolved, peers),
   ...(isConfigUnknown(state) ? [`the config of ${subjectName(subject)}`] : []),
   ...Object.entries(state.relations).flatMap(([key, entry]) => {
-    const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
-    if (!isProvider(entry) || isRun) return []
+    if (!grantsLabels(entry) || runsProvider(state, entry)) return []
     const other = peerView(subject, state, key, peers)
     const isKept = other.hasLabels ?? (entry.grant !== undefined && hasPublished(entry))
     return isKept ? [subjectName(remoteSubject(subject, entry))] : []
@@ -49,7 +48,7 @@ export const workersAwaited = (subject: Subject, state: State, resolved: Resolve
 /** Lists the workers whose labels a beacon of the coordinator waits for. */
 export const awaitedByBeacon = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): Wait[] => {
   const beacons = Object.values(state.relations).filter(
-    (entry) => entry.interface === 'service_mesh' && isRequirer(entry),
+    (entry) => entry.interface === 'service_mesh' && takesLabels(entry),
   )
   const isAwaited = beacons.some((entry) => awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))))
   if (!isAwaited) return []

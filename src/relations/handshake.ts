@@ -5,7 +5,7 @@ export type Rule<S extends string, E extends string> = {
   readonly from: readonly S[]
   readonly sees: E
   /** Saved before anything is written; then the peer is read again, and where it has moved the step starts over. */
-  readonly intent?: S
+  readonly intent?: Exclude<S, 'none'>
   readonly to: S | 'same'
   /** The writes between the intent and `to`. */
   readonly does: string
@@ -61,22 +61,24 @@ export const ruleOf = <S extends string, E extends string>(
 type Progress = Pick<RelationEntry, 'labels' | 'grant'>
 
 /** The intent of a requirer to save before it writes; undefined for none. */
-export const labelsIntent = ({ labels }: Progress, sees: RequirerSees): RelationEntry['labels'] => {
-  const { intent } = ruleOf(REQUIRER, labels ?? 'none', sees)
-  return intent === 'none' ? undefined : intent
-}
+export const labelsIntent = ({ labels }: Progress, sees: RequirerSees): RelationEntry['labels'] =>
+  ruleOf(REQUIRER, labels ?? 'none', sees).intent
 
 /** The labels of a requirer once all is written; where some could not be taken off, they may be there still. */
-export const nextLabels = ({ labels }: Progress, sees: RequirerSees, isStuck: boolean): RelationEntry['labels'] => {
+export const nextLabels = (
+  { labels }: Progress,
+  sees: RequirerSees,
+  mayBeLabelled: boolean,
+): RelationEntry['labels'] => {
   const { to } = ruleOf(REQUIRER, labels ?? 'none', sees)
-  if (to === 'same' || (to === 'none' && isStuck)) return labels
+  if (to === 'same' || (to === 'none' && mayBeLabelled)) return labels
   return to === 'none' ? undefined : to
 }
 
 /** The intent of a provider to save before it writes; undefined for none. */
 export const grantIntent = ({ grant }: Progress, sees: ProviderSees): Grant | undefined => {
   const { intent } = ruleOf(PROVIDER, grant?.phase ?? 'none', sees)
-  return intent === undefined || intent === 'none' ? undefined : { phase: intent }
+  return intent && { phase: intent }
 }
 
 /** The grant of a provider once all is written, for the request with this digest; without one the grant keeps its own. */

@@ -6,7 +6,8 @@ import { type PublicState, publishedIn, type State, stands } from '../state/stat
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
-import { isRequirer, withDelivered } from './progress.ts'
+import { noteDelivered } from './progress.ts'
+import { takesLabels } from './requested-labels.ts'
 
 /**
  * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
@@ -26,7 +27,7 @@ type Occasion = {
   /** The remote sides read again, whatever they have seen. */
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
-  readonly isSwept: boolean
+  readonly isNamespaceResync: boolean
   readonly isEcho: boolean
   readonly now: Date
 }
@@ -59,10 +60,10 @@ export const withSending = (subject: Subject, state: State, peers: Peers): State
     return !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
   }
   const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
-  return sending.reduce((before, { key }) => withDelivered(before, key, null), state)
+  return sending.reduce((before, { key }) => noteDelivered(before, key, null), state)
 }
 
-const NO_RESYNC = { isResync: false, isSwept: false }
+const NO_RESYNC = { isResync: false, isNamespaceResync: false }
 
 /** The remote application's memory, where it has one that can be read. */
 const readableOf = (peers: Peers, remote: Subject): ReadablePeer | undefined => {
@@ -78,13 +79,13 @@ const dueTo = (
   key: string,
   entry: RelationEntry,
   peers: Peers,
-  { isResync, isSwept }: Pick<Occasion, 'isResync' | 'isSwept'>,
+  { isResync, isNamespaceResync }: Pick<Occasion, 'isResync' | 'isNamespaceResync'>,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
   const isNear = remote.namespace === subject.namespace
   // across namespaces words are not shared
   if (!isNear && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
-  const isForced = isResync && !(isSwept && isNear)
+  const isForced = isResync && !(isNamespaceResync && isNear)
   const peer = readableOf(peers, remote)
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
@@ -111,7 +112,7 @@ const isUnseen = (
   // a worker keeps the label of its cluster, on the mesh or not
   const isLetGo = entry.labels === undefined || entry.interface === 'cluster'
   const isAwaited =
-    (peer.awaiting === 'labels-applied' && isRequirer(entry)) ||
+    (peer.awaiting === 'labels-applied' && takesLabels(entry)) ||
     (peer.awaiting === 'labels-removed' && isLetGo) ||
     (entry.labels === undefined && isLeft)
   // after the merge a different status of ours is the later one

@@ -7,15 +7,20 @@ import { grantIntent, labelsIntent, nextGrant, nextLabels, type ProviderSees, ty
 import { remoteSubject } from './peer-entry.ts'
 import { mayCarryLabels, type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { isEnrolling, requestedLabels } from './requested-labels.ts'
+import { grantsLabels, requestedLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
-/** A change during which the remote side must not move: a first enrolment, or labels or a grant that are withdrawn. */
-export type Intent = { readonly key: string; readonly remote: Subject; readonly entry: Partial<RelationEntry> }
+/** A change during which the peer must not move: a first enrolment, or labels or a grant that are withdrawn. */
+export type Intent = {
+  readonly key: string
+  readonly remote: Subject
+  /** The progress that is saved before the peer is read again; undefined where none need be. */
+  readonly saves: Pick<RelationEntry, 'labels' | 'grant'> | undefined
+}
 
 /**
- * Collects the intents to save before the other side is read again and they are done. Of two sides that move at once one then sees the
- * other. `before` is the state that was read.
+ * Lists the intents that must be saved before the peer is read again and the change is made. If both sides move at once, at least one of them
+ * sees the other. `before` is the state that was read.
  */
 export const dueIntents = (
   subject: Subject,
@@ -26,40 +31,46 @@ export const dueIntents = (
 ): Intent[] =>
   Object.entries(state.relations).flatMap(([key, entry]): Intent[] => {
     const relation = ownValue(relations, key)
-    const due = isRequirer(entry)
-      ? intentOf({ labels: labelsIntent(entry, seenByRequirer(relation)) })
-      : withdrawn(ownValue(before.relations, key), state, entry, relation, peerView(subject, state, key, peers))
-    return due ? [{ key, remote: remoteSubject(subject, entry), entry: due }] : []
+    const intent = takesLabels(entry)
+      ? requirerIntent(entry, relation)
+      : providerIntent(ownValue(before.relations, key), state, entry, relation, peerView(subject, state, key, peers))
+    return intent ? [{ key, remote: remoteSubject(subject, entry), ...intent }] : []
   })
 
-/** The changes of an intent, where there is one. */
-const intentOf = (entry: Pick<RelationEntry, 'labels' | 'grant'>): Partial<RelationEntry> | undefined =>
-  Object.values(entry).every((value) => value === undefined) ? undefined : entry
+const requirerIntent = (entry: RelationEntry, relation: Relation | undefined): Pick<Intent, 'saves'> | undefined => {
+  const labels = labelsIntent(entry, seenByRequirer(relation))
+  return labels && { saves: { labels } }
+}
 
-const withdrawn = (
+const providerIntent = (
   before: RelationEntry | undefined,
   state: State,
   entry: RelationEntry,
   relation: Relation | undefined,
   peer: PeerView,
-): Partial<RelationEntry> | undefined => {
-  if (!isProvider(entry) || entry.grant === undefined) return undefined
+): Pick<Intent, 'saves'> | undefined => {
+  if (!grantsLabels(entry) || entry.grant === undefined) return undefined
   const grant = grantIntent(entry, seenByProvider(state, entry, relation, peer))
-  if (grant !== undefined) return isDeepStrictEqual(grant, entry.grant) ? READ_AGAIN : { grant }
-  // who takes the labels that were asked for until now needs what goes with them
+  if (grant !== undefined) return { saves: isDeepStrictEqual(grant, entry.grant) ? undefined : { grant } }
   const digest = before?.published?.digest
-  if (digest !== undefined && digest !== entry.published?.digest) return READ_AGAIN
+  // a consumer that takes labels by the old data still relies on the policies that went with them
+  const isChanged = digest !== undefined && digest !== entry.published?.digest
   // the changed request may change back before anything is revoked
-  return peer.published && peer.entry?.published?.digest !== entry.grant.digest ? READ_AGAIN : undefined
+  const isAskedAnew = peer.published !== undefined && peer.entry?.published?.digest !== entry.grant.digest
+  return isChanged || isAskedAnew ? { saves: undefined } : undefined
 }
 
-/** Nothing is to be saved for what follows, but the peer is to be read again. */
-const READ_AGAIN = {}
+/** Merges the progress of intents into the entries of their relations. */
+export const withIntents = (state: State, intents: readonly Intent[]): State =>
+  withEntries(
+    state,
+    intents.map(({ key, saves = {} }) => ({ key, entry: saves })),
+  )
 
 const seenByRequirer = (relation: Relation | undefined): RequirerSees => {
   if (relation === undefined) return 'nothing'
   if (relation.isUnknown) return 'unknown'
-  return isCarried(relation) ? 'granted' : 'nothing'
+  return isDue(relation) ? 'granted' : 'nothing'
 }
 
 const seenByProvider = (
@@ -69,23 +80,25 @@ const seenByProvider = (
   peer: PeerView,
 ): ProviderSees => {
   if (relation === undefined) return 'over'
-  const isRun = entry.interface === 'cluster' ? state.config?.coordinator : state.config?.mesh
-  if (!isRun) return isConfigUnknown(state) || mayCarryLabels(entry, peer) ? 'unknown' : 'over'
+  if (!runsProvider(state, entry)) return isConfigUnknown(state) || mayCarryLabels(entry, peer) ? 'unknown' : 'over'
   if (relation.isLeaving) return 'leaving'
   return relation.isUnknown || peer.entry === undefined ? 'unknown' : 'established'
 }
 
 /** The digest of what the peer asks for; while the relation is established, only where its data can be read. */
-const requestedBy = ({ entry, published }: PeerView, sees: ProviderSees): string | undefined =>
+const requestDigest = ({ entry, published }: PeerView, sees: ProviderSees): string | undefined =>
   sees === 'leaving' || published !== undefined ? entry?.published?.digest : undefined
 
 /** Merges what is new into the entries of relations, as far as these are there. */
-export const withEntries = (state: State, intents: readonly Pick<Intent, 'key' | 'entry'>[]): State => ({
+export const withEntries = (
+  state: State,
+  entries: readonly { readonly key: string; readonly entry: Partial<RelationEntry> }[],
+): State => ({
   ...state,
   relations: {
     ...state.relations,
     ...Object.fromEntries(
-      intents.flatMap(({ key, entry }) => {
+      entries.flatMap(({ key, entry }) => {
         const before = ownValue(state.relations, key)
         return before ? [[key, { ...before, ...entry }] as const] : []
       }),
@@ -94,22 +107,15 @@ export const withEntries = (state: State, intents: readonly Pick<Intent, 'key' |
 })
 
 /** Records what was sent to the peer of a relation that has no memory; null while it is on its way. */
-export const withDelivered = (state: State, key: string, delivered: string | null): State =>
+export const noteDelivered = (state: State, key: string, delivered: string | null): State =>
   withEntries(state, [{ key, entry: { peer: { ...ownValue(state.relations, key)?.peer, delivered } } }])
 
-/** Tells if the relation asks this side for labels. */
-export const isRequirer = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
-  isEnrolling(entry) && entry.role === 'requires'
-
-export const isProvider = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
-  isEnrolling(entry) && entry.role === 'provides'
-
 /** Tells if the labels of the relation are carried from now on. */
-const isCarried = (relation: Relation): boolean =>
+const isDue = (relation: Relation): boolean =>
   relation.awaits === undefined && Object.keys(requestedLabels(relation)).length > 0
 
-/** The failures of a step: requesters without their grants, and labels that could not be removed. */
-export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly isLabelling: boolean }
+/** The failures of a step: requesters without their grants, and labels that may not all be gone. */
+export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly mayBeLabelled: boolean }
 
 /** Records the progress of a step: labels, grants, and the remote data they were applied for. */
 export const recordProgress = (
@@ -131,8 +137,8 @@ export const recordProgress = (
       publishes: published ? true : peer.publishes,
     })
     return changed(entry, {
-      labels: isRequirer(entry) ? nextLabels(entry, seenByRequirer(relation), failed.isLabelling) : undefined,
-      grant: isProvider(entry) ? grantNow(state, entry, relation, isFailed, other) : undefined,
+      labels: takesLabels(entry) ? nextLabels(entry, seenByRequirer(relation), failed.mayBeLabelled) : undefined,
+      grant: grantsLabels(entry) ? grantNow(state, entry, relation, isFailed, other) : undefined,
       peer: Object.keys(observed).length === 0 ? undefined : observed,
     })
   }
@@ -150,7 +156,7 @@ const grantNow = (
 ): Grant | undefined => {
   const seen = seenByProvider(state, entry, relation, peer)
   const sees = isFailed && seen === 'established' ? 'unknown' : seen
-  return nextGrant(entry, sees, isFailed || relation?.isUnknown ? undefined : requestedBy(peer, sees))
+  return nextGrant(entry, sees, isFailed || relation?.isUnknown ? undefined : requestDigest(peer, sees))
 }
 
 /** Names a relation's requester as a beacon and as a coordinator do. */

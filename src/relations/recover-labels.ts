@@ -5,8 +5,8 @@ import { type State, stands } from '../state/state.ts'
 import { endsAlone, tombstoneOf } from './announcements.ts'
 import { remoteSubject } from './peer-entry.ts'
 import type { Peers } from './peers.ts'
-import { isRequirer, withEntries } from './progress.ts'
-import { isEnrolling } from './requested-labels.ts'
+import { withEntries } from './progress.ts'
+import { isEnrolling, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /**
@@ -17,7 +17,7 @@ export const withRecoveredLabels = (state: State): State => ({
   ...withEntries(
     state,
     Object.entries(state.relations).flatMap(([key, entry]) =>
-      isRequirer(entry) ? [{ key, entry: recovered(entry) }] : [],
+      takesLabels(entry) ? [{ key, entry: recovered(entry) }] : [],
     ),
   ),
   recovering: true,
@@ -35,7 +35,7 @@ export const knownEnrolments = (
   { state: { relations } }: ResolvedRelations,
 ): (Subject | undefined)[] =>
   Object.entries(state.relations)
-    .filter(([key, entry]) => isRequirer(entry) && !ownValue(relations, key)?.isUnknown)
+    .filter(([key, entry]) => takesLabels(entry) && !ownValue(relations, key)?.isUnknown)
     .map(([, entry]) => beaconOf(subject, entry))
 
 const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =>
@@ -47,7 +47,7 @@ const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =
  * known which side is enrolled.
  */
 export const endedBy = (subject: Subject, state: State, peers: Peers): (Subject | undefined)[] => {
-  const ended = Object.values(state.relations).filter((entry) => isRequirer(entry) && !stands(state, entry))
+  const ended = Object.values(state.relations).filter((entry) => takesLabels(entry) && !stands(state, entry))
   const buried = Object.entries(state.tombstones ?? {}).flatMap(([key, { interface: name = '' }]) => {
     const beacon = name === 'service_mesh' ? tombstoneOf(subject, key).remote : undefined
     return isEnrolling({ interface: name }) ? [beacon] : []

@@ -21,7 +21,7 @@ export type ResolvedRelations = {
   readonly waiting: readonly Wait[]
   /** Relations with unknown data: what was applied for them is kept. */
   readonly unknown: readonly Relation[]
-  /** Relations with beacons that are over, though their labels are carried still: until these are gone, what is asked for is told. */
+  /** Ended relations with beacons whose labels this application still carries: it publishes its requests in them until the labels are gone. */
   readonly departing: Readonly<Record<string, Relation>>
 }
 
@@ -77,7 +77,10 @@ const isDeparting = ({ config, removed }: State, { interface: name, role, labels
 
 const STAYS = 'the last readable data stays in effect'
 
-/** Tells if the requirer may still carry the labels of an ended relation. Its grant, perhaps of a lost memory, is not revoked yet. */
+/**
+ * Tells if the requirer of an ended relation may still carry its labels. With a grant it may unless its memory says otherwise; without one only
+ * if its memory says so. A requirer calls such a relation departing, its provider calls it leaving.
+ */
 const isLeaving = (entry: RelationEntry, other: PeerView): boolean =>
   entry.grant === undefined ? other.entry?.labels !== undefined : mayCarryLabels(entry, other)
 

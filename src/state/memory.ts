@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { ConfigurationError, NamespaceLeaving, Refused } from '../base/errors.ts'
+import { ConfigurationError, NamespaceTerminating, Refused } from '../base/errors.ts'
 import { describeIssues } from '../base/issues.ts'
 import { jsonBytes } from '../base/json-bytes.ts'
 import type { Memo } from '../base/memo.ts'
@@ -276,7 +276,7 @@ export const createIn = async (
     if (error.status === 404)
       throw new Refused(400, `${name} does not exist: create it, then send the event again`, { cause: error })
     if (error.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
-      throw new NamespaceLeaving(`${name} is being deleted with all that is in it: nothing is done, or remembered`)
+      throw new NamespaceTerminating(`${name} is being deleted with all that is in it: nothing is done, or remembered`)
     throw error
   }
 }

@@ -12,5 +12,8 @@ export const ownedName = (kind: string): string => {
 
 const KINDS: ReadonlyMap<string, OwnedKind> = new Map(OwnedKind.options.map((kind) => [ownedName(kind), kind]))
 
+/** Tells if this program knows an owned kind; one that a newer program wrote stays as it is. */
+export const isKnownKind = (name: string): boolean => KINDS.has(name)
+
 /** Selects the kinds that this program knows. */
 export const ownedKinds = (names: readonly string[] = []): OwnedKind[] => names.flatMap((name) => KINDS.get(name) ?? [])

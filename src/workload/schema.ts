@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { ObjectName } from '../base/names.ts'
 import { type PartsOf, part } from '../state/state.ts'
-import { Churn } from './churn/config.ts'
+import { DataChurn } from './churn/data-churn.ts'
 import { ConfigChurn } from './churn/history.ts'
+import { Churn } from './churn/limit.ts'
 import { workloadSchema } from './config.ts'
-import { DataChurn } from './data-churn.ts'
 
 export const workloadConfig = {
   /**

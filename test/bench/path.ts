@@ -91,7 +91,7 @@ const pathTable = async (): Promise<Table> => {
 }
 
 /** The rooms that decide and carry out a step, whatever a feature desires. */
-const CORE = ['access', 'feature', 'reconcile', 'relations', 'state', 'units']
+const CORE = ['access', 'events', 'feature', 'reconcile', 'relations', 'state', 'units']
 
 const linesOf = (...patterns: readonly string[]): number =>
   globSync([...patterns], { cwd: ROOT }).reduce(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fieldConflicts, isStale } from '../../src/kubernetes/api-error.ts'
+import { fieldConflicts, isVersionConflict } from '../../src/kubernetes/api-error.ts'
 import { diffLabels, writeLabels } from '../../src/kubernetes/apply-labels.ts'
 import {
   type FieldPath,
@@ -67,7 +67,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
   const settled = <T>(object: KubernetesObject, write: (current: KubernetesObject) => Promise<T>): Promise<T> =>
     until('nobody writes in between', async () =>
       write(await cluster.read(object)).catch((error: unknown) => {
-        if (!isStale(error)) throw error
+        if (!isVersionConflict(error)) throw error
         return undefined
       }),
     )
@@ -97,7 +97,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
       { field: `.${path.join('.')}.${MODE}`, manager: CREATOR },
       { field: `.${path.join('.')}.team`, manager: CREATOR },
     ])
-    expect(error).not.toSatisfy(isStale)
+    expect(error).not.toSatisfy(isVersionConflict)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none', team: 'blue' })
   })
 
@@ -106,7 +106,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     await mergeLabels(object, { [MODE]: 'none' }, 'kubectl-label')
     const wanted = { labels: { [MODE]: 'ambient', [WAYPOINT]: 'w' }, unknown: [], inherited: {} }
     const reconcile = (seen: KubernetesObject) => write(seen, wanted)
-    expect(await refusalOf(reconcile(object))).toSatisfy(isStale)
+    expect(await refusalOf(reconcile(object))).toSatisfy(isVersionConflict)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'none' })
     await settled(object, reconcile)
     const { conflicts } = diffLabels({ object: await cluster.read(object), path }, wanted, OURS)
@@ -121,13 +121,13 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
       status: 422,
       causes: expect.arrayContaining([expect.objectContaining({ field: invalidField })]),
     })
-    expect(error).not.toSatisfy(isStale)
+    expect(error).not.toSatisfy(isVersionConflict)
   })
 
   test('an object that is gone is not made again', async () => {
     const object = await create()
     await cluster.erase(object)
-    expect(await refusalOf(applySeen(object, { [MODE]: 'ambient' }))).toSatisfy(isStale)
+    expect(await refusalOf(applySeen(object, { [MODE]: 'ambient' }))).toSatisfy(isVersionConflict)
     await expect(cluster.read(object)).rejects.toThrow('is not there')
   })
 
@@ -136,11 +136,11 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     const object = await cluster.create(description)
     await cluster.erase(object)
     const namesake = await cluster.create(description)
-    expect(await refusalOf(applySeen(object, { [MODE]: 'ambient' }))).toSatisfy(isStale)
+    expect(await refusalOf(applySeen(object, { [MODE]: 'ambient' }))).toSatisfy(isVersionConflict)
     // whichever of the two is wrong: the version that is there does not make up for the uid
     const { resourceVersion } = namesake.metadata
     const mixed = { ...object, metadata: { ...object.metadata, resourceVersion } }
-    expect(await refusalOf(applySeen(mixed as KubernetesObject, { [MODE]: 'ambient' }))).toSatisfy(isStale)
+    expect(await refusalOf(applySeen(mixed as KubernetesObject, { [MODE]: 'ambient' }))).toSatisfy(isVersionConflict)
     expect(await labelsOf(object)).toEqual({})
   })
 
@@ -215,7 +215,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     const seen = await cluster.read(object)
     await mergeLabels(object, { other: '1' }, 'kubectl-label')
     const tries: Record<string, string>[] = [{ [MODE]: 'ambient' }, { [MODE]: 'ambient', [WAYPOINT]: 'w' }, {}]
-    for (const labels of tries) expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isStale)
+    for (const labels of tries) expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isVersionConflict)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'ambient', other: '1' })
   })
 
@@ -234,7 +234,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
     await mergeLabels(object, { other: '1' }, 'kubectl-label')
     const wanted = { labels: {}, unknown: [], inherited: { [MODE]: 'ambient' } }
     const remove = (current: KubernetesObject) => write(current, wanted)
-    expect(await refusalOf(remove(seen))).toSatisfy(isStale)
+    expect(await refusalOf(remove(seen))).toSatisfy(isVersionConflict)
     expect(await labelsOf(object)).toEqual({ [MODE]: 'ambient', [WAYPOINT]: 'w', other: '1' })
     await settled(object, remove)
     expect(await labelsOf(object)).toEqual({ other: '1' })
@@ -272,9 +272,9 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
       const object = await create({ team: 'blue' })
       await apply(object, labels)
       const seen = await settled(object, fence)
-      expect(await refusalOf(applySeen(seen, { late: '1' }))).toSatisfy(isStale)
-      expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isStale)
-      expect(await refusalOf(cluster.kubernetes.remove(seen))).toSatisfy(isStale)
+      expect(await refusalOf(applySeen(seen, { late: '1' }))).toSatisfy(isVersionConflict)
+      expect(await refusalOf(applySeen(seen, labels))).toSatisfy(isVersionConflict)
+      expect(await refusalOf(cluster.kubernetes.remove(seen))).toSatisfy(isVersionConflict)
       expect(await labelsOf(object)).toEqual({ team: 'blue', ...labels })
     })
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError, isStale } from '../../src/kubernetes/api-error.ts'
+import { ApiError, isVersionConflict } from '../../src/kubernetes/api-error.ts'
 import { applyObject } from '../../src/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { type Cluster, configMap, openCluster, service, workload } from './cluster.ts'
@@ -31,14 +31,14 @@ describe('an object', () => {
     const object = configMap(cluster.namespace)
     await cluster.create(object)
     const error = await refusal(cluster.kubernetes.create({ ...object, data: { one: '2' } }, 'meshstep'))
-    expect(error).toSatisfy(isStale)
+    expect(error).toSatisfy(isVersionConflict)
     expect((await cluster.read(object)).data).toEqual({ one: '1' })
   })
 
   test('cannot be created in a namespace that does not exist', async () => {
     const error = await refusal(cluster.kubernetes.create(configMap('meshstep-contract-nowhere'), 'meshstep'))
     expect(error).toMatchObject({ name: 'ApiError', status: 404 })
-    expect(error).not.toSatisfy(isStale)
+    expect(error).not.toSatisfy(isVersionConflict)
   })
 })
 
@@ -46,14 +46,16 @@ describe('replace', () => {
   test('with a version that is not the last one is refused', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     await cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep')
-    expect(await refusal(cluster.kubernetes.replace({ ...old, data: { one: '3' } }, 'meshstep'))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.replace({ ...old, data: { one: '3' } }, 'meshstep'))).toSatisfy(
+      isVersionConflict,
+    )
     expect((await cluster.read(old)).data).toEqual({ one: '2' })
   })
 
   test('of what is gone is refused, and does not bring it back', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     await cluster.erase(old)
-    expect(await refusal(cluster.kubernetes.replace(old, 'meshstep'))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.replace(old, 'meshstep'))).toSatisfy(isVersionConflict)
     expect(await cluster.kubernetes.find(reference(old))).toBeUndefined()
   })
 
@@ -62,7 +64,9 @@ describe('replace', () => {
     const old = await cluster.create(object)
     await cluster.erase(old)
     await cluster.create(object)
-    expect(await refusal(cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep'))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep'))).toSatisfy(
+      isVersionConflict,
+    )
     expect((await cluster.read(old)).data).toEqual({ one: '1' })
   })
 
@@ -84,14 +88,18 @@ describe('JSON patch', () => {
       { op: 'remove' as const, path },
       { op: 'test' as const, path: '/data/one', value: '2' },
     ]
-    expect(await refusal(cluster.kubernetes.patch(reference(object), operations, 'meshstep'))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.patch(reference(object), operations, 'meshstep'))).toSatisfy(
+      isVersionConflict,
+    )
     expect((await cluster.read(object)).metadata.labels).toEqual({ [KEY]: 'ambient' })
   })
 
   test('is refused when what it tests is not there', async () => {
     const object = await cluster.create(configMap(cluster.namespace, { other: '1' }))
     const operations = [{ op: 'test' as const, path, value: 'ambient' }]
-    expect(await refusal(cluster.kubernetes.patch(reference(object), operations, 'meshstep'))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.patch(reference(object), operations, 'meshstep'))).toSatisfy(
+      isVersionConflict,
+    )
   })
 
   test('is refused when the object is not of the version that it tests for', async () => {
@@ -103,7 +111,7 @@ describe('JSON patch', () => {
     ]
     const next = await cluster.kubernetes.replace({ ...object, data: { one: '2' } }, 'meshstep')
     const old = operations(object.metadata.resourceVersion)
-    expect(await refusal(cluster.kubernetes.patch(reference(object), old, 'meshstep'))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.patch(reference(object), old, 'meshstep'))).toSatisfy(isVersionConflict)
     expect((await cluster.read(object)).metadata.labels).toEqual({ [KEY]: 'ambient' })
     const current = operations(next.metadata.resourceVersion)
     await cluster.kubernetes.patch(reference(object), current, 'meshstep')
@@ -112,7 +120,7 @@ describe('JSON patch', () => {
 
   test('of what is gone is refused', async () => {
     const error = await refusal(cluster.kubernetes.patch(reference(configMap(cluster.namespace)), [], 'meshstep'))
-    expect(error).toSatisfy(isStale)
+    expect(error).toSatisfy(isVersionConflict)
   })
 
   test('removes a label whose key has a slash, while it has the value tested for', async () => {
@@ -131,7 +139,7 @@ describe('remove', () => {
   test('spares an object that was written since it was seen', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     await cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep')
-    expect(await refusal(cluster.kubernetes.remove(old))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.remove(old))).toSatisfy(isVersionConflict)
     expect((await cluster.read(old)).data).toEqual({ one: '2' })
   })
 
@@ -140,7 +148,7 @@ describe('remove', () => {
     const old = await cluster.create(object)
     await cluster.erase(old)
     const namesake = await cluster.create(object)
-    expect(await refusal(cluster.kubernetes.remove(old))).toSatisfy(isStale)
+    expect(await refusal(cluster.kubernetes.remove(old))).toSatisfy(isVersionConflict)
     expect((await cluster.read(old)).metadata.uid).toBe(namesake.metadata.uid)
   })
 
@@ -176,7 +184,7 @@ describe.each<[string, (namespace: string) => KubernetesObject]>([
     const object = make(cluster.namespace)
     await apply(labelled(object, 'blue'))
     const made = await cluster.read(object)
-    expect(await refusal(apply(labelled(object, 'red')))).toSatisfy(isStale)
+    expect(await refusal(apply(labelled(object, 'red')))).toSatisfy(isVersionConflict)
     expect((await cluster.read(object)).metadata).toMatchObject({ uid: made.metadata.uid, labels: { team: 'blue' } })
   })
 

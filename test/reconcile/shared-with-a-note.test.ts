@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createDelivery } from '../../src/events/deliver.ts'
-import { EMPTY_OUTBOX, type Outbox } from '../../src/reconcile/notify.ts'
+import { EMPTY_OUTBOX, type Outbox } from '../../src/reconcile/outbox.ts'
 import { UNCHANGED } from '../../src/reconcile/outcome.ts'
 import { related, requires } from '../helpers/beacon-world.ts'
 import { fakeClock } from '../helpers/clock.ts'

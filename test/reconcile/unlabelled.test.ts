@@ -3,7 +3,7 @@ import type { ApplicationView } from '../../src/http/applications.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import type { Finding } from '../../src/lint/lint.ts'
 import { application as page } from '../../src/page/views/application.ts'
-import { unlabelledWaits } from '../../src/reconcile/record/unlabelled.ts'
+import { unlabelledWaits } from '../../src/reconcile/record/unlabelled-pods.ts'
 import { configure, createMesh, objectsOf, requires } from '../helpers/beacon-world.ts'
 import { named, service, type World, workload } from '../helpers/world.ts'
 

@@ -699,3 +699,16 @@ const withAnnouncedKey = ({ announced, ...state }: Fields, key: string): Fields 
   ])
   return { ...state, announced: { ...others, relations: Object.fromEntries(entries) } }
 }
+
+test('a kind that only a newer program knows stays among the owned ones, also days later', async () => {
+  const DAY = 24 * 60 * 60 * 1_000
+  const world = await startPair(createPair())
+  const stateOf = () => JSON.parse(world.object('ConfigMap', memoryOf('details'))?.data?.state ?? '{}')
+  write(world, 'details', { ...stateOf(), owned: [...(stateOf().owned ?? []), 'Widget.example.com'] })
+  await configure(world, 'details', {})
+  for (let day = 0; day < 3; day += 1) {
+    world.clock.advance(DAY)
+    await say(world, 'resync', { application: 'details' })
+  }
+  expect(stateOf().owned).toContain('Widget.example.com')
+})

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { SpecSource } from '../../src/state/config.ts'
-import { DataChurn, heldMessages, withDataChurn } from '../../src/workload/data-churn.ts'
+import { DataChurn, heldMessages, withDataChurn } from '../../src/workload/churn/data-churn.ts'
 
 type Memory = Parameters<typeof withDataChurn>[0]
 

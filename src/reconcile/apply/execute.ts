@@ -1,5 +1,5 @@
 import pMap from 'p-map'
-import { describeRefusal, isRefusal, isStale } from '../../kubernetes/api-error.ts'
+import { describeRefusal, isRefusal, isVersionConflict } from '../../kubernetes/api-error.ts'
 import { writeLabels } from '../../kubernetes/apply-labels.ts'
 import { applyObject } from '../../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../kubernetes/client.ts'
@@ -24,7 +24,7 @@ type Conditions = {
   /** The ids of what failed before, or cannot be done. */
   readonly failed: Iterable<string>
   /** Asked before a pod template is written: whether nobody was faster. */
-  readonly isCurrent: () => Promise<boolean>
+  readonly confirmCurrent: () => Promise<boolean>
   /** The memory was saved just now, and nobody else is known to write: there is nothing to ask before the first operation. */
   readonly isFresh?: boolean
 }
@@ -39,7 +39,7 @@ export type Execution = { readonly reports: readonly Report[]; readonly lost?: L
 export const execute = async (
   kubernetes: Kubernetes,
   operations: readonly Operation[],
-  { failed, isCurrent, isFresh = false }: Conditions,
+  { failed, confirmCurrent, isFresh = false }: Conditions,
 ): Promise<Execution> => {
   const broken = new Set(failed)
   /** The objects made or changed in this run: several writes to one object follow each other. */
@@ -58,8 +58,8 @@ export const execute = async (
       continue
     }
     const together = sideBySide(left, broken, applied)
-    if (together.some(isRolling) && !(await (looked ?? isCurrent()))) return { reports, lost: {} }
-    looked = lookAhead(left[together.length], isCurrent)
+    if (together.some(isRolling) && !(await (looked ?? confirmCurrent()))) return { reports, lost: {} }
+    looked = lookAhead(left[together.length], confirmCurrent)
     const { reports: done, lost } = await attemptAll(kubernetes, together, applied)
     for (const one of done) report(one)
     if (lost) return { reports, lost }
@@ -68,7 +68,10 @@ export const execute = async (
 }
 
 /** Looks for an operation while those before it are executed, where it is one that restarts pods. */
-const lookAhead = (next: Operation | undefined, isCurrent: Conditions['isCurrent']): Promise<boolean> | undefined => {
+const lookAhead = (
+  next: Operation | undefined,
+  isCurrent: Conditions['confirmCurrent'],
+): Promise<boolean> | undefined => {
   const looked = next && isRolling(next) ? isCurrent() : undefined
   looked?.catch(() => undefined)
   return looked
@@ -120,14 +123,14 @@ const attemptAll = async (
     operations,
     async (operation) => {
       if (errors.length > 0) return []
-      return await attempt(kubernetes, operation, applied).catch((error: unknown) => {
+      return await tryOperation(kubernetes, operation, applied).catch((error: unknown) => {
         errors.push(error)
         return []
       })
     },
     { concurrency: AT_ONCE },
   )
-  const failure = errors.find((error) => !isStale(error))
+  const failure = errors.find((error) => !isVersionConflict(error))
   if (failure !== undefined) throw failure
   return { reports: reports.flat(), ...(errors.length > 0 && { lost: { cause: errors[0] } }) }
 }
@@ -147,7 +150,7 @@ export const skipAll = (operations: readonly Operation[], failed: Iterable<strin
 export const isFailed = ({ operation, conflicts, refused, skipped }: Report): boolean =>
   refused !== undefined || skipped !== undefined || (operation.verb === 'apply' && conflicts.length > 0)
 
-const attempt = async (
+const tryOperation = async (
   kubernetes: Kubernetes,
   operation: Operation,
   applied: Map<string, KubernetesObject>,
@@ -155,7 +158,7 @@ const attempt = async (
   try {
     return { operation, ...(await perform(kubernetes, operation, applied)) }
   } catch (error) {
-    if (isStale(error) || !isRefusal(error)) throw error
+    if (isVersionConflict(error) || !isRefusal(error)) throw error
     return { operation, isWritten: false, conflicts: [], refused: describeRefusal(error) }
   }
 }

@@ -6,7 +6,7 @@ import type { WantedLabels } from '../../kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
 import { ownerLabels } from '../../kubernetes/ownership-labels.ts'
 import { ownedKeys } from '../../relations/application-data.ts'
-import { isRequirer } from '../../relations/progress.ts'
+import { takesLabels } from '../../relations/requested-labels.ts'
 import { awaitedEndpoints } from '../../relations/unknown-endpoints.ts'
 import { type EffectiveState, isConfigUnknown } from '../../state/state.ts'
 
@@ -74,7 +74,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
 
 /** A relation that may have put it there is known where only its data are not. */
 const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveState): Wait[] =>
-  recovering && !Object.values(relations).some(isRequirer)
+  recovering && !Object.values(relations).some(takesLabels)
     ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
     : []
 

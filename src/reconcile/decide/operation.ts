@@ -111,4 +111,4 @@ export const isRolling = (operation: Operation): boolean => {
 }
 
 /** Tells if the operation writes labels. */
-export const isLabelling = ({ verb }: Operation): boolean => verb === 'label' || verb === 'release'
+export const isLabelOperation = ({ verb }: Operation): boolean => verb === 'label' || verb === 'release'

@@ -13,9 +13,10 @@ import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
 import type { Conflict } from '../outcome.ts'
+import { fenceOf } from './fence.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
 import type { Templates } from './plan-templates.ts'
-import { fenceOf, type Situation } from './situation.ts'
+import type { Situation } from './situation.ts'
 
 type Labelled = {
   readonly operations: readonly Operation[]

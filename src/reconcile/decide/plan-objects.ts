@@ -12,12 +12,13 @@ import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
 import { requesterApplication } from '../observe/unknown-consumers.ts'
 import type { Conflict } from '../outcome.ts'
+import { planFence } from './fence.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
-import { inParts } from './parts.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import type { Templates } from './plan-templates.ts'
-import { fenceOf, isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
+import { isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
+import { inParts } from './widen.ts'
 
 /** A desired object that is not applied, and why, where somebody has to mend that. */
 export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
@@ -49,7 +50,7 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
   return {
     operations: [
       ...applies.operations,
-      ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planTouch(situation, object)),
+      ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planFence(situation, object)),
       ...planPrune(situation, without(stale, held), leaving),
       ...library.operations,
     ],
@@ -253,17 +254,6 @@ const neededToRun = (
 
 const isLeftover = (features: Features, subject: Subject, { config }: Planned, object: KubernetesObject): boolean =>
   features.leftovers(config).some((leftovers) => leftovers.isLeftover(subject, object))
-
-const planTouch = (situation: Situation, found: KubernetesObject): Operation[] => {
-  const object = objectKey(found)
-  const fence = fenceOf(situation, object)
-  if (fence === undefined) return []
-  const manager = managerOf(situation.subject, found.kind)
-  const reason = 'a write may be on its way'
-  return [
-    { id: idOf('touch', object), phase: 'touch', object, manager, after: [], reason, verb: 'touch', found, fence },
-  ]
-}
 
 const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
   const names = new Set(others.map(objectKey))

@@ -2,9 +2,9 @@ import type { Wait } from '../../base/wait.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { idOf, type Operation } from './operation.ts'
-import { isHardened, targetOf } from './parts.ts'
 import { ownGuardIn } from './plan-labels.ts'
 import { isWorkload, managerOf, type Situation } from './situation.ts'
+import { targetOf, widening } from './widen.ts'
 
 /**
  * Removes what is stale, what denies first. Each goes when what replaces it stands; the policies of the application itself also first when
@@ -69,40 +69,6 @@ const replacementsIn = ({ features: { mesh }, desired }: Situation): ((object: K
           ...(byTarget.get(targetOf(mesh, object)) ?? []),
           ...(byName.get(`${object.kind} ${object.metadata.name}`) ?? []),
         ])
-}
-
-/**
- * A target in several objects that is to be guarded no more: when the first of them goes, the others would refuse whom it let in. So one lets
- * in all of them before, and goes last. Where all is denied that no policy allows, this is as it should be.
- */
-const widening = (
-  { features: { mesh }, subject, observed }: Situation,
-  parts: readonly KubernetesObject[],
-): (Operation & { verb: 'apply' }) | undefined => {
-  const [found] = parts
-  const wide = isHardened(
-    mesh,
-    observed.owned.kinds.flatMap(({ live = [] }) => live),
-  )
-    ? undefined
-    : mesh.widened(parts)
-  if (found === undefined || wide === undefined) return undefined
-  const { name, namespace, labels, annotations } = wide.metadata
-  const object = objectKey(found)
-  return {
-    id: idOf('widen', object),
-    phase: 'prune',
-    object,
-    manager: managerOf(subject, found.kind),
-    after: [],
-    reason: 'the other objects of its target go',
-    verb: 'apply',
-    desired: {
-      ...wide,
-      metadata: { name, ...(namespace && { namespace }), labels, annotations } as typeof wide.metadata,
-    },
-    found,
-  }
 }
 
 const removing = (

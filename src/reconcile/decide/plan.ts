@@ -4,10 +4,11 @@ import { objectKey } from '../../kubernetes/apply-objects.ts'
 import { listProblems } from '../../kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import type { Conflict } from '../outcome.ts'
+import { withoutRetriedFences } from './fence.ts'
 import { idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
+import { planSecrets } from './plan-forgotten-secrets.ts'
 import { isReleasing, planLabels, planNamespace } from './plan-labels.ts'
 import { type Blocked, planObjects } from './plan-objects.ts'
-import { planSecrets } from './plan-secrets.ts'
 import { planTemplates } from './plan-templates.ts'
 import { isWorkload, type Situation } from './situation.ts'
 
@@ -25,23 +26,21 @@ export type Plan = {
   readonly awaiting: State['awaiting']
 }
 
+export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
+
 /**
  * Plans the writes that bring the cluster to its desired state: a pure function of the state and the observation. `failed` holds ids of
  * operations that failed before, and of those that cannot be done: if a workload was refused, the running one stays as it is.
  */
-export const plan = (situation: Situation, failed: ReadonlySet<string> = NOTHING_FAILED): Plan => {
+export const plan = ({ situation, failed }: PlanInput): Plan => {
   const planned = planWithout(situation, failed)
   const due = new Set(dueIn(planned, failed))
   const failing = planned.operations.filter((operation) => !due.has(operation)).map(({ id }) => id)
   const all = new Set([...failed, ...blockedIn(planned), ...failing])
-  return all.size === failed.size ? planned : plan(situation, all)
+  return all.size === failed.size ? planned : plan({ situation, failed: all })
 }
 
-/** The input of a plan, as one value. */
-export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
-
-export const planOf = ({ situation, failed }: PlanInput): Plan => plan(situation, failed)
-
+/** Nothing has failed yet. */
 export const NOTHING_FAILED: ReadonlySet<string> = new Set()
 
 const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
@@ -60,7 +59,7 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
   const secrets = planSecrets(situation, objects.operations)
   const { kinds, namespace: read } = observed.owned
   return {
-    operations: fencing(
+    operations: withoutRetriedFences(
       situation,
       inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
     ),
@@ -91,13 +90,6 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
     ]),
     awaiting: awaited(namespace.isKept || desired.isAwaitingLabels, objects.isHolding),
   }
-}
-
-/** Drops the fence of objects that were refused before and are tried again: the retry is the same write. */
-const fencing = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
-  if (fence?.only === undefined) return operations
-  const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))
-  return operations.filter(({ verb, object }) => verb !== 'touch' || !due.has(object))
 }
 
 /** The ids of what cannot be done from the outset. */

@@ -13,9 +13,10 @@ import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
-import { meshConfigs, type ToBeTaken, toBeTaken } from '../observe/not-taken.ts'
-import { listBare, waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
+import { meshConfigs, type ToBeTaken, toBeTaken } from '../observe/mesh-acceptance.ts'
+import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
 import { unknownConsumers } from '../observe/unknown-consumers.ts'
+import { listBare } from '../observe/unlabelled-consumers.ts'
 import { desiredState } from './desired-state.ts'
 import type { Planned, Situation } from './situation.ts'
 
@@ -42,20 +43,19 @@ type Input = {
   /** All is looked at, as by a resync. */
   readonly isWhole: boolean
   /** The mark of an attempt of this step, all of whose calls were answered. */
-  readonly ownToken?: string | undefined
+  readonly foreignToken?: string | undefined
 }
 
 /** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, ownToken }: Input,
+  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, foreignToken }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const desired = { ...all, unknown: [...all.unknown, ...requesters] }
-  const { writeToken, refused } = memory.state
-  const isFenced = writeToken !== undefined && writeToken !== ownToken
+  const { refused } = memory.state
   const only = Object.keys(refused?.objects ?? {})
   const awaited = namespaceAwaits(subject, next, resolved, peers)
   const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
@@ -84,7 +84,7 @@ export const readSituation = async (
     }),
     namespaceAwaits: [...new Set([...awaited, ...bare])],
     servicesAwait: ungrantedBy(subject, next, resolved, peers),
-    fence: isFenced ? { mark: writeToken } : refused && { mark: refused.hash, only },
+    fence: foreignToken !== undefined ? { token: foreignToken } : refused && { token: refused.hash, only },
   }
 }
 

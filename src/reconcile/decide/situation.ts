@@ -34,15 +34,11 @@ export type Situation = {
   /** Providers that have not granted yet what is asked for now: until then no Service goes on the mesh, or comes off it. */
   readonly servicesAwait: readonly string[]
   /**
-   * The mark to write once to objects that are as desired, where a write may be on its way. It goes to all, or to those of the names in
-   * `only`.
+   * The token to write once to objects that are as desired, where a late write of another step may still reach them. It goes to all, or to
+   * those of the names in `only`.
    */
-  readonly fence?: { readonly mark: string; readonly only?: readonly string[] } | undefined
+  readonly fence?: { readonly token: string; readonly only?: readonly string[] } | undefined
 }
-
-/** The mark to write to the object, if it is to be fenced. */
-export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
-  fence?.only === undefined || fence.only.includes(object) ? fence?.mark : undefined
 
 export const isWorkload = (kind: string): boolean => WORKLOAD_KINDS.some((one) => one === kind)
 

@@ -3,11 +3,11 @@ import type { Subject } from '../../base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Derivation } from '../../feature/feature.ts'
 import { lastReadableValues } from '../../relations/last-readable.ts'
-import { pendingIn, withPending } from '../../state/pending.ts'
+import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
 import type { ApplicationData, State } from '../../state/state.ts'
 import { type Resolution, resolvePending } from '../../units/leader.ts'
 import { withAcceptedConfig } from '../../workload/accepted.ts'
-import { withDataChurn } from '../../workload/data-churn.ts'
+import { withDataChurn } from '../../workload/churn/data-churn.ts'
 
 /**
  * Derives what follows from a change within the memory: pending data are applied once there is a leader, and each feature takes its part. It

@@ -1,26 +1,24 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import { Refused } from '../../base/errors.ts'
 import type { Mark } from '../../base/event-order.ts'
-import { defined, ownValue } from '../../base/own-value.ts'
 import { isSameSubject, type Subject } from '../../base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../../relations/announcements.ts'
-import { type Document, rememberedDocuments } from '../../relations/documents.ts'
+import { rememberedDocuments } from '../../relations/documents.ts'
 import { assignIds } from '../../relations/ids.ts'
 import { isBetween, remoteSubject } from '../../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../../relations/peers.ts'
 import { resolveRelations } from '../../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../../state/config.ts'
-import { hasRoom, type Memory, measureContent, tooLarge } from '../../state/memory.ts'
-import { relationName } from '../../state/relation.ts'
-import { type PublicState, type State, stands } from '../../state/state.ts'
+import { type Memory, tooLarge } from '../../state/memory.ts'
+import type { PublicState, State } from '../../state/state.ts'
 import type { Conceal } from '../../workload/conceal.ts'
 import type { Change, ChangeResult, Folded } from '../change.ts'
 import type { Surroundings } from '../observe/surroundings.ts'
 import { derived, droppedPending } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './fold-documents.ts'
 import { removeApplication } from './remove-application.ts'
+import { isLess, NOT_REMEMBERED, tooManyBytes, type Unread, withDataOf, withRoomFor } from './room.ts'
 
 /** The state after the changes, and the result of each. */
 export type FoldedMemory = {
@@ -120,44 +118,6 @@ export const foldChanges = async (
   }
 }
 
-type Unread = { readonly name: string; readonly problem: string }
-
-/**
- * Reads the documents, of which those that there is no room for are as if they could not be read: each leaves what it said before. `state` is the
- * one that follows.
- */
-const withRoomFor = (
-  memory: Memory,
-  { namespace, application }: Subject,
-  all: Documents['found'],
-  reading: (found: Documents['found']) => State,
-): { found: Documents['found']; unread: readonly Unread[]; state: State } => {
-  const { labels } = memory
-  const isRoomy = (next: State, before: State) => hasRoom({ state: next, labels }, { state: before, labels })
-  const isOwn = (document: Document) => document.application === application && !('problem' in document)
-  const whole = reading(all)
-  if (!all.some(isOwn) || isRoomy(whole, memory.state)) return { found: all, unread: [], state: whole }
-  let found = all.map((document) => (isOwn(document) ? leftOut(document) : document))
-  let state = reading(found)
-  const unread: Unread[] = []
-  for (const [index, document] of all.entries()) {
-    if (!isOwn(document)) continue
-    const candidate = found.with(index, document)
-    const next = reading(candidate)
-    if (isRoomy(next, state)) {
-      found = candidate
-      state = next
-      continue
-    }
-    const excess = tooLarge(application, measureContent({ state: next, labels }))
-    const { name } = document
-    unread.push({ name, problem: `ConfigMap ${namespace}/${name}: ${excess}; what it said before stays` })
-  }
-  return { found, unread, state }
-}
-
-const leftOut = ({ name, application }: Document): Document => defined({ name, application, problem: '' }) as Document
-
 /** The result of a change with the documents that are not read: to the event of one of them that is an error. */
 const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonly Unread[]): ChangeResult => {
   if (taken instanceof Error || unread.length === 0) return taken
@@ -165,24 +125,6 @@ const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonl
   if (own) return new Refused(413, own.problem)
   const problems = unread.map(({ problem }) => problem)
   return { ...taken, message: [...(taken.message === undefined ? [] : [taken.message]), ...problems].join('; ') }
-}
-
-const NOT_REMEMBERED: ChangeResult = { message: 'the memory is full: this event is not remembered' }
-
-/** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
-const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
-  if (candidate === state) return 0
-  const content = { state: candidate, labels }
-  return hasRoom(content, { state, labels }) ? 0 : measureContent(content)
-}
-
-/** Tells if the application, or one of its relations, is over by now, and none began: that will make room. */
-const isLess = (before: State, after: State): boolean => {
-  const standing = (state: State) =>
-    Object.keys(state.relations).filter((key) => state.relations[key] && stands(state, state.relations[key]))
-  const [known, left] = [new Set(standing(before)), standing(after)]
-  const isOver = left.length < known.size || (before.removed === undefined && after.removed !== undefined)
-  return isOver && left.every((key) => known.has(key))
 }
 
 /** A mark of a relation in the memory of a remote side, as far as that names it. */
@@ -235,26 +177,6 @@ const orError = <T>(action: () => T): T | Error => {
     return action()
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
-  }
-}
-
-/** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
-const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
-  const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
-    const { data, units } = ownValue(before.relations, key)?.remote ?? {}
-    return !isDeepStrictEqual([remote.data, remote.units], [data, units])
-  })
-  const entries = changed.map(([key, { lastReadable: _, ...entry }]) => {
-    const { remote: told, lastReadable } = ownValue(before.relations, key) ?? {}
-    const { data: _data, units: _units, ...remote } = entry.remote
-    return [
-      key,
-      defined({ ...entry, lastReadable, remote: defined({ ...remote, data: told?.data, units: told?.units }) }),
-    ]
-  })
-  return {
-    state: { ...after, relations: { ...after.relations, ...Object.fromEntries(entries) } },
-    refused: changed.map(([, { remote, ...entry }]) => `${relationName(entry)} with ${remote.application}`),
   }
 }
 

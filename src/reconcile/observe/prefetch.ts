@@ -2,15 +2,14 @@ import { createBoundedMap } from '../../base/bounded-map.ts'
 import type { Recall } from '../../base/recall.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import { type Kubernetes, readingOnce } from '../../kubernetes/client.ts'
-import { withGenerations } from '../../relations/peer-entry.ts'
 import type { Peers } from '../../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations } from '../../relations/resolve-relations.ts'
 import type { Memories, Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
-import type { Change } from '../change.ts'
+import { type Change, isAboutPods } from '../change.ts'
 import type { Context } from '../context.ts'
 import { type Observed, observeCluster } from './cluster.ts'
-import { isAboutPods, readSurroundings, type Surroundings } from './surroundings.ts'
+import { readSurroundings, type Surroundings } from './surroundings.ts'
 
 /** A client that reads each object once; what it observes of what a memory desires, and what it finds of others. */
 export type Prefetch = {
@@ -67,10 +66,7 @@ export type KnownMemories = Memories & {
   known(subject: Subject): Memory | undefined
 }
 
-/**
- * Remembers the memories of the last applications, of `characters` in all, as they are read and saved; saved with the revisions of their
- * relations.
- */
+/** Remembers the memories of the last applications, of `characters` in all, as they are read and saved. */
 export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
   const kept = createBoundedMap<Memory | undefined>(characters)
   const keep = (subject: Subject, memory: Memory): Memory => {
@@ -81,9 +77,8 @@ export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 10
     ...memories,
     known: (subject) => kept.get(subjectName(subject)),
     load: async (kubernetes, subject) => keep(subject, await memories.load(kubernetes, subject)),
-    isStored: (memory, next) => memories.isStored(memory, withGenerations(memory, next)),
     save: async (kubernetes, subject, memory, next) =>
-      keep(subject, await memories.save(kubernetes, subject, memory, withGenerations(memory, next))),
+      keep(subject, await memories.save(kubernetes, subject, memory, next)),
   }
 }
 

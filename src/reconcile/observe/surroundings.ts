@@ -18,7 +18,7 @@ import {
 } from '../../relations/peers.ts'
 import { relationKey } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
-import type { Change } from '../change.ts'
+import { type Change, isNamespaceResync } from '../change.ts'
 import { type Documents, withoutDocument, withoutRivals } from '../fold/fold-documents.ts'
 
 /** The data of others that concerns an application: the memories of its remote applications, and its documents. */
@@ -54,10 +54,6 @@ export const readSurroundings = async (
   const peers = await Promise.all(read.map((peer) => withLife(kubernetes, awaited, peer)))
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }
-
-/** Tells if all pods are looked at: a resync tells of each, and a unit that nobody elected leads where it is the only one. */
-export const isAboutPods = (changes: readonly Change[]): boolean =>
-  changes.some(({ look }) => look?.isResync === true || look?.isClaim === true)
 
 /** Marks a peer that has neither memory nor workload as gone. One that only lost its memory may still carry labels. */
 const withLife = async (kubernetes: Kubernetes, awaited: ReadonlySet<string>, peer: Peer): Promise<Peer> => {
@@ -99,7 +95,7 @@ const readDocuments = async (
   const isThere = (name: string) => found.some((document) => document.name === name)
   const documents: Documents = {
     found,
-    looked: isEverything || isSwept(changes) ? 'all' : looked,
+    looked: isEverything || isNamespaceResync(changes) ? 'all' : looked,
     expected: told.filter((name) => !isThere(name)),
   }
   // one of the other side may declare what a document did that is gone
@@ -120,10 +116,6 @@ const rivalsOf = (
   })
   return held.filter((name) => !names.has(name))
 }
-
-/** A resync of the namespace has named all documents of the application. */
-const isSwept = (changes: readonly Change[]): boolean =>
-  changes.some(({ look }) => look?.isResync === true && look.documents !== undefined)
 
 const allRemotes = (
   subject: Subject,

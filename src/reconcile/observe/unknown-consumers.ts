@@ -39,7 +39,7 @@ export const requesterApplication = (name: string): string => {
  * The requesters on the policies of a beacon of which it is not known what they ask for: memories may have been lost. While nothing is known
  * of an application that runs, what was granted to it stays.
  */
-export const unknownRequesters = async (
+export const unheardRequesters = async (
   { requestersOf }: Pick<Mesh, 'requestersOf'>,
   kubernetes: Kubernetes,
   subject: Subject,

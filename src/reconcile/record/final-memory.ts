@@ -4,7 +4,7 @@ import { readLabels } from '../../kubernetes/apply-labels.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import { isUnknown } from '../../kubernetes/label-difference.ts'
 import type { Content, Memory } from '../../state/memory.ts'
-import { ownedName } from '../../state/owned-kinds.ts'
+import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
 import type { State } from '../../state/state.ts'
 import { withoutRun } from '../../workload/churn/history.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
@@ -118,17 +118,16 @@ const withRefusedSpec = (state: State, refusedSpec: string): State =>
     configChurn: state.configChurn && withoutRun(state.configChurn),
   })
 
-const withOwned = (features: Features, { owned: _, ...state }: State): State => {
-  const kinds = [
-    ...new Set([...features.kinds(state.config).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]),
-  ].toSorted()
+const withOwned = (features: Features, { owned = [], ...state }: State): State => {
+  const known = [...features.kinds(state.config).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]
+  const kinds = [...new Set([...known, ...owned.filter((name) => !isKnownKind(name))])].toSorted()
   return kinds.length === 0 ? state : { ...state, owned: kinds }
 }
 
 /** A step that began before may still write what this one has let go of: its kinds are looked at for a day. */
 export const withPreviousKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
   const current = features.kinds(state.config).map(ownedName)
-  const left = owned.filter((kind) => !current.includes(kind))
+  const left = owned.filter((kind) => isKnownKind(kind) && !current.includes(kind))
   const previous = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.previouslyOwned }
   const kept = Object.entries(previous).filter(([kind]) => !current.includes(kind))
   const { previouslyOwned: _, ...others } = state

@@ -12,7 +12,7 @@ import type { Plan } from '../decide/plan.ts'
 import type { Running } from '../observe/units.ts'
 import { waitsForHolders } from './held-by-others.ts'
 import { offMeshWaits } from './off-mesh.ts'
-import { unlabelledWaits } from './unlabelled.ts'
+import { unlabelledWaits } from './unlabelled-pods.ts'
 
 export type WaitsInput = {
   readonly mesh: Pick<Mesh, 'enrolment'>

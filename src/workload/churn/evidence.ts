@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { defined, ownValue } from '../../base/own-value.ts'
-import type { Churn } from './config.ts'
 import { placeOf, type SpecDifference } from './difference.ts'
 import { hashDatabags, type RemoteDatabag } from './echoes.ts'
 import { describeEphemeral, type EphemeralValues } from './ephemeral-values.ts'
+import type { Churn } from './limit.ts'
 import { stringLeaves } from './string-leaves.ts'
 
 /** A part of the config that is held back from units. `holds` lists ephemeral values in what they tell. */

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { defined, ownValue } from '../../base/own-value.ts'
 import type { Config } from '../../state/config.ts'
 import { findChurn } from './evidence.ts'
-import { judgePart, type Observation, PartChurn } from './part.ts'
+import { judgePart, type Observation, PartChurn } from './judge-part.ts'
 
 /** The changes that units made to the config, by its keys. */
 export const ConfigChurn = z.record(z.string(), PartChurn)

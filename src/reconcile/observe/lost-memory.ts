@@ -8,8 +8,8 @@ import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../
 import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
-import { type Observed, placesOf, workloadLabelsIn } from '../observe/cluster.ts'
-import type { Surroundings } from '../observe/surroundings.ts'
+import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /**
  * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
@@ -29,21 +29,35 @@ export const withLostMemory = async (
   return isLost ? { ...state, recovering: true } : state
 }
 
+type Recovered = { readonly state: State; readonly resolved: ResolvedRelations }
+
+/** Recovers what labels and peers tell of a memory that was lost: labels that it may hold, and endpoints whose relations are not known. */
+export const recoverLostMemory = (
+  features: Features,
+  memory: Memory,
+  subject: Subject,
+  { state, resolved }: Recovered,
+  around: { readonly observed: Observed; readonly found: Surroundings },
+): Recovered => {
+  const labelled = withObservedLabels(features, memory, subject, state, { seen: resolved, ...around })
+  return withLostEndpoints(memory, subject, labelled, around)
+}
+
 /**
  * A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known, or over. A relation with
  * another beacon says nothing of labels that are not its own.
  */
-export const withObservedLabels = (
+const withObservedLabels = (
   features: Features,
   memory: Memory,
   subject: Subject,
   state: State,
   { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
-): { carried: State; resolved: ResolvedRelations } => {
+): Recovered => {
   const isLost = memory.stored === undefined && isCarrying(subject, observed)
-  if (!isLost && !state.recovering) return { carried: state, resolved: seen }
-  const carried = withRecoveredLabels(state)
-  const resolved = resolveRelations(subject, carried, found.peers)
+  if (!isLost && !state.recovering) return { state, resolved: seen }
+  const recovered = withRecoveredLabels(state)
+  const resolved = resolveRelations(subject, recovered, found.peers)
   const { labels } = features.labels(subject, resolved)
   const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
   const workload = workloadLabelsIn(subject, observed.targets)
@@ -52,23 +66,23 @@ export const withObservedLabels = (
   // what the config asks for, or nobody but the application itself can ask for, needs no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
-  if (!isKnown) return { carried, resolved }
-  const { recovering: _, ...known } = carried
-  return { carried: known, resolved: resolveRelations(subject, known, found.peers) }
+  if (!isKnown) return { state: recovered, resolved }
+  const { recovering: _, ...known } = recovered
+  return { state: known, resolved: resolveRelations(subject, known, found.peers) }
 }
 
 /** The state, and what follows from it, with the endpoints whose relations a lost memory alone knew. */
-export const withLostEndpoints = (
+const withLostEndpoints = (
   { stored }: Memory,
   subject: Subject,
-  { carried: state, resolved }: { carried: State; resolved: ResolvedRelations },
+  { state, resolved }: Recovered,
   { observed, found: { peers } }: { observed: Observed; found: Surroundings },
-): { carried: State; resolved: ResolvedRelations } => {
+): Recovered => {
   const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
-  const carried = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
-  if (carried === state) return { carried, resolved }
-  const { unknownEndpoints } = carried
-  return { carried, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
+  const known = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
+  if (known === state) return { state, resolved }
+  const { unknownEndpoints } = known
+  return { state: known, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
 }
 
 const isCarrying = (subject: Subject, observed: Observed): boolean => heldFor(subject, observed).length > 0

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { defined, ownValue } from '../base/own-value.ts'
-import type { SpecSource } from '../state/config.ts'
-import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './churn/config.ts'
+import { defined, ownValue } from '../../base/own-value.ts'
+import type { SpecSource } from '../../state/config.ts'
+import { type Churn, DEFAULT_CHURN, Recent, tooOften, withChange } from './limit.ts'
 
 /**
  * The recent changes of each place in the data of an application and its units, and the values held back: text, or null for a removal. A

@@ -5,7 +5,7 @@ import { ownedName } from '../../state/owned-kinds.ts'
 import { type State, withPreviousTargets } from '../../state/state.ts'
 
 /** Write-ahead record: previous targets, and the kinds of the objects that may be made. */
-export const withTargets = (
+export const withWriteAhead = (
   features: Features,
   memory: Memory,
   { application }: Subject,

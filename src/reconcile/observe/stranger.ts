@@ -1,8 +1,7 @@
 import type { Subject } from '../../base/subject.ts'
-import type { State } from '../../state/state.ts'
 import type { Change } from '../change.ts'
-import { isDeployed, type Observed } from '../observe/cluster.ts'
-import type { Surroundings } from '../observe/surroundings.ts'
+import type { FoldedObservation, Observation } from '../observe.ts'
+import { isDeployed } from './cluster.ts'
 
 /**
  * An application of which no platform, document or workload has told, and of which others only know the name: an alias, perhaps. No memory
@@ -11,10 +10,10 @@ import type { Surroundings } from '../observe/surroundings.ts'
 export const isStranger = (
   subject: Subject,
   changes: readonly Change[],
-  state: State,
-  { documents }: Surroundings,
-  observed: Observed,
+  { memory, found: { documents } }: Observation,
+  { state, observed }: FoldedObservation,
 ): boolean =>
+  memory.stored === undefined &&
   changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&
   Object.keys(state.relations).length > 0 &&
   [...(state.owned ?? []), ...(state.previousTargets ?? [])].length === 0 &&

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { canonicalHash } from '../../base/canonical-hash.ts'
 import { defined } from '../../base/own-value.ts'
 import type { SpecSource } from '../../state/config.ts'
-import { type Churn, millisecondsOf, Recent, tooOften, withChange } from './config.ts'
 import { differences, placeOf, type SpecDifference } from './difference.ts'
 import { findEchoes, hashDatabags, type RemoteDatabag } from './echoes.ts'
 import type { EphemeralValues } from './ephemeral-values.ts'
 import { describeChurn, Held } from './evidence.ts'
+import { type Churn, millisecondsOf, Recent, tooOften, withChange } from './limit.ts'
 
 /** The recent changes that units made to one part of the config, and what is held back of it. */
 export const PartChurn = z.strictObject({

@@ -1,7 +1,8 @@
 import type { Mesh } from '../../feature/mesh.ts'
 import { type ObjectPlan, objectKey } from '../../kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { idOf } from './operation.ts'
+import { idOf, type Operation } from './operation.ts'
+import { managerOf, type Situation } from './situation.ts'
 
 type Pair = ObjectPlan['apply'][number]
 
@@ -34,3 +35,37 @@ export const inParts = (mesh: Mesh, pairs: readonly Pair[], live: readonly Kuber
 /** All is denied that no policy allows, as far as the application's own objects say. */
 export const isHardened = ({ isDenying, isForAll }: Mesh, live: readonly KubernetesObject[]): boolean =>
   live.some((object) => isDenying(object) && isForAll(object))
+
+/**
+ * A target in several objects that is to be guarded no more: when the first of them goes, the others would refuse whom it let in. So one lets
+ * in all of them before, and goes last. Where all is denied that no policy allows, this is as it should be.
+ */
+export const widening = (
+  { features: { mesh }, subject, observed }: Situation,
+  parts: readonly KubernetesObject[],
+): (Operation & { verb: 'apply' }) | undefined => {
+  const [found] = parts
+  const wide = isHardened(
+    mesh,
+    observed.owned.kinds.flatMap(({ live = [] }) => live),
+  )
+    ? undefined
+    : mesh.widened(parts)
+  if (found === undefined || wide === undefined) return undefined
+  const { name, namespace, labels, annotations } = wide.metadata
+  const object = objectKey(found)
+  return {
+    id: idOf('widen', object),
+    phase: 'prune',
+    object,
+    manager: managerOf(subject, found.kind),
+    after: [],
+    reason: 'the other objects of its target go',
+    verb: 'apply',
+    desired: {
+      ...wide,
+      metadata: { name, ...(namespace && { namespace }), labels, annotations } as typeof wide.metadata,
+    },
+    found,
+  }
+}

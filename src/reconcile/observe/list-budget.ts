@@ -11,5 +11,5 @@ const OF_ONE_LOOK = {
 }
 
 /** Creates the budget of what looks at the cluster keep of lists, in characters. */
-export const createLookBudget = (): Budget =>
+export const createListBudget = (): Budget =>
   createBudget(MOST_KEPT, 'too much of what others say is being looked through here: it fits in a moment', OF_ONE_LOOK)

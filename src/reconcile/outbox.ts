@@ -6,7 +6,7 @@ import { type Nudge, nudgesDue } from '../relations/nudges.ts'
 import type { Peers } from '../relations/peers.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { Change } from './change.ts'
+import { type Change, isNamespaceResync, isResync } from './change.ts'
 
 /** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
 export type Outbox = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
@@ -28,12 +28,6 @@ export const outboxAfter = (
   const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
   const announced = features.announcements(subject, state)
   if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
-  const looks = changes.flatMap(({ look }) => look ?? [])
-  const occasion = {
-    isResync: looks.some(({ isResync }) => isResync),
-    isSwept: looks.some(({ documents }) => documents !== undefined),
-    isEcho,
-    now,
-  }
+  const occasion = { isResync: isResync(changes), isNamespaceResync: isNamespaceResync(changes), isEcho, now }
   return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
 }

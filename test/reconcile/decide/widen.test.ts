@@ -112,8 +112,11 @@ const momentsOf = async (before: Granted, after: Granted, isHardened: boolean): 
   const look = () => moments.push(api.objects().filter(isPolicy))
   look()
   api.subscribe(look)
-  const { operations } = plan(await situationOf(kubernetes, [...always, ...policiesFor(after)]))
-  const { reports } = await execute(kubernetes, operations, { failed: [], isCurrent: async () => true })
+  const { operations } = plan({
+    situation: await situationOf(kubernetes, [...always, ...policiesFor(after)]),
+    failed: new Set(),
+  })
+  const { reports } = await execute(kubernetes, operations, { failed: [], confirmCurrent: async () => true })
   expect(reports?.filter(({ refused, skipped }) => refused ?? skipped)).toEqual([])
   return moments
 }
