@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
-import { type Cluster, openCluster } from './cluster.ts'
+import { type Cluster, isRolledOut, openCluster } from './cluster.ts'
 import { conditionsOf, deployed, lint } from './istio.ts'
 
 export const SLOW = 120_000
@@ -22,14 +22,15 @@ export const USE = {
   remote: { application: 'web', data: {} },
 }
 
-/** Steps of all until none of them writes anything. */
+/** Steps of all until none of them writes anything, and pods are as their workloads have them. */
 export const settle = async (cluster: Cluster, names: readonly string[] = NAMES): Promise<void> => {
   await until(
     'nothing is left to do',
     async () => {
       const steps = []
       for (const application of names) steps.push(await cluster.send('resync', { application }))
-      return steps.every((step) => !('written' in step) || step.written.length === 0)
+      if (steps.some((step) => 'written' in step && step.written.length > 0)) return false
+      return (await cluster.kubernetes.list('Deployment', cluster.namespace)).every(isRolledOut)
     },
     60_000,
   )
