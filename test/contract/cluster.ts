@@ -305,3 +305,10 @@ export const pod = (namespace: string, labels: Record<string, string> = {}): Kub
     spec: { ...podSpec, schedulerName: 'example.invalid' },
   }
 }
+
+/** Tells if the pods of a workload are those that it asks for now. */
+export const isRolledOut = ({ metadata, spec, status }: KubernetesObject): boolean => {
+  const { observedGeneration, replicas, updatedReplicas, readyReplicas } = (status ?? {}) as Record<string, number>
+  const counts = [replicas, updatedReplicas, readyReplicas]
+  return observedGeneration === metadata.generation && counts.every((count) => count === spec?.replicas)
+}

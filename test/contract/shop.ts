@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
-import { type Cluster, openCluster } from './cluster.ts'
+import { type Cluster, isRolledOut, openCluster } from './cluster.ts'
 import { conditionsOf, deployed, lint } from './istio.ts'
 
 export const SLOW = 120_000
@@ -22,14 +22,15 @@ export const USE = {
   remote: { application: 'web', data: {} },
 }
 
-/** Steps of all until none of them writes anything. */
+/** Steps of all until none of them writes anything, and pods are as their workloads have them. */
 export const settle = async (cluster: Cluster, names: readonly string[] = NAMES): Promise<void> => {
   await until(
     'nothing is left to do',
     async () => {
       const steps = []
       for (const application of names) steps.push(await cluster.send('resync', { application }))
-      return steps.every((step) => !('written' in step) || step.written.length === 0)
+      if (steps.some((step) => 'written' in step && step.written.length > 0)) return false
+      return (await cluster.kubernetes.list('Deployment', cluster.namespace)).every(isRolledOut)
     },
     60_000,
   )
@@ -62,20 +63,39 @@ export const saidOf = (object: KubernetesObject): 'taken' | 'pending' | 'refused
 
 export const nameOf = ({ kind, metadata: { namespace, name } }: KubernetesObject) => `${kind} ${namespace}/${name}`
 
-/** The objects that answers say to be not enforced. */
+/** The objects that answers say to be not enforced: outcomes of all, views and lint of each application. */
 export const toldOf = async (cluster: Cluster) => {
   const outcomes = await Promise.all(NAMES.map((application) => cluster.send('resync', { application })))
   const views = await Promise.all(NAMES.map((application) => cluster.view(application)))
   const isOfIstio = ({ for: who }: { readonly for: readonly string[] }) => who.includes('Istio')
   const held = (waits: readonly { readonly for: readonly string[]; readonly held: string }[]) =>
-    waits.filter(isOfIstio).map((wait) => wait.held)
+    waits
+      .filter(isOfIstio)
+      .map((wait) => wait.held)
+      .toSorted()
+  const objects = (await ours(cluster)).map(nameOf)
+  const findings = (await lint(cluster)).filter(({ rule }) => rule === 'waiting')
+  const found = (application: string) => {
+    const messages = findings
+      .filter(({ about }) => about === `${cluster.namespace}/${application}`)
+      .map(({ message }) => message)
+    return objects.filter((name) => messages.some((message) => message.includes(`${name} `))).toSorted()
+  }
   return {
     outcomes: outcomes.flatMap((outcome) => held(('waiting' in outcome && outcome.waiting) || [])).toSorted(),
-    views: views.flatMap(({ waiting }) => held(waiting)).toSorted(),
+    views: Object.fromEntries(views.map(({ application, waiting }) => [application, held(waiting)])),
     statuses: Object.fromEntries(views.map(({ application, status }) => [application, status.status])),
-    lint: (await lint(cluster)).filter(({ rule }) => rule === 'waiting'),
+    lint: Object.fromEntries(NAMES.map((application) => [application, found(application)])),
   }
 }
+
+/** Says of objects who tells them: the beacon, which wrote them, and db of the policies that guard it. */
+export const tellersOf = (names: readonly string[]) => ({
+  beacon: names,
+  db: names.filter((name) => name.includes('-policy-db-')),
+  web: [],
+  other: [],
+})
 
 /** Waits until istiod has said something of each object as it is now. */
 export const taken = async (cluster: Cluster): Promise<void> => {

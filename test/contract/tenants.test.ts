@@ -10,7 +10,7 @@ import { event } from '../helpers/world.ts'
 import { KubeObject } from '../knative/kinds.ts'
 import { until } from '../process/helpers.ts'
 import { admissionIn } from './admission.ts'
-import { type Cluster, noCluster, openCluster } from './cluster.ts'
+import { type Cluster, isRolledOut, noCluster, openCluster } from './cluster.ts'
 import { findListable, readEverything } from './everything.ts'
 import { bound, configMaps, type Rule, update } from './rbac.ts'
 
@@ -166,12 +166,6 @@ const isSteady = async (): Promise<boolean> => {
     (['StatefulSet', 'Deployment'] as const).map((kind) => cluster.kubernetes.list(kind, cluster.namespace)),
   )
   return (noCluster || lists.flat().every(isRolledOut)) && JSON.stringify(await outside()) === before
-}
-
-const isRolledOut = ({ metadata, spec, status }: KubernetesObject): boolean => {
-  const { observedGeneration, replicas, updatedReplicas, readyReplicas } = (status ?? {}) as Record<string, number>
-  const counts = [replicas, updatedReplicas, readyReplicas]
-  return observedGeneration === metadata.generation && counts.every((count) => count === spec?.replicas)
 }
 
 /** What an admission policy does not decide on an embedded API: who may end a document. */
