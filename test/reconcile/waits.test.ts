@@ -114,6 +114,27 @@ describe('the beginning of a wait', () => {
   })
 })
 
+test('an application whose beacon has a config without a mesh waits until that has one, and is not active before', async () => {
+  const world = createMesh(['db'])
+  const db = { application: 'db' }
+  await configure(world, {})
+  await configure(world, {}, db)
+  // the beacon hears of it
+  await world.send('relation-changed', requires(7, db))
+  const { waiting, applicationStatus } = await world.send('resync', db)
+  const told = {
+    ...{ held: 'relation 7 (service-mesh)', for: ['shop/beacon'] },
+    since: expect.any(String),
+    message:
+      'relation 7 (service-mesh): waiting for the labels of shop/beacon, which asks for none: a beacon of meshstep does once its config has mesh',
+  }
+  expect(waiting).toEqual([told])
+  expect(applicationStatus).toMatchObject({ status: 'waiting', message: told.message })
+  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [told], status: applicationStatus })
+  await configure(world, { mesh: {} })
+  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [] })
+})
+
 test('a wait that begins where nothing else changes has a beginning, which costs one write', async () => {
   const world = createMesh(['db'])
   await configure(world, { labels: { team: 'blue' } }, { application: 'db' })
