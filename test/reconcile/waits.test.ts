@@ -215,6 +215,7 @@ test('all sources of waits are listed, each with its beginning', () => {
     ['desired', undefined],
     ['plan', SINCE],
     ['pods', undefined],
+    ['the labels of Pod db-0', undefined],
     ['the mesh of the pods of shop/db', undefined],
   ])
 })

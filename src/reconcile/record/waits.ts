@@ -2,6 +2,7 @@ import { defined, ownValue } from '../../base/own-value.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import type { Wait } from '../../base/wait.ts'
 import type { Mesh } from '../../feature/mesh.ts'
+import type { LabelLocation } from '../../kubernetes/apply-labels.ts'
 import type { LabelTarget } from '../../kubernetes/label-target.ts'
 import { awaitedByBeacon } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
@@ -31,7 +32,7 @@ export type WaitsInput = {
   readonly running: Running
   /** Objects that are to carry labels, and do not exist. */
   readonly missing: readonly LabelTarget[]
-  /** What the next step writes; one that has written tells instead what was refused. */
+  /** The writes of the next step; one that has written tells instead of what was refused. */
   readonly due?: readonly Operation[]
 }
 
@@ -83,11 +84,15 @@ export const isDatedAnew = (
   { waitingSince = {} }: Pick<State, 'waitingSince'>,
 ): boolean => Object.keys({ ...dates, ...waitingSince }).some((held) => dates[held] !== waitingSince[held])
 
+/** Tells if labels are those of a pod itself: what it lacks is told by the waits for pods. */
+const isPod = ({ object: { kind } }: LabelLocation): boolean => kind === 'Pod'
+
 /** The wait for the next step where an object is not there, or lacks labels: somebody deleted it, or took them off. */
 const dueWait = (subject: Subject, operation: Operation): Wait[] => {
   const { object } = operation
   const isMissing = operation.verb === 'apply' && operation.found === undefined
-  const isBare = operation.verb === 'label' && Object.keys(operation.difference.apply ?? {}).length > 0
+  const isBare =
+    operation.verb === 'label' && !isPod(operation.place) && Object.keys(operation.difference.apply ?? {}).length > 0
   if (!isMissing && !isBare) return []
   const name = subjectName(subject)
   const what = isMissing ? `${object} is not there` : `${object} lacks labels`
