@@ -16,7 +16,8 @@ import { type ResolvedRelations, resolveRelations } from '../relations/resolve-r
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import { NOTHING_FAILED, plan } from './decide/plan.ts'
+import type { Operation } from './decide/operation.ts'
+import { dueIn, NOTHING_FAILED, type Plan, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
@@ -81,6 +82,7 @@ export const assess = async (
     },
   )
   const { desired } = situation
+  const planned = plan({ situation, failed: NOTHING_FAILED })
   const missing = missingIn(features, subject, state, targets.current, desired.labels)
   const unenforced = [
     ...(await withCauses(features.mesh, kubernetes, [
@@ -97,15 +99,24 @@ export const assess = async (
       resolved,
       peers,
       desired,
-      plan: plan({ situation, failed: NOTHING_FAILED }),
+      plan: planned,
       unenforced,
       waitForPods: situation.waitForPods,
     },
-    ...{ running, missing },
+    ...{ running, missing, due: dueNext(planned, state) },
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
+}
+
+/** Lists what the next step writes, but for what of which a refusal is remembered. */
+const dueNext = (planned: Plan, { refused }: State): Operation[] => {
+  const names = new Set(Object.keys(refused?.objects ?? {}))
+  return dueIn(
+    planned,
+    planned.operations.flatMap(({ id, object }) => (names.has(object) ? [id] : [])),
+  )
 }
 
 /** Policies of meshstep without their rules, which are most of them: whom one guards, and what the mesh says of it, is beside these. */

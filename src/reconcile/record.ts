@@ -144,14 +144,15 @@ const contentAfter = (
   return { state: defined({ ...withSending(subject, state, peers), awaiting }), labels }
 }
 
-/** Observes what runs once more, as what was written may have replaced pods; and the template itself where it may not have. */
+/** Observes what runs once more, as what was written may have replaced pods; and the template itself where it may not have, or pods that have labels of their own. */
 const observeWritten = async (
   { features, kubernetes, subject }: Context,
   { next, isWhole }: Decision,
   workload: Found | undefined,
 ): Promise<Running> => {
   const isLeaving = workload?.places?.some((place) => isTemplate(place) && isLeavingPods(place.object)) === true
-  const [found] = isLeaving ? (await observeTargets(features, kubernetes, subject, next)).current : [workload]
+  const isByPods = isLeaving || workload?.target.on === 'pods'
+  const [found] = isByPods ? (await observeTargets(features, kubernetes, subject, next)).current : [workload]
   return await observeRunning(features, kubernetes, subject, next, found, isWhole)
 }
 

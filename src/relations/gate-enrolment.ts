@@ -69,7 +69,7 @@ export const gateEnrolment = (
     waiting: [
       ...resolved.waiting,
       ...awaiting,
-      ...keptLabels(subject, state, resolved, workload),
+      ...silentProviders(subject, state, resolved, peers, workload),
       ...kept,
       ...leavingWorkers(subject, state, resolved, peers).map((worker) => ({
         held: CLUSTER_POLICIES,
@@ -106,23 +106,37 @@ const isSilentProvider = (relation: Relation): boolean =>
   !relation.emptied &&
   !hasData(relation.remote)
 
-/** Names the relations for which labels stay that nothing else asks for any more. */
-const keptLabels = (
+/**
+ * Names the providers that have yet to ask for labels, while nothing else does: of an application that is to be on their mesh and is not, or whose labels stay
+ * until then.
+ */
+const silentProviders = (
   subject: Subject,
-  { config }: State,
+  state: State,
   { state: { relations } }: ResolvedRelations,
+  peers: Peers,
   { own = [] }: WorkloadLabels,
 ): Wait[] => {
+  const { config } = state
   const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
-  const isKept = own.includes(ENROLMENT_LABEL) && !asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))
-  if (!isKept) return []
-  return Object.values(relations).flatMap((relation) => {
+  if (asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))) return []
+  return Object.entries(relations).flatMap(([key, relation]) => {
+    if (relation.isUnknown || relation.isLeaving) return []
     const remote = subjectName(remoteSubject(subject, relation))
-    return isSilentProvider(relation) && !relation.isUnknown
-      ? [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
+    if (own.includes(ENROLMENT_LABEL) && isSilentProvider(relation))
+      return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
+    const asks = 'a beacon of meshstep does once its config has mesh'
+    // one that has not heard of the relation yet may ask for labels as soon as it does
+    const hasHeard = peerView(subject, state, key, peers).entry !== undefined
+    return hasHeard && isMeshless(relation)
+      ? [relationWait(relation, remote, `waiting for the labels of ${remote}, which asks for none: ${asks}`)]
       : []
   })
 }
+
+/** Tells if the beacon of a relation has no labels to ask for, not even none as where its whole namespace is on the mesh. */
+const isMeshless = ({ interface: name, role, remote }: Relation): boolean =>
+  name === 'service_mesh' && role === 'requires' && !Object.hasOwn(remote.data, 'labels')
 
 const CLUSTER_POLICIES = 'the policies of the cluster'
 

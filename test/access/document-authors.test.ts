@@ -130,6 +130,18 @@ describe('a document acts with the right of its author', () => {
     expect(world.labels('a').template).not.toHaveProperty('tier')
   })
 
+  test('a document that is deleted ends what it said, and what is told of it together with its deletion is not taken, by a clock that is ahead', async () => {
+    const world = createTenants(withLabels())
+    await write(world, config('labels: { tier: red }'))
+    remove(world, 'document')
+    const told = (type: 'ADDED' | 'DELETED', time?: number) =>
+      tell(world, sourceEvent({ type, object: config(ofMesh) }), time)
+    const answers = await Promise.all([told('DELETED'), told('ADDED', world.clock.now() + 60_000)])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(world.labels('a').template).not.toHaveProperty('tier')
+    expect(world.memory('a')?.state).not.toHaveProperty('config')
+  })
+
   test('an answer that does not come is waited for by the event, which comes again', async () => {
     const world = createTenants(withLabels())
     world.intercept = ({ path, body }) =>

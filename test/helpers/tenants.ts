@@ -53,9 +53,9 @@ export const erase = async (world: World, name: string) => {
   return await tell(world, sourceEvent({ type: 'DELETED', object }))
 }
 
-export const tell = async (world: World, sent: ReturnType<typeof sourceEvent>) => {
+export const tell = async (world: World, sent: ReturnType<typeof sourceEvent>, time = world.clock.now()) => {
   if (sent === undefined) throw new Error('no event')
-  const response = await world.post({ ...sent, time: new Date(world.clock.now()).toISOString() })
+  const response = await world.post({ ...sent, time: new Date(time).toISOString() })
   return { status: response.status, text: await response.text() }
 }
 

@@ -124,29 +124,40 @@ const joined = async (kind: Kind, mesh = {}, enrolment = 'rolling'): Promise<Wor
 
 describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run on the mesh', (kind) => {
   test.each([
-    ['relation with its beacon ends', (world: World) => world.send('relation-broken', { ...DB, relation: { id: 1 } })],
-    ['beacon runs no mesh any more', (world: World) => configure(world, {})],
-  ])('are guarded, and let their peers in, until they are replaced when its %s', async (_, leave) => {
-    const world = await joined(kind, { hardened: true })
-    const before = [guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
-    holdRollout(world, kind)
-    await leave(world)
-    for (let events = 0; events < 3; events += 1) {
-      expect(world.labels('db').template).not.toMatchObject(AMBIENT)
-      expect(labelsOfPods(world)).toMatchObject([AMBIENT, AMBIENT])
-      expect([guardsIn(world), sourcesOf(policiesOf(world, 'db'))]).toEqual(before)
-      // they let in the waypoint alone, to which the Service leads
-      expect(world.labels('db').service).toMatchObject(USE)
-      expect((await tellOfPod(world)).messages).toContainEqual(waitingFor(namesOfPods(world)))
-      expect(await waitingOf(world)).toContainEqual(waitingFor(namesOfPods(world)))
-    }
-    replacePods(world, kind)
-    await tellOfPod(world)
-    expect(await waitingOf(world)).toEqual([])
-    expect(policiesOf(world, 'db')).toEqual([])
-    expect(world.labels('db').service).not.toMatchObject(USE)
-    expect(await world.send('resync', {})).toMatchObject({ status: 'unchanged' })
-  })
+    [
+      'relation with its beacon ends',
+      (world: World) => world.send('relation-broken', { ...DB, relation: { id: 1 } }),
+      { status: 'unchanged', waiting: [] },
+    ],
+    [
+      'beacon runs no mesh any more',
+      (world: World) => configure(world, {}),
+      { status: 'waiting', waiting: [expect.stringContaining('waiting for the labels of shop/beacon')] },
+    ],
+  ])(
+    'are guarded, and let their peers in, until they are replaced when its %s',
+    async (_, leave, { status, waiting }) => {
+      const world = await joined(kind, { hardened: true })
+      const before = [guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
+      holdRollout(world, kind)
+      await leave(world)
+      for (let events = 0; events < 3; events += 1) {
+        expect(world.labels('db').template).not.toMatchObject(AMBIENT)
+        expect(labelsOfPods(world)).toMatchObject([AMBIENT, AMBIENT])
+        expect([guardsIn(world), sourcesOf(policiesOf(world, 'db'))]).toEqual(before)
+        // they let in the waypoint alone, to which the Service leads
+        expect(world.labels('db').service).toMatchObject(USE)
+        expect((await tellOfPod(world)).messages).toContainEqual(waitingFor(namesOfPods(world)))
+        expect(await waitingOf(world)).toContainEqual(waitingFor(namesOfPods(world)))
+      }
+      replacePods(world, kind)
+      await tellOfPod(world)
+      expect(await waitingOf(world)).toEqual(waiting)
+      expect(policiesOf(world, 'db')).toEqual([])
+      expect(world.labels('db').service).not.toMatchObject(USE)
+      expect(await world.send('resync', DB)).toMatchObject({ status })
+    },
+  )
 
   test.each<[string, (world: World) => unknown]>([
     ['the memory is lost', (world) => remove(world, `/api/v1/namespaces/shop/configmaps/juju-service-mesh-db-labels`)],

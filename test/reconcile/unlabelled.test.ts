@@ -157,3 +157,30 @@ test('a partition counts from the first ordinal', () => {
     { for: ['Pod shop/db-5'], message: expect.stringContaining('its updateStrategy has the partition 1') },
   ])
 })
+
+test('a pod that is labelled in place, and replaced before its event, is told by every answer until it is labelled', async () => {
+  const world = createMesh()
+  world.api.seed([workload('StatefulSet', 'db'), service('db')].map(named), { manager: 'juju' })
+  await configure(world, { mesh: {} })
+  await configure(world, { enrolment: 'in-place' }, DB)
+  await world.send('relation-changed', requires(7, DB))
+  let isReplaced = false
+  world.intercept = () => {
+    const isWritten = podsOf(world).some(({ metadata: { name, labels } }) => name === 'db-0' && labels?.tier === 'red')
+    if (isReplaced || !isWritten) return undefined
+    isReplaced = true
+    remove(world, `${PODS}/db-0`)
+    return undefined
+  }
+  const outcome = await configure(world, { enrolment: 'in-place', labels: { tier: 'red' } }, DB)
+  world.intercept = undefined
+  expect(isReplaced).toBe(true)
+  const told = {
+    ...{ held: 'the labels of Pod shop/db-0', for: ['Pod shop/db-0'] },
+    message: expect.stringMatching(/^Pod shop\/db-0 lacks labels, .*: its pod-restarted, or a resync, sets them$/),
+  }
+  expect(outcome).toMatchObject({ waiting: [told], applicationStatus: { status: 'waiting' } })
+  expect(await viewOf(world)).toMatchObject({ waiting: [told], status: { status: 'waiting' } })
+  await world.send('pod-restarted', { ...DB, pod: { name: 'db-0', uid: 'new' } })
+  expect(await viewOf(world)).toMatchObject({ waiting: [], status: { status: 'active' } })
+})

@@ -114,6 +114,70 @@ describe('the beginning of a wait', () => {
   })
 })
 
+test('an application whose beacon has a config without a mesh waits until that has one, and is not active before', async () => {
+  const world = createMesh(['db'])
+  const db = { application: 'db' }
+  await configure(world, {})
+  await configure(world, {}, db)
+  // the beacon hears of it
+  await world.send('relation-changed', requires(7, db))
+  const { waiting, applicationStatus } = await world.send('resync', db)
+  const told = {
+    ...{ held: 'relation 7 (service-mesh)', for: ['shop/beacon'] },
+    since: expect.any(String),
+    message:
+      'relation 7 (service-mesh): waiting for the labels of shop/beacon, which asks for none: a beacon of meshstep does once its config has mesh',
+  }
+  expect(waiting).toEqual([told])
+  expect(applicationStatus).toMatchObject({ status: 'waiting', message: told.message })
+  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [told], status: applicationStatus })
+  await configure(world, { mesh: {} })
+  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [] })
+})
+
+test('an object that a person has deleted is waited for by whoever asks, until a step has made it again', async () => {
+  const world = createMesh(['db'])
+  await configure(world, { mesh: {} })
+  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  const path = '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways/shop-beacon-waypoint'
+  world.api.handle({ method: 'DELETE', path, headers: {} })
+  const told = {
+    ...{ held: 'Gateway shop/shop-beacon-waypoint', for: ['shop/beacon'] },
+    message: 'Gateway shop/shop-beacon-waypoint is not there: the next event of shop/beacon, or a resync, mends it',
+  }
+  expect(await viewOf(world, 'beacon')).toMatchObject({
+    status: { status: 'waiting', message: told.message },
+    waiting: [told],
+  })
+  expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: told.message })
+  await world.send('resync', { application: 'beacon' })
+  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+})
+
+test('labels that a person has taken off are waited for by whoever asks, until a step has set them again', async () => {
+  const world = createMesh(['db'])
+  const db = { application: 'db' }
+  await configure(world, { mesh: {} })
+  await configure(world, {}, db)
+  await world.send('relation-changed', requires(7, db))
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  world.api.handle({
+    ...{ method: 'PATCH', path: '/apis/apps/v1/namespaces/shop/statefulsets/db' },
+    headers: { 'content-type': 'application/merge-patch+json' },
+    body: JSON.stringify({ spec: { template: { metadata: { labels: { 'istio.io/dataplane-mode': null } } } } }),
+  })
+  const told = {
+    ...{ held: 'the labels of StatefulSet shop/db', for: ['shop/db'] },
+    message: 'StatefulSet shop/db lacks labels: the next event of shop/db, or a resync, mends it',
+  }
+  expect(await viewOf(world, 'db')).toMatchObject({
+    status: { status: 'waiting', message: told.message },
+    waiting: [told],
+  })
+  await world.send('resync', db)
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+})
+
 test('a wait that begins where nothing else changes has a beginning, which costs one write', async () => {
   const world = createMesh(['db'])
   await configure(world, { labels: { team: 'blue' } }, { application: 'db' })
@@ -151,6 +215,7 @@ test('all sources of waits are listed, each with its beginning', () => {
     ['desired', undefined],
     ['plan', SINCE],
     ['pods', undefined],
+    ['the labels of Pod db-0', undefined],
     ['the mesh of the pods of shop/db', undefined],
   ])
 })

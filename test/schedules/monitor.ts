@@ -1,5 +1,5 @@
 import type { Write } from './excluded.ts'
-import { configIn } from './facts.ts'
+import { configIn, type Fact } from './facts.ts'
 import { BEACONS, COORDINATORS, NAMESPACE } from './fixture.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
@@ -47,7 +47,7 @@ export type Knowledge = {
   isDeclaring(): boolean
   /** Whether details has belonged on the mesh for as long. */
   isEnrolled(): boolean
-  /** Whether the memory of details has lost what it declared; what others forget opens nothing. */
+  /** Whether the memory of details has lost what it declared, and nobody has declared anything since; what others forget opens nothing. */
   isForgotten(): boolean
   /** Whether a request of a client passes by all that anybody who runs may go by. */
   mustPass(request: Request): boolean
@@ -95,13 +95,19 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
   const wasHardened = (): boolean =>
     platform.said.facts.some((fact) => fact.kind === 'config' && (configIn(fact).mesh as Mesh | undefined)?.hardened)
 
+  const isForgotten = (): boolean => {
+    const last = (...kinds: readonly Fact['kind'][]) =>
+      platform.said.facts.findLastIndex(({ kind, side }) => side === 'details' && kinds.includes(kind))
+    return last('forgotten', 'restored') > last('config')
+  }
+
   const rules = (isFor: 'client' | 'stranger'): Rules[] => {
     const truth = findTruth(platform)
     const policies = policiesOf(truth, 'details')
     const clients = clientsOf(truth)
     const isWithoutBeacon = !isEnrolled()
     // whoever takes hardened mode out opens what no policy guards, and those of a lost config are not known
-    const isUnguarded = isFor === 'stranger' && isMemoryDeleted(platform.said, 'details') && wasHardened()
+    const isUnguarded = isFor === 'stranger' && isForgotten() && wasHardened()
     return settings(truth).flatMap((meshes) => {
       // where nothing but the namespace keeps it on the mesh, nobody lets its clients in, and nothing guards it but what denies all, the last of all
       const isOpen = isWithoutBeacon && (isFor === 'client' || meshes.some(({ modelOnMesh }) => modelOnMesh))
@@ -140,7 +146,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       const isOvertaken = serial > 0 && [...world.actors, ...world.late].some(({ started }) => started < serial)
       return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0, isOutdated }
     },
-    isForgotten: () => isMemoryDeleted(platform.said, 'details'),
+    isForgotten,
     isEnrolled,
     mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
     mayPassStranger: (request) => rules('stranger').some((one) => mayPass(request, one)),

@@ -1,6 +1,7 @@
 import type { Actor } from './actor.ts'
+import { sendResync } from './properties.ts'
 import { CONFIGURED, client, config, forgotten, mesh, type Named, removed, type Script } from './script.ts'
-import { objectNamed } from './world.ts'
+import { type Letter, objectNamed } from './world.ts'
 
 const MEMORY_WRITE = /^PUT .*\/juju-service-mesh-/
 
@@ -13,6 +14,13 @@ const overtake = async ({ say, send, start, runTo, runOut }: Script): Promise<Ac
   if (slow) await runTo(slow, MEMORY_WRITE)
   for (const letter of send(told)) await runOut(await start(letter))
   return slow
+}
+
+/** One process takes letters at once, also those that were answered before. */
+const takeTogether = async ({ runOut, run: { world } }: Script, letters: readonly Letter[]): Promise<void> => {
+  let process: Actor | undefined
+  for (const letter of letters) process = await world.deliver(letter, 0, process)
+  if (process) await runOut(process)
 }
 
 /** Relations and configs that are kept in documents. */
@@ -38,6 +46,39 @@ export const documentHistories: readonly Named[] = [
     },
     end: { resync: 'beacon' },
   },
+  ...[
+    {
+      what: 'config',
+      side: 'beacon',
+      before: CONFIGURED.slice(1),
+      made: config('beacon', 'document'),
+      gone: removed('beacon', 'document'),
+    },
+    {
+      what: 'relation',
+      side: 'details',
+      before: CONFIGURED,
+      made: mesh().told('details', 'document'),
+      gone: mesh().ended('details', 'document'),
+    },
+  ].flatMap(({ what, side, before, made, gone }) =>
+    ['deletion', 'resync'].map(
+      (beside): Named => ({
+        name: `a ${what} document that is gone counts no more, though a process whose clock is ahead heard of its making, which comes again beside a ${beside}`,
+        act: async (script) => {
+          const { say, hold, quiet, runOut, run } = script
+          await say(...before)
+          const told = hold(made)
+          for (const letter of told) await runOut(await run.world.deliver(letter, 5_000))
+          await quiet()
+          const last = hold(gone)
+          if (beside === 'resync') sendResync(run.world, side)
+          await takeTogether(script, [...(beside === 'resync' ? run.world.network : last), ...told])
+        },
+        end: 'nothing',
+      }),
+    ),
+  ),
   {
     name: 'everything is deleted and applied again: details is on the mesh',
     act: ({ say }) => {

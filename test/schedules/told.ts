@@ -6,7 +6,7 @@ import type { Platform } from './platform.ts'
 import { askApplications, type View } from './process.ts'
 import type { Violation } from './properties.ts'
 import { compareSnapshots, isEnrolled, takeSnapshot } from './snapshot.ts'
-import { findTruth, hasConfig, isRemoved, meshOf, standing } from './truth.ts'
+import { findTruth, isRemoved, standing } from './truth.ts'
 import { objectNamed, type World } from './world.ts'
 
 /** What an application's status tells, and what it waits for. */
@@ -58,10 +58,8 @@ export const checkWaits = async (platform: Platform, world: World): Promise<Viol
   const truth = findTruth(platform)
   const found = takeSnapshot(world)
   const statuses = await askStatuses(world)
-  // a beacon whose config has no mesh asks for nothing
-  const isRun = (beacon: string) => !hasConfig(truth, beacon) || meshOf(truth, beacon) !== undefined
   const outside = standing(truth)
-    .filter(({ interface: name, provider }) => name === 'service_mesh' && isRun(provider.application))
+    .filter(({ interface: name }) => name === 'service_mesh')
     .filter(({ requirer }) => !isEnrolled(found, requirer.application))
     .filter(({ requirer }) => !isRemoved(truth, requirer.application))
     .map(({ requirer, provider }) => [requirer.application, `is not on the mesh of ${provider.application}`] as const)

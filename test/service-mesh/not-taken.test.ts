@@ -168,12 +168,30 @@ test('where nothing writes conditions, nothing is waited for', async () => {
   expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
 })
 
+const config = (version: string) => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { mesh: '' } },
+  metadata: { name: 'istio', namespace: 'istio-system', labels: { 'app.kubernetes.io/version': version } },
+})
+
+test.each([
+  [{ hardened: true }, 'waiting'],
+  [{}, 'unchanged'],
+])(
+  'an event of a beacon whose mesh is %j reads nothing more for the first policies of a mesh, and its answer is %s',
+  async (more, status) => {
+    const world = createWorld([...application('db', { labels: {} }), waypoint()], { isOwnSink: true })
+    world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }, config('1.26.1')])
+    await configure(world, { mesh: more })
+    await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, DB)
+    await world.send('relation-changed', requires(7, DB))
+    world.clock.advance(MINUTE)
+    expect(await configure(world, { mesh: more })).toMatchObject({ status })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting' })
+  },
+)
+
 test('the first policies of a mesh are told as not taken where the version of Istio says that it would write so', async () => {
   const world = createWorld([...application('db', { labels: {} }), waypoint()], { isOwnSink: true })
-  const config = (version: string) => ({
-    ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { mesh: '' } },
-    metadata: { name: 'istio', namespace: 'istio-system', labels: { 'app.kubernetes.io/version': version } },
-  })
   world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }, config('1.23.0')])
   await configure(world, { mesh: {} })
   await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, DB)

@@ -200,9 +200,13 @@ const isGranted = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
     (entry) => (entry.labels !== undefined || entry.grant !== undefined) && isBetween(entry, peer.subject, subject),
   )
 
-/** An event about a document that is there says nothing that the document does not. */
-const isRead = ({ look }: Change, { application }: Subject, { found }: Documents): boolean =>
-  found.some((document) => document.name === look?.document && document.application === application)
+/** An event about a document that is there, or known to be gone, says nothing that the documents do not. */
+const isRead = ({ look }: Change, { application }: Subject, { found, expected }: Documents): boolean => {
+  const { document: name, isTold } = look ?? {}
+  if (name === undefined) return false
+  const isThere = found.some((document) => document.name === name && document.application === application)
+  return isThere || (isTold === true && !expected.includes(name))
+}
 
 const withEventOf = (state: State, { look, event }: Change): State =>
   look?.document === undefined || event === undefined ? state : withDocumentEvent(state, look.document, event)

@@ -17,7 +17,7 @@ import type { State } from '../../state/state.ts'
 export type Documents = {
   readonly found: readonly Document[]
   readonly looked: 'all' | readonly string[]
-  /** Those that an event tells of and that are not there: they count as the event says. */
+  /** Those that are not there and that events tell of alone, no deletion and no resync: they count as the event says. */
   readonly expected: readonly string[]
 }
 

@@ -23,8 +23,12 @@ export const withAuthors = async (
   const judged = await asAuthorsMay(features, authorize, namespace, about, application)
   const found = [...judged, ...documents.found.filter((one) => !isAbout(subject, one))]
   const isOwn = (name: string) => found.some((one) => one.name === name && one.application === application)
+  // a document that is known to be gone says nothing anyway
+  const names = new Set([...documents.expected, ...documents.found.map(({ name }) => name)])
   const missing = changes.flatMap(({ look }) =>
-    look?.document !== undefined && look.isTold && !isOwn(look.document) ? [look.document] : [],
+    look?.document !== undefined && look.isTold && names.has(look.document) && !isOwn(look.document)
+      ? [look.document]
+      : [],
   )
   const unread = [...new Set(missing)].map((name) => ({
     ...{ name, application },

@@ -93,10 +93,12 @@ const readDocuments = async (
   const found = withoutRivals([...read, ...held], subject, known)
   const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
   const isThere = (name: string) => found.some((document) => document.name === name)
+  const isGone = (name: string) =>
+    looks.some(({ document, isTold, isResync }) => !isTold && (document === name || isResync))
   const documents: Documents = {
     found,
     looked: isEverything || isNamespaceResync(changes) ? 'all' : looked,
-    expected: told.filter((name) => !isThere(name)),
+    expected: told.filter((name) => !isThere(name) && !isGone(name)),
   }
   // one of the other side may declare what a document did that is gone
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0

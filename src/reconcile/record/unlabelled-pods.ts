@@ -24,7 +24,7 @@ export const unlabelledWaits = (
   { workload, pods = [], unowned = [] }: Running,
   desired: Labels,
 ): Wait[] => {
-  if (workload === undefined) return []
+  if (workload === undefined) return pods.flatMap((pod) => newPodWait(pod, desired))
   const template = templateLabels(workload)
   const wanted = Object.entries(desired).filter(([key, value]) => ownValue(template, key) === value)
   const left = [...pods, ...unowned].flatMap((pod): Left[] => {
@@ -33,6 +33,14 @@ export const unlabelledWaits = (
     return reason === undefined ? [] : [{ ...reason, pod, lacks: lacks.map((label) => label.join('=')) }]
   })
   return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => waitFor(subject, workload, alike))
+}
+
+/** The wait for a pod that is labelled in place, and that has come since its application was. */
+const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Wait[] => {
+  const lacks = Object.keys(desired).filter((key) => ownValue(metadata.labels, key) === undefined)
+  const name = nameOf({ kind, ...metadata })
+  const message = `${name} lacks labels, ${lacks.join(', ')}: its pod-restarted, or a resync, sets them`
+  return lacks.length === 0 ? [] : [{ held: `the labels of ${name}`, for: [name], message }]
 }
 
 const templateLabels = ({ spec }: KubernetesObject): Labels =>

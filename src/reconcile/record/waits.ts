@@ -1,13 +1,15 @@
 import { defined, ownValue } from '../../base/own-value.ts'
-import type { Subject } from '../../base/subject.ts'
+import { type Subject, subjectName } from '../../base/subject.ts'
 import type { Wait } from '../../base/wait.ts'
 import type { Mesh } from '../../feature/mesh.ts'
+import type { LabelLocation } from '../../kubernetes/apply-labels.ts'
 import type { LabelTarget } from '../../kubernetes/label-target.ts'
 import { awaitedByBeacon } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { State } from '../../state/state.ts'
 import type { Desired } from '../decide/desired-state.ts'
+import type { Operation } from '../decide/operation.ts'
 import type { Plan } from '../decide/plan.ts'
 import type { Running } from '../observe/units.ts'
 import { waitsForHolders } from './held-by-others.ts'
@@ -30,6 +32,8 @@ export type WaitsInput = {
   readonly running: Running
   /** Objects that are to carry labels, and do not exist. */
   readonly missing: readonly LabelTarget[]
+  /** The writes of the next step; one that has written tells instead of what was refused. */
+  readonly due?: readonly Operation[]
 }
 
 /**
@@ -38,8 +42,10 @@ export type WaitsInput = {
  */
 export const waitsOf = (input: WaitsInput): Wait[] => {
   const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
+  const { due = [] } = input
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
+    ...due.flatMap((operation) => dueWait(subject, operation)),
     ...resolved.waiting,
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
@@ -77,6 +83,22 @@ export const isDatedAnew = (
   dates: State['waitingSince'] = {},
   { waitingSince = {} }: Pick<State, 'waitingSince'>,
 ): boolean => Object.keys({ ...dates, ...waitingSince }).some((held) => dates[held] !== waitingSince[held])
+
+/** Tells if labels are those of a pod itself: what it lacks is told by the waits for pods. */
+const isPod = ({ object: { kind } }: LabelLocation): boolean => kind === 'Pod'
+
+/** The wait for the next step where an object is not there, or lacks labels: somebody deleted it, or took them off. */
+const dueWait = (subject: Subject, operation: Operation): Wait[] => {
+  const { object } = operation
+  const isMissing = operation.verb === 'apply' && operation.found === undefined
+  const isBare =
+    operation.verb === 'label' && !isPod(operation.place) && Object.keys(operation.difference.apply ?? {}).length > 0
+  if (!isMissing && !isBare) return []
+  const name = subjectName(subject)
+  const what = isMissing ? `${object} is not there` : `${object} lacks labels`
+  const held = isMissing ? object : `the labels of ${object}`
+  return [{ held, for: [name], message: `${what}: the next event of ${name}, or a resync, mends it` }]
+}
 
 const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Wait => {
   const object = `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${namespace}/${name}`
