@@ -1,6 +1,7 @@
 import { Namespace } from '../base/names.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { accountOf } from '../istio/names.ts'
 import { principalsIn, valuesIn } from '../istio/rule-values.ts'
 import { ifPermitted } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -134,8 +135,8 @@ const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy, 
       })
     if (of !== 'source.principal') return []
     return values.flatMap((written) => {
-      const [, domain = '', namespace = '', account = ''] = /^([^/]+)\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(written) ?? []
-      return domain.startsWith('*') || domains.includes(domain) ? [{ written, namespace, account }] : []
+      const { trustDomain = '', namespace = '', serviceAccount: account = '' } = accountOf(written) ?? {}
+      return trustDomain.startsWith('*') || domains.includes(trustDomain) ? [{ written, namespace, account }] : []
     })
   })
   return [...new Map(named.map((one) => [one.written, one])).values()]

@@ -90,8 +90,21 @@ export const outsideClient = (
   return { namespace: '', address: block, notAddresses: not, faces: [face, face] }
 }
 
-/** The kind of whoever is on the mesh and has an account, of whom nothing else is known. */
-export const KIND_OF_ACCOUNTS = JSON.stringify([true, false, [], null, ''])
+/** A client of which nothing is known but that it is on the mesh, and its account. */
+export const plainClient = (account: Account, name: string, namespace: string): Client => {
+  const labels = { [ENROLMENT_LABEL]: 'ambient' }
+  const face = {
+    query: { from: { namespace: account.namespace, application: account.serviceAccount } },
+    observed: {
+      from: { running: [{ metadata: { labels }, spec: { serviceAccountName: account.serviceAccount } }] },
+      fromNamespace: undefined,
+      mesh: undefined,
+    },
+    account,
+    kind: JSON.stringify([true, false, [], null, '']),
+  }
+  return { name, namespace, faces: [face, face] }
+}
 
 const faceOf = (
   query: { readonly from: Side },
