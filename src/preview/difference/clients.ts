@@ -1,3 +1,4 @@
+import type { Account } from '../../authorization/accounts.ts'
 import { resolveClient } from '../../authorization/client.ts'
 import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.ts'
 import {
@@ -14,8 +15,6 @@ import { Refused } from '../../base/errors.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { ENROLMENT_LABEL } from '../../istio/names.ts'
 import type { ObservedClient, World } from './world.ts'
-
-export type Account = { readonly namespace: string; readonly serviceAccount: string }
 
 /** A client as one side of a comparison sees it. */
 export type Face = {

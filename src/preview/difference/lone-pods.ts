@@ -1,10 +1,10 @@
+import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
-import { isGateway, type PodLike, serviceAccountName } from '../../authorization/pods.ts'
+import { isGateway, type PodLike } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import { controllerNamed, isLive } from '../../kubernetes/pods.ts'
-import type { Account } from './clients.ts'
 import { indexOf } from './index-of.ts'
 import { accountName } from './policy-sources.ts'
 
@@ -20,13 +20,13 @@ export type LonePods = {
 export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
   const pods = objects.filter((one) => one.kind === 'Pod' && isLive(one) && isLone(one))
   const byName = indexOf(pods, (pod) => [subjectName(subjectOf(pod))])
-  const byAccount = indexOf(pods, (pod) => [accountName(accountOf(pod))])
+  const byAccount = indexOf(pods, (pod) => accountsOf(pod).map(accountName))
   const isExposed = exposedIn(objects)
   return {
     subjects: [...byName.values()].flatMap((alike) =>
       alike[0] && !isExposed(subjectOf(alike[0]), alike) ? [{ kind: 'pod', ...subjectOf(alike[0]) }] : [],
     ),
-    accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? [accountOf(pod)] : [])),
+    accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? accountsOf(pod) : [])),
     named: (subject) => byName.get(subjectName(subject)) as readonly PodLike[] | undefined,
     runningAs: (account) => byAccount.get(accountName(account)) as readonly PodLike[] | undefined,
   }
@@ -55,9 +55,4 @@ const isLone = (pod: KubernetesObject): boolean =>
 const subjectOf = (pod: KubernetesObject): Subject => ({
   namespace: pod.metadata.namespace ?? '',
   application: controllerNamed(pod)?.name ?? pod.metadata.name,
-})
-
-const accountOf = (pod: KubernetesObject): Account => ({
-  namespace: pod.metadata.namespace ?? '',
-  serviceAccount: serviceAccountName(pod as PodLike),
 })

@@ -1,10 +1,10 @@
+import type { Account } from '../../authorization/accounts.ts'
 import { matchesGlob, matchesText } from '../../authorization/evaluate/text.ts'
 import { perObject } from '../../base/per-object.ts'
 import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
 import { accountOf, principal } from '../../istio/names.ts'
 import { valuesIn } from '../../istio/rule-values.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import type { Account } from './clients.ts'
 
 /** The clients that a policy names. */
 export type Sources = {

@@ -1,9 +1,8 @@
-import { type PodLike, podTemplate, serviceAccountName } from '../../authorization/pods.ts'
+import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
-import { gatewayAccount } from '../../istio/names.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
-import { type Account, accountClient, type Client, isChanged } from './clients.ts'
+import { accountClient, type Client, isChanged } from './clients.ts'
 import type { Cluster } from './cluster.ts'
 import { decidingText } from './deciding-fields.ts'
 import { UNSEEN } from './nameless-clients.ts'
@@ -23,21 +22,6 @@ export const accountClients = (worlds: Worlds): Client[] => {
   const lone = worlds.flatMap(({ lone: { accounts } }) => accounts.map(accountName))
   const apart = [...named].filter((name) => !known.has(name))
   return [...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name)))
-}
-
-/** The accounts that an application or a Gateway runs as. */
-const accountsOf = (object: KubernetesObject): Account[] => {
-  const { kind, metadata, spec } = object
-  const { namespace = '' } = metadata
-  if (kind === 'Gateway') {
-    // waypoints run as the first of these, others as the second
-    const usual = [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`]
-    const names = new Set(usual.map((name) => gatewayAccount(metadata.annotations, name)))
-    return [...names].map((serviceAccount) => ({ namespace, serviceAccount }))
-  }
-  if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object as PodLike) }]
-  const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'
-  return isWorkload ? [{ namespace, serviceAccount: serviceAccountName(podTemplate(object)) }] : []
 }
 
 const ofKind = ({ objects }: World, kind: Kind): KubernetesObject[] => objects.filter((one) => one.kind === kind)
