@@ -2,6 +2,7 @@ import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { unenforced } from '../istio/acceptance.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
@@ -11,7 +12,15 @@ import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
 import { findBeacon, findMesh, findState } from './memories.ts'
-import { GATEWAY_NAME, type ObservedPods, podTemplate } from './pods.ts'
+import {
+  GATEWAY_NAME,
+  isLonePod,
+  lonePodName,
+  type ObservedPods,
+  type PodLike,
+  podTemplate,
+  serviceAccountName,
+} from './pods.ts'
 import type { Query } from './query.ts'
 import type { Side } from './side.ts'
 import type { GatewayClasses } from './waypoint.ts'
@@ -112,7 +121,7 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
 /** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>
 
-/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway. Those that no workload has are found nowhere. */
+/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway; or those that no workload has. */
 export const findSide = async (
   kubernetes: Reader,
   side: Side,
@@ -159,8 +168,25 @@ const findOtherPods = async (
   gateways: readonly KubernetesObject[] | undefined,
   service?: KubernetesObject,
 ): Promise<ObservedPods | undefined> => {
+  if (side.kind === 'pod') return await findLonePods(kubernetes, side)
+  if (side.kind === 'sa') return await findAccount(kubernetes, side)
   if (service && isApplication(side)) return await listServicePods(kubernetes, service)
   return side.kind === undefined || side.kind === 'gateway' ? await findProxies(kubernetes, side, gateways) : undefined
+}
+
+/** Finds the live pods that no workload has and that are called so, by what controls them or by themselves. */
+const findLonePods = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> => {
+  const pods = await kubernetes.list('Pod', side.namespace)
+  const running = pods.filter((pod) => isLonePod(pod) && lonePodName(pod) === side.application)
+  return running.length > 0 ? { running } : undefined
+}
+
+/** Finds who runs as an account, of no workload; where nobody does, a pod on the mesh that would. */
+const findAccount = async (kubernetes: Reader, { namespace, application }: Side): Promise<ObservedPods> => {
+  const pods = await kubernetes.list('Pod', namespace)
+  const running = pods.filter((pod) => isLonePod(pod) && serviceAccountName(pod as PodLike) === application)
+  const next = { metadata: { labels: { [ENROLMENT_LABEL]: 'ambient' } }, spec: { serviceAccountName: application } }
+  return { running: running.length > 0 ? running : [next] }
 }
 
 const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {

@@ -1,6 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
+import { controllerNamed, isLive } from '../kubernetes/pods.ts'
 
 /** https://istio.io/latest/docs/ambient/usage/add-workloads/ */
 
@@ -91,3 +92,10 @@ export const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 /** The number of the port that is called so by a container. */
 export const findNamedPort = ({ spec }: PodLike, wanted: string): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === wanted)?.containerPort
+
+/** Tells if a pod runs that is of no StatefulSet, no Deployment and no Gateway: of a job, a daemon, or by itself. */
+export const isLonePod = (pod: KubernetesObject): boolean =>
+  isLive(pod) && !['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? '') && !isGateway(pod as PodLike)
+
+/** The name that such a pod is told by: of what controls it, else its own. */
+export const lonePodName = (pod: KubernetesObject): string => controllerNamed(pod)?.name ?? pod.metadata.name

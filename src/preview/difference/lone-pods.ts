@@ -1,10 +1,9 @@
 import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
-import { isGateway, type PodLike } from '../../authorization/pods.ts'
+import { isLonePod, lonePodName, type PodLike } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { controllerNamed, isLive } from '../../kubernetes/pods.ts'
 import { indexOf } from './index-of.ts'
 import { accountName } from './policy-sources.ts'
 
@@ -18,7 +17,7 @@ export type LonePods = {
 }
 
 export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
-  const pods = objects.filter((one) => one.kind === 'Pod' && isLive(one) && isLone(one))
+  const pods = objects.filter((one) => one.kind === 'Pod' && isLonePod(one))
   const byName = indexOf(pods, (pod) => [subjectName(subjectOf(pod))])
   const byAccount = indexOf(pods, (pod) => accountsOf(pod).map(accountName))
   const isExposed = exposedIn(objects)
@@ -49,10 +48,7 @@ const exposedIn = (objects: readonly KubernetesObject[]) => {
   }
 }
 
-const isLone = (pod: KubernetesObject): boolean =>
-  !['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? '') && !isGateway(pod as PodLike)
-
 const subjectOf = (pod: KubernetesObject): Subject => ({
   namespace: pod.metadata.namespace ?? '',
-  application: controllerNamed(pod)?.name ?? pod.metadata.name,
+  application: lonePodName(pod),
 })
