@@ -5,7 +5,7 @@ import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import { type Kind, type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { formatSelector, isLive, isPodOf } from '../kubernetes/pods.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import type { Memories } from '../state/memory.ts'
@@ -19,6 +19,7 @@ import {
   type ObservedPods,
   type PodLike,
   podTemplate,
+  saidWorkload,
   serviceAccountName,
 } from './pods.ts'
 import type { Query } from './query.ts'
@@ -176,17 +177,33 @@ const findOtherPods = async (
 
 /** Finds the live pods that no workload has and that are called so, by what controls them or by themselves. */
 const findLonePods = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> => {
-  const pods = await kubernetes.list('Pod', side.namespace)
-  const running = pods.filter((pod) => isLonePod(pod) && lonePodName(pod) === side.application)
+  const running = await listLonePods(kubernetes, side.namespace, (pod) => lonePodName(pod) === side.application)
   return running.length > 0 ? { running } : undefined
 }
 
 /** Finds who runs as an account, of no workload; where nobody does, a pod on the mesh that would. */
 const findAccount = async (kubernetes: Reader, { namespace, application }: Side): Promise<ObservedPods> => {
-  const pods = await kubernetes.list('Pod', namespace)
-  const running = pods.filter((pod) => isLonePod(pod) && serviceAccountName(pod as PodLike) === application)
+  const runsAs = (pod: KubernetesObject) => serviceAccountName(pod as PodLike) === application
+  const running = await listLonePods(kubernetes, namespace, runsAs)
   const next = { metadata: { labels: { [ENROLMENT_LABEL]: 'ambient' } }, spec: { serviceAccountName: application } }
   return { running: running.length > 0 ? running : [next] }
+}
+
+const listLonePods = async (
+  kubernetes: Reader,
+  namespace: string,
+  isMeant: (pod: KubernetesObject) => boolean,
+): Promise<KubernetesObject[]> => {
+  const pods = (await kubernetes.list('Pod', namespace)).filter(isMeant)
+  const said = new Map(pods.flatMap((pod) => saidWorkload(pod) ?? []).map((one) => [nameOf(one), one]))
+  const found = await Promise.all([...said].map(async ([name, one]) => [name, await kubernetes.find(one)] as const))
+  const workloads = new Map(found)
+  return pods.filter((pod) => isLonePod(pod, workloads.get(saidName(pod))))
+}
+
+const saidName = (pod: KubernetesObject): string => {
+  const said = saidWorkload(pod)
+  return said ? nameOf(said) : ''
 }
 
 const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {

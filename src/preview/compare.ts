@@ -3,6 +3,7 @@ import { meshConfigReference } from '../istio/mesh-config.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { isKind, type KubernetesObject } from '../kubernetes/objects.ts'
+import { isPodOf } from '../kubernetes/pods.ts'
 import type { Memories } from '../state/memory.ts'
 import {
   type Cluster,
@@ -91,13 +92,22 @@ const sidesOf = (
   const kept = cluster.objects.filter((one) => !forked.has(objectKey(one)))
   const replaced = new Set([...before, ...after].flatMap((one) => memorySubject(one) ?? []))
   const said = [...cluster.said].filter(([name]) => !replaced.has(name))
-  const side = (objects: readonly KubernetesObject[]): Cluster => ({
+  const remaining = new Set(after.map(objectKey))
+  const gone = before.filter((one) => !remaining.has(objectKey(one)))
+  // the pods of a workload go with it
+  const left = kept.filter((one) => one.kind !== 'Pod' || !gone.some((workload) => isWorkloadOf(workload, one)))
+  const side = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): Cluster => ({
     ...cluster,
-    objects: [...kept, ...objects.filter(isDeciding).map(decidingFields)],
+    objects: [...others, ...objects.filter(isDeciding).map(decidingFields)],
     said: new Map([...said, ...objects.flatMap((one) => saidIn(memories, kubernetes, one))]),
   })
-  return [side(before), side(after)]
+  return [side(before, kept), side(after, left)]
 }
+
+const isWorkloadOf = (object: KubernetesObject, pod: KubernetesObject): boolean =>
+  ['StatefulSet', 'Deployment'].includes(object.kind) &&
+  object.metadata.namespace === pod.metadata.namespace &&
+  isPodOf(object, pod)
 
 /** Tells if answers may depend on an object, but for memories. */
 const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
