@@ -18,7 +18,7 @@ import {
   someMayHaveSidecar,
   typicalPod,
 } from './pods.ts'
-import { detectProtocol, lacksPort, type ServicePortSpec } from './protocol.ts'
+import { detectProtocol, lacksPort, tcpPorts } from './protocol.ts'
 import type { Query } from './query.ts'
 import { nothingRuns, type Side, sideName } from './side.ts'
 import { findWaypoint, type WaypointResult } from './waypoint.ts'
@@ -146,11 +146,11 @@ const directReason = (
 }
 
 const resolvePort = (
-  { spec }: KubernetesObject,
+  service: KubernetesObject,
   port: number,
   pod: PodLike | undefined,
 ): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string; lacking?: string } => {
-  const ports = (spec?.ports ?? []) as ServicePortSpec[]
+  const ports = tcpPorts(service)
   const found = ports.find((one) => one.port === port)
   if (found === undefined) return { lacking: `the Service ${lacksPort(ports, port)}` }
   const { targetPort = port } = found

@@ -1,4 +1,5 @@
 import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
+import { tcpPorts } from '../authorization/protocol.ts'
 import { OUTSIDE } from '../authorization/query.ts'
 import type { Subject } from '../base/subject.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -30,5 +31,5 @@ export const accessNow = async (
 
 const servicePorts = ({ services }: ObservedCluster, { application }: Subject): number[] => {
   const service = services.find(({ metadata }) => metadata.name === application)
-  return ((service?.spec?.ports ?? []) as { port: number }[]).map(({ port }) => port)
+  return service ? tcpPorts(service).map(({ port }) => port) : []
 }
